@@ -1,0 +1,93 @@
+//! Fits the items into the budget: each section keeps its floor as long as the others can give way.
+
+use super::{Dropped, Item, Request, Section};
+use crate::tokens;
+
+/// What a section may keep of a budget of 1000 tokens while another has more than its share.
+fn floor_tokens(section: Section, budget_tokens: usize) -> usize {
+    let of_thousand = match section {
+        Section::Files => 300,
+        Section::Functions | Section::Decisions => 200,
+        Section::Blockers | Section::Next => 100,
+    };
+    of_thousand * budget_tokens / 1_000
+}
+
+/// Who gives way first.
+const DROP_ORDER: [Section; 5] = [
+    Section::Functions,
+    Section::Files,
+    Section::Decisions,
+    Section::Next,
+    Section::Blockers,
+];
+
+/// `items` come most useful first within their section; what does not fit goes to `dropped`.
+pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<Dropped>) -> Vec<Item> {
+    let mut kept: [Vec<Item>; 5] = Default::default();
+    for item in items {
+        kept[item.section as usize].push(item);
+    }
+    let mut size = Size::of(header);
+    kept.iter().flatten().for_each(|item| size.add(item));
+    for floors_hold in [true, false] {
+        for section in DROP_ORDER {
+            let floor = if floors_hold {
+                floor_tokens(section, request.budget_tokens)
+            } else {
+                0
+            };
+            let list = &mut kept[section as usize];
+            let mut own_tokens: usize = list.iter().map(|item| item.tokens).sum();
+            while size.exceeds(request) && own_tokens > floor {
+                let Some(item) = list.pop() else { break };
+                own_tokens -= item.tokens;
+                size.remove(&item);
+                dropped.push(Dropped {
+                    code: item.code,
+                    reason: format!("over the budget of {} tokens", request.budget_tokens),
+                });
+            }
+        }
+    }
+    kept.into_iter().flat_map(in_telling_order).collect()
+}
+
+/// Files stay by rank; what was said is told in the order it was said, the newest session first.
+fn in_telling_order(mut items: Vec<Item>) -> Vec<Item> {
+    if items.first().is_some_and(|item| item.section != Section::Files) {
+        let mut sessions: Vec<_> = items.iter().map(|item| (item.at, item.session.clone())).collect();
+        sessions.sort_by(|a, b| b.cmp(a));
+        let recency = |item: &Item| sessions.iter().position(|(_, session)| *session == item.session);
+        items.sort_by_cached_key(|item| (recency(item), item.at));
+    }
+    items
+}
+
+struct Size {
+    tokens: usize,
+    chars: usize,
+}
+
+impl Size {
+    fn of(header: &str) -> Size {
+        Size {
+            tokens: tokens::line(header),
+            chars: header.chars().count(),
+        }
+    }
+
+    fn add(&mut self, item: &Item) {
+        self.tokens += item.tokens;
+        self.chars += item.code.chars().count() + 1;
+    }
+
+    fn remove(&mut self, item: &Item) {
+        self.tokens -= item.tokens;
+        self.chars -= item.code.chars().count() + 1;
+    }
+
+    fn exceeds(&self, request: &Request) -> bool {
+        self.tokens > request.budget_tokens || self.chars > request.chars_max
+    }
+}

@@ -1,0 +1,198 @@
+//! Many sessions' facts become one list of what is open: duplicates merged, settled things gone, best first.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Dropped, Item, Known, Section, Settlement};
+use crate::fact::{Kind, Settled, Target};
+use crate::text::words;
+use crate::tokens;
+
+/// A thing done settles a thing to do when it says this much of it.
+const DONE_SHARE: f64 = 0.6;
+
+/// Words that say nothing about what is to be done.
+const EMPTY_WORDS: &[&str] = &[
+    "the", "an", "to", "of", "in", "on", "for", "and", "with", "is", "it", "this", "that", "from", "into", "be",
+];
+
+/// The open items, section by section, the most useful first.
+pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec<Dropped>) -> Vec<Item> {
+    let settled = Settling::new(facts, settlements);
+    let mut merged: Vec<Merged> = Vec::new();
+    let mut place: HashMap<(Section, &str), usize> = HashMap::new();
+    let mut told_off: HashSet<&str> = HashSet::new();
+    for (order, known) in facts.iter().enumerate() {
+        let Some(section) = Section::of(known.fact.kind) else {
+            continue;
+        };
+        if let Some(reason) = settled.reason(known) {
+            if told_off.insert(&known.fact.code) {
+                dropped.push(Dropped {
+                    code: known.fact.code.clone(),
+                    reason,
+                });
+            }
+            continue;
+        }
+        let identity = match (section, &known.fact.path) {
+            (Section::Files, Some(path)) => path.as_str(),
+            _ => known.fact.code.as_str(),
+        };
+        match place.get(&(section, identity)) {
+            Some(index) => merged[*index].add(known),
+            None => {
+                place.insert((section, identity), merged.len());
+                merged.push(Merged {
+                    section,
+                    order,
+                    last: known,
+                    kind: known.fact.kind,
+                    times: 1,
+                });
+            }
+        }
+    }
+    merged.sort_by_key(Merged::priority);
+    dropped.retain(|gone| !merged.iter().any(|open| open.last.fact.code == gone.code));
+    merged.into_iter().map(Merged::into_item).collect()
+}
+
+/// One thing that several facts say.
+struct Merged<'a> {
+    section: Section,
+    /// Where it was first said, for ties.
+    order: usize,
+    last: &'a Known,
+    kind: Kind,
+    times: usize,
+}
+
+impl<'a> Merged<'a> {
+    fn add(&mut self, known: &'a Known) {
+        self.times += 1;
+        // What was once edited stays `impl:`, however often it is read afterwards.
+        if self.kind == Kind::Read {
+            self.kind = known.fact.kind;
+        }
+        if known.at >= self.last.at {
+            self.last = known;
+        }
+    }
+
+    /// Newest first; among files, edited before read; notes after what is to be done, the objective before it.
+    fn priority(&self) -> (Section, u8, std::cmp::Reverse<crate::time::Timestamp>, usize) {
+        let class = match self.kind {
+            Kind::Objective => 0,
+            Kind::Read | Kind::Note => 2,
+            _ => 1,
+        };
+        (self.section, class, std::cmp::Reverse(self.last.at), self.order)
+    }
+
+    fn into_item(self) -> Item {
+        let fact = &self.last.fact;
+        let verb = match self.kind {
+            Kind::File | Kind::Function => "changed",
+            Kind::Read => "read",
+            Kind::Decision => "decided",
+            _ => "open",
+        };
+        let often = if self.times > 1 {
+            format!(", {} times", self.times)
+        } else {
+            String::new()
+        };
+        let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
+            Some(path) => format!("{}{}", self.kind.prefix(), crate::text::name(path)),
+            None => fact.code.clone(),
+        };
+        Item {
+            section: self.section,
+            kind: self.kind,
+            tokens: tokens::line(&code),
+            code,
+            text: fact.text.clone(),
+            path: fact.path.clone(),
+            session: self.last.session.clone(),
+            at: self.last.at,
+            why: format!("{verb} {} in {}{often}", self.last.at, self.last.session),
+        }
+    }
+}
+
+/// Knows what was settled, and by what.
+struct Settling<'a> {
+    by_reference: HashMap<(&'a str, &'a str), crate::time::Timestamp>,
+    by_code: Vec<(&'a Settlement, Kind, &'a str)>,
+    done: Vec<(&'a Known, HashSet<String>)>,
+}
+
+impl<'a> Settling<'a> {
+    fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> Settling<'a> {
+        let mut settling = Settling {
+            by_reference: HashMap::new(),
+            by_code: Vec::new(),
+            done: Vec::new(),
+        };
+        for settlement in settlements {
+            match &settlement.closing.target {
+                Target::Reference(reference) => {
+                    let key = (settlement.session.as_str(), reference.as_str());
+                    let latest = settling.by_reference.entry(key).or_insert(settlement.at);
+                    *latest = settlement.at.max(*latest);
+                }
+                Target::Code(kind, code) => settling.by_code.push((settlement, *kind, code)),
+            }
+        }
+        let done = facts.iter().filter(|known| known.fact.kind == Kind::Done);
+        settling.done = done.map(|known| (known, telling_words(&known.fact.code))).collect();
+        settling
+    }
+
+    fn reason(&self, known: &Known) -> Option<String> {
+        let fact = &known.fact;
+        if let Some(reference) = &fact.reference
+            && let Some(at) = self.by_reference.get(&(known.session.as_str(), reference.as_str()))
+            // A list is replaced and refilled in one event; what that event itself says is open.
+            && (*at > known.at || (*at == known.at && reference.starts_with("task:")))
+        {
+            return Some("settled by the agent".to_string());
+        }
+        for (settlement, kind, code) in &self.by_code {
+            if settlement.at >= known.at && *kind == fact.kind && same_thing(code, &fact.code) {
+                let verb = if settlement.closing.outcome == Settled::Done {
+                    "resolved"
+                } else {
+                    "dropped"
+                };
+                return Some(format!("{verb} {}", settlement.at));
+            }
+        }
+        if fact.kind != Kind::Next {
+            return None;
+        }
+        let wanted = telling_words(&fact.code);
+        let done = self
+            .done
+            .iter()
+            .find(|(done, words)| done.at >= known.at && says(words, &wanted));
+        done.map(|(done, _)| format!("done {}", done.at))
+    }
+}
+
+fn same_thing(settled: &str, open: &str) -> bool {
+    settled == open || says(&telling_words(settled), &telling_words(open))
+}
+
+/// The words of a code that tell what it is about, its prefix left out.
+fn telling_words(code: &str) -> HashSet<String> {
+    let said = code.split_once(':').map_or(code, |(_, said)| said);
+    words(said)
+        .filter(|word| !EMPTY_WORDS.contains(&word.as_str()))
+        .collect()
+}
+
+/// Does `said` cover enough of `wanted`?
+fn says(said: &HashSet<String>, wanted: &HashSet<String>) -> bool {
+    !wanted.is_empty() && wanted.intersection(said).count() as f64 >= DONE_SHARE * wanted.len() as f64
+}

@@ -1,0 +1,158 @@
+//! What a session is told: facts of the project's recent sessions, merged, settled, ranked, named and fitted.
+//!
+//! The text is codes, one a line, `proj:` first; empty when there is nothing to tell. It never exceeds its budget in
+//! tokens nor the host's cap in characters, and the same input always gives the same bytes. It never invents a line:
+//! each has a fact, a session and a reason.
+
+mod fit;
+mod gather;
+mod shorten;
+
+use std::collections::HashSet;
+
+use crate::fact::{Closing, Fact, Kind};
+use crate::id::SessionId;
+use crate::text;
+use crate::time::Timestamp;
+use crate::tokens;
+
+pub use shorten::FileNames;
+
+/// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].
+pub const BUDGET_TOKENS: usize = 1_000;
+pub const BUDGET_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 500..=1_500;
+
+/// Claude Code shows the model a preview only of anything above 10,000 characters.
+pub const CLAUDE_CODE_CHARS_MAX: usize = 9_500;
+
+/// A fact as a session left it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub fact: Fact,
+    pub session: SessionId,
+    pub at: Timestamp,
+}
+
+/// A settlement as a session left it.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    pub closing: Closing,
+    pub session: SessionId,
+    pub at: Timestamp,
+}
+
+/// What a brief is made from. Facts are in the order in which they happened.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub project: &'a str,
+    pub facts: &'a [Known],
+    pub settlements: &'a [Settlement],
+    pub files: &'a FileNames,
+    pub budget_tokens: usize,
+    pub chars_max: usize,
+    /// What this session knows already: nothing at a fresh start.
+    pub known: Option<&'a AlreadyKnown>,
+}
+
+/// What stands in a session's context already.
+#[derive(Debug, Default)]
+pub struct AlreadyKnown {
+    pub told_codes: HashSet<String>,
+    /// Its own, and its parent's if it was forked.
+    pub own_sessions: HashSet<SessionId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    Files,
+    Functions,
+    Decisions,
+    Blockers,
+    Next,
+}
+
+impl Section {
+    /// In the order in which they are told.
+    pub const ALL: [Section; 5] = [
+        Section::Files,
+        Section::Functions,
+        Section::Decisions,
+        Section::Blockers,
+        Section::Next,
+    ];
+
+    fn of(kind: Kind) -> Option<Section> {
+        match kind {
+            Kind::File | Kind::Read => Some(Section::Files),
+            Kind::Function => Some(Section::Functions),
+            Kind::Decision => Some(Section::Decisions),
+            Kind::Blocker => Some(Section::Blockers),
+            Kind::Next | Kind::Objective | Kind::Note => Some(Section::Next),
+            Kind::Done | Kind::Test | Kind::Commit => None,
+        }
+    }
+}
+
+/// One line of a brief, with where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    pub section: Section,
+    pub kind: Kind,
+    pub code: String,
+    pub text: String,
+    pub path: Option<String>,
+    /// The session that said it last, and when.
+    pub session: SessionId,
+    pub at: Timestamp,
+    pub tokens: usize,
+    pub why: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dropped {
+    pub code: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Brief {
+    pub text: String,
+    pub tokens: usize,
+    pub items: Vec<Item>,
+    pub dropped: Vec<Dropped>,
+}
+
+/// Decides what is told.
+pub fn compose(request: &Request) -> Brief {
+    let mut dropped = Vec::new();
+    let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
+    if let Some(known) = request.known {
+        items.retain(|item| !known.own_sessions.contains(&item.session));
+    }
+    shorten::name_files(&mut items, request.files);
+    if let Some(known) = request.known {
+        items.retain(|item| !known.told_codes.contains(&item.code));
+    }
+    let header = format!("proj:{}", text::name(request.project));
+    let items = fit::fit(&header, items, request, &mut dropped);
+    let text = render(&header, &items);
+    Brief {
+        tokens: tokens::estimate(&text),
+        text,
+        items,
+        dropped,
+    }
+}
+
+fn render(header: &str, items: &[Item]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<&str> = std::iter::once(header)
+        .chain(items.iter().map(|item| item.code.as_str()))
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests;

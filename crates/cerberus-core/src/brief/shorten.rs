@@ -1,0 +1,89 @@
+//! Files are named by the shortest path suffix that no other known file shares.
+
+use std::collections::HashMap;
+
+use super::{Item, Section};
+use crate::text;
+
+/// Every file the project knows, by its last component: tracked by git, or seen in a session.
+#[derive(Debug, Default)]
+pub struct FileNames {
+    by_base: HashMap<String, Vec<String>>,
+}
+
+impl FileNames {
+    pub fn add(&mut self, path: &str) {
+        let same_base = self.by_base.entry(base(path).to_string()).or_default();
+        if !same_base.iter().any(|known| known == path) {
+            same_base.push(path.to_string());
+        }
+    }
+
+    /// `src/store/mod.rs` is `store/mod.rs` when another `mod.rs` exists but no other `store/mod.rs`.
+    pub fn shortest<'a>(&self, path: &'a str) -> &'a str {
+        let Some(same_base) = self.by_base.get(base(path)) else {
+            return base(path);
+        };
+        let starts = path.rmatch_indices('/').map(|(at, _)| at + 1);
+        let unique = |suffix: &str| {
+            !same_base
+                .iter()
+                .any(|other| other != path && ends_with_path(other, suffix))
+        };
+        starts
+            .map(|start| &path[start..])
+            .find(|suffix| !suffix.is_empty() && unique(suffix))
+            .unwrap_or(path)
+    }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+}
+
+/// Is `suffix` the end of `path` in whole components?
+fn ends_with_path(path: &str, suffix: &str) -> bool {
+    path.strip_suffix(suffix)
+        .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// Gives every file its short name. Files outside the project keep their whole path.
+pub fn name_files(items: &mut [Item], files: &FileNames) {
+    for item in items.iter_mut().filter(|item| item.section == Section::Files) {
+        if let Some(path) = item.path.as_deref().filter(|path| !path.starts_with('/')) {
+            item.code = format!("{}{}", item.kind.prefix(), text::name(files.shortest(path)));
+            item.tokens = crate::tokens::line(&item.code);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_suffix_that_tells_files_apart() {
+        let mut files = FileNames::default();
+        for path in [
+            "src/store/mod.rs",
+            "src/brief/mod.rs",
+            "bench/store/mod.rs",
+            "README.md",
+            "docs/README.md",
+            "src/a.rs",
+        ] {
+            files.add(path);
+            files.add(path);
+        }
+        for (path, short) in [
+            ("src/a.rs", "a.rs"),
+            ("src/brief/mod.rs", "brief/mod.rs"),
+            ("src/store/mod.rs", "src/store/mod.rs"),
+            ("docs/README.md", "docs/README.md"),
+            ("README.md", "README.md"),
+            ("unseen/b.rs", "b.rs"),
+        ] {
+            assert_eq!(files.shortest(path), short, "{path}");
+        }
+    }
+}

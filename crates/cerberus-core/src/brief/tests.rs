@@ -1,0 +1,279 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::fact::{Settled, Target};
+
+fn at(secs: i64) -> Timestamp {
+    Timestamp::parse("2026-01-22T13:35:14Z")
+        .unwrap()
+        .plus(Duration::from_secs(secs as u64))
+}
+
+fn known(session: &str, secs: i64, fact: Fact) -> Known {
+    Known {
+        fact,
+        session: SessionId::new(session),
+        at: at(secs),
+    }
+}
+
+fn file(session: &str, secs: i64, path: &str) -> Known {
+    known(session, secs, Fact::file(Kind::File, path))
+}
+
+fn words(session: &str, secs: i64, kind: Kind, text: &str) -> Known {
+    known(session, secs, Fact::words(kind, text))
+}
+
+fn settled(session: &str, secs: i64, target: Target) -> Settlement {
+    Settlement {
+        closing: Closing {
+            target,
+            outcome: Settled::Done,
+        },
+        session: SessionId::new(session),
+        at: at(secs),
+    }
+}
+
+fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
+    let mut files = FileNames::default();
+    facts
+        .iter()
+        .filter_map(|known| known.fact.path.as_deref())
+        .for_each(|path| files.add(path));
+    compose(&Request {
+        project: "hydra",
+        facts,
+        settlements,
+        files: &files,
+        budget_tokens,
+        chars_max: CLAUDE_CODE_CHARS_MAX,
+        known: None,
+    })
+}
+
+fn text(facts: &[Known]) -> String {
+    compose_with(facts, &[], BUDGET_TOKENS).text
+}
+
+#[test]
+fn sections_come_in_the_seeds_order_and_nothing_gives_nothing() {
+    let facts = [
+        words("s", 1, Kind::Next, "add mutex to process struct"),
+        words("s", 2, Kind::Next, "rerun race detector"),
+        known("s", 3, Fact::blocker("test failure line 712", Some("race"))),
+        words("s", 4, Kind::Decision, "split proxy 3 files"),
+        known("s", 5, Fact::function("supervisor.Process", None)),
+        file("s", 6, "internal/proxy.go"),
+        words("s", 7, Kind::Done, "something else"),
+    ];
+    let expected = "proj:hydra\nimpl:proxy.go\nimpl:supervisor.Process\ndec:split-proxy-3-files\n\
+        block:race:test-failure-line-712\nnext:add-mutex-to-process-struct\nnext:rerun-race-detector";
+    assert_eq!(text(&facts), expected);
+    assert_eq!(text(&[]), "");
+    assert_eq!(text(&facts[6..]), "");
+}
+
+#[test]
+fn duplicates_merge_and_reading_does_not_undo_an_edit() {
+    let facts = [
+        file("a", 1, "src/x.rs"),
+        known("a", 2, Fact::file(Kind::Read, "src/y.rs")),
+        file("b", 3, "src/z.rs"),
+        known("b", 4, Fact::file(Kind::Read, "src/x.rs")),
+        words("a", 5, Kind::Decision, "use tabs"),
+        words("b", 6, Kind::Decision, "use tabs"),
+    ];
+    assert_eq!(text(&facts), "proj:hydra\nimpl:x.rs\nimpl:z.rs\nsee:y.rs\ndec:use-tabs");
+    let brief = compose_with(&facts, &[], BUDGET_TOKENS);
+    assert_eq!(brief.items[0].why, "changed 2026-01-22T13:35:18Z in b, 2 times");
+}
+
+#[test]
+fn newest_session_first_and_each_in_its_own_order() {
+    let facts = [
+        words("old", 1, Kind::Next, "first old"),
+        words("old", 2, Kind::Next, "second old"),
+        words("new", 3, Kind::Next, "first new"),
+        words("new", 4, Kind::Next, "second new"),
+    ];
+    assert_eq!(
+        text(&facts),
+        "proj:hydra\nnext:first-new\nnext:second-new\nnext:first-old\nnext:second-old"
+    );
+}
+
+#[test]
+fn done_removes_its_next_and_nothing_else() {
+    let next = words("a", 1, Kind::Next, "Add the mutex to the process struct");
+    for (done, gone) in [
+        ("add mutex to process struct", true),
+        ("added: process struct mutex", true),
+        ("add mutex", false),
+        ("process the list", false),
+    ] {
+        let brief = text(&[next.clone(), words("b", 5, Kind::Done, done)]);
+        assert_eq!(brief.is_empty(), gone, "{done}");
+        let before = text(&[next.clone(), words("b", 0, Kind::Done, done)]);
+        assert!(!before.is_empty(), "a thing done before it was planned settles nothing");
+    }
+}
+
+#[test]
+fn what_was_settled_is_gone_and_says_why() {
+    let open = Fact {
+        reference: Some("task:1".into()),
+        ..Fact::words(Kind::Next, "write tests")
+    };
+    let facts = [
+        known("a", 1, open.clone()),
+        known("b", 1, open),
+        known("a", 2, Fact::blocker("needs ollama", Some("need"))),
+    ];
+    let by_reference = settled("a", 3, Target::Reference("task:1".into()));
+    let brief = compose_with(&facts[..1], std::slice::from_ref(&by_reference), BUDGET_TOKENS);
+    assert_eq!(brief.text, "");
+    assert_eq!(
+        brief.dropped,
+        [Dropped {
+            code: "next:write-tests".into(),
+            reason: "settled by the agent".into()
+        }]
+    );
+    // Another session's task of the same number is another task.
+    let brief = compose_with(&facts, &[by_reference], BUDGET_TOKENS);
+    assert_eq!(brief.text, "proj:hydra\nblock:need:needs-ollama\nnext:write-tests");
+    let by_code = settled("b", 9, Target::Code(Kind::Blocker, "block:need:needs-ollama".into()));
+    assert_eq!(compose_with(&facts[2..], &[by_code], BUDGET_TOKENS).text, "");
+}
+
+#[test]
+fn a_replaced_list_keeps_what_it_says_itself() {
+    let todo = |text| Fact {
+        reference: Some("todos".into()),
+        ..Fact::words(Kind::Next, text)
+    };
+    let facts = [
+        known("a", 1, todo("old item")),
+        known("a", 1, todo("kept item")),
+        known("a", 5, todo("kept item")),
+    ];
+    let replaced = [
+        settled("a", 1, Target::Reference("todos".into())),
+        settled("a", 5, Target::Reference("todos".into())),
+    ];
+    assert_eq!(
+        compose_with(&facts, &replaced, BUDGET_TOKENS).text,
+        "proj:hydra\nnext:kept-item"
+    );
+}
+
+#[test]
+fn over_budget_functions_go_first_and_blockers_last() {
+    let mut facts = Vec::new();
+    for n in 0..200 {
+        facts.push(file("s", n, &format!("src/module_{n}/file_{n}.rs")));
+        facts.push(known("s", n, Fact::function(&format!("Module{n}.method_{n}"), None)));
+        facts.push(words(
+            "s",
+            n,
+            Kind::Decision,
+            &format!("decision number {n} because of reason {n}"),
+        ));
+        facts.push(known(
+            "s",
+            n,
+            Fact::blocker(&format!("blocker number {n}"), Some("need")),
+        ));
+        facts.push(words("s", n, Kind::Next, &format!("next number {n}")));
+    }
+    let brief = compose_with(&facts, &[], BUDGET_TOKENS);
+    let count = |brief: &Brief, section| brief.items.iter().filter(|item| item.section == section).count();
+    let total = |brief: &Brief, section| -> usize {
+        brief
+            .items
+            .iter()
+            .filter(|item| item.section == section)
+            .map(|item| item.tokens)
+            .sum()
+    };
+    for (section, floor) in [
+        (Section::Functions, 200),
+        (Section::Files, 300),
+        (Section::Decisions, 200),
+        (Section::Next, 100),
+        (Section::Blockers, 100),
+    ] {
+        assert!(total(&brief, section) + 30 > floor, "{section:?} lost its floor");
+        assert!(count(&brief, section) < 200);
+    }
+    assert!(brief.tokens > 900 && brief.tokens <= 1000);
+    assert_eq!(brief.items.len() + brief.dropped.len(), 1000);
+    assert!(brief.text.contains("impl:file_199.rs") && !brief.text.contains("impl:file_0.rs"));
+
+    let small = compose_with(&facts, &[], 20);
+    assert_eq!(count(&small, Section::Functions), 0);
+    assert!(count(&small, Section::Blockers) > 0 && small.tokens <= 20);
+    assert_eq!(compose_with(&facts, &[], 1).text, "");
+}
+
+#[test]
+fn a_resumed_session_hears_only_what_is_new_to_it() {
+    let facts = [
+        file("own", 1, "a.rs"),
+        file("other", 2, "b.rs"),
+        file("other", 3, "c.rs"),
+    ];
+    let known = AlreadyKnown {
+        told_codes: HashSet::from(["impl:b.rs".to_string()]),
+        own_sessions: HashSet::from([SessionId::new("own")]),
+    };
+    let files = FileNames::default();
+    let request = Request {
+        project: "hydra",
+        facts: &facts,
+        settlements: &[],
+        files: &files,
+        budget_tokens: BUDGET_TOKENS,
+        chars_max: CLAUDE_CODE_CHARS_MAX,
+        known: Some(&known),
+    };
+    assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
+    let nothing_new = compose(&Request {
+        facts: &facts[..2],
+        ..request
+    });
+    assert_eq!(nothing_new.text, "");
+}
+
+proptest! {
+    #[test]
+    fn never_over_budget_never_a_broken_line(
+        facts in proptest::collection::vec((0usize..11, "\\PC{0,300}|[a-z\n\u{1b}\u{202e} ]{0,40}", 0i64..5), 0..60),
+        budget_tokens in 0usize..1500,
+        project in "\\PC{0,40}|[a\n\t]{1,9}",
+    ) {
+        let facts: Vec<Known> = facts.into_iter().map(|(kind, said, secs)| {
+            let kind = Kind::ALL[kind];
+            let fact = match kind {
+                Kind::File | Kind::Read => Fact::file(kind, &said),
+                kind => Fact::words(kind, &said),
+            };
+            known("s", secs, fact)
+        }).collect();
+        let files = FileNames::default();
+        let request = Request {
+            project: &project, facts: &facts, settlements: &[], files: &files, budget_tokens, chars_max: 900, known: None,
+        };
+        let brief = compose(&request);
+        prop_assert!(brief.tokens <= budget_tokens && brief.text.chars().count() <= 900);
+        prop_assert_eq!(brief.tokens, tokens::estimate(&brief.text));
+        let lines = if brief.text.is_empty() { 0 } else { brief.items.len() + 1 };
+        prop_assert_eq!(brief.text.split('\n').filter(|_| !brief.text.is_empty()).count(), lines);
+        prop_assert!(brief.text.chars().all(|c| c == '\n' || !c.is_control()));
+        prop_assert_eq!(compose(&request), brief);
+    }
+}

@@ -1,0 +1,269 @@
+//! What a hook, a transcript or the user said, parsed: the one strict form that every agent's payload is reduced to.
+//!
+//! A [`Record`] is an event with its envelope: when, who, where. Records are the lines of the journal, so their field
+//! names are a file format: fields may be added, none renamed. Every text in them is [`Clean`]: bounded, and with its
+//! secrets cut. File contents never get here.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::Kind;
+use crate::id::{Agent, ProjectId};
+use crate::text::Clean;
+use crate::time::Timestamp;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record<'a> {
+    pub at: Timestamp,
+    /// The same key in the same session is the same event, however often it arrives.
+    #[serde(borrow)]
+    pub key: Clean<'a>,
+    pub agent: Agent,
+    /// The agent's own name for the session: any text, never trusted as a path.
+    #[serde(borrow)]
+    pub session: Clean<'a>,
+    #[serde(borrow)]
+    pub place: Place<'a>,
+    #[serde(borrow)]
+    pub event: Event<'a>,
+}
+
+/// Where an event happened, resolved when it happened: worktrees vanish and branches move on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place<'a> {
+    pub project: ProjectId,
+    /// What people call the project.
+    #[serde(borrow)]
+    pub name: Clean<'a>,
+    /// The top of the worktree.
+    #[serde(borrow)]
+    pub root: Clean<'a>,
+    #[serde(borrow)]
+    pub cwd: Clean<'a>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Clean<'a>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event<'a> {
+    /// A conversation began, or went on in a new or emptied context.
+    Start {
+        source: StartSource,
+        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        transcript: Option<Clean<'a>>,
+        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        phase: Option<Clean<'a>>,
+    },
+    /// The user spoke.
+    Prompt {
+        #[serde(borrow)]
+        text: Clean<'a>,
+    },
+    #[serde(borrow)]
+    Tool(ToolUse<'a>),
+    /// The agent finished its turn with these words.
+    Stop {
+        #[serde(borrow)]
+        message: Clean<'a>,
+    },
+    /// A subagent finished; its words are not the session's last ones.
+    SubagentStop {
+        #[serde(borrow)]
+        message: Clean<'a>,
+    },
+    StopFailure {
+        #[serde(borrow)]
+        error: Clean<'a>,
+    },
+    /// The context is about to be, or was, replaced by a summary.
+    Compact {
+        stage: CompactStage,
+        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        summary: Option<Clean<'a>>,
+    },
+    #[serde(borrow)]
+    Task(Task<'a>),
+    End {
+        #[serde(borrow)]
+        reason: Clean<'a>,
+    },
+    /// The user or the agent said explicitly what to keep.
+    #[serde(borrow)]
+    Note(Note<'a>),
+    /// The session was told these codes.
+    Receipt {
+        source: StartSource,
+        #[serde(borrow)]
+        codes: Vec<Clean<'a>>,
+    },
+    /// Its items no longer carry over.
+    Complete,
+    /// It left the brief for good, because of its age.
+    Archive,
+    /// A file of the original tool.
+    #[serde(borrow)]
+    Seed(SeedCodes<'a>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartSource {
+    Startup,
+    Resume,
+    Clear,
+    Compact,
+    Fork,
+}
+
+impl StartSource {
+    pub const ALL: [StartSource; 5] = [
+        StartSource::Startup,
+        StartSource::Resume,
+        StartSource::Clear,
+        StartSource::Compact,
+        StartSource::Fork,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            StartSource::Startup => "startup",
+            StartSource::Resume => "resume",
+            StartSource::Clear => "clear",
+            StartSource::Compact => "compact",
+            StartSource::Fork => "fork",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<StartSource> {
+        StartSource::ALL.into_iter().find(|source| source.name() == name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactStage {
+    Before,
+    After,
+}
+
+/// One use of a tool, reduced to what outlives it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse<'a> {
+    #[serde(borrow)]
+    pub tool: Clean<'a>,
+    #[serde(default, skip_serializing_if = "Outcome::is_done")]
+    pub outcome: Outcome,
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileTouch<'a>>,
+    /// Names that a cheap scan of the new text saw being defined.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<Clean<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Clean<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Clean<'a>>,
+    /// The whole list as it now stands; what is not in it any more was dropped.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub todos: Option<Vec<Task<'a>>>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Task<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    #[default]
+    Done,
+    Failed,
+    Interrupted,
+}
+
+impl Outcome {
+    fn is_done(&self) -> bool {
+        *self == Outcome::Done
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileTouch<'a> {
+    /// Relative to the project's worktree; absolute when it lies outside.
+    #[serde(borrow)]
+    pub path: Clean<'a>,
+    pub how: Touch,
+    /// First and last changed line, in the new file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Touch {
+    Edited,
+    Read,
+}
+
+/// An item of the agent's own list. `id` and `subject` are each missing in some payloads, never both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task<'a> {
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Clean<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Clean<'a>>,
+    pub state: TaskState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    Open,
+    Done,
+    Dropped,
+}
+
+/// An explicit fact, as `cerberus record` takes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note<'a> {
+    pub kind: Kind,
+    #[serde(borrow)]
+    pub text: Clean<'a>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Clean<'a>>,
+    /// What sort of blocker: `need`, `unclear`, `race`, …
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<Clean<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    /// The custom state it sets.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub custom_key: Option<Clean<'a>>,
+    /// It is settled, not open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resolved: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+/// The codes of a seed file, section by section, as they stood there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeedCodes<'a> {
+    #[serde(borrow, default)]
+    pub files: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub functions: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub decisions: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub blockers: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub next_actions: Vec<Clean<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Clean<'a>>,
+}

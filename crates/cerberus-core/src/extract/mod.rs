@@ -1,0 +1,257 @@
+//! Events become facts, and settle older ones. Pure: the same record always says the same.
+
+pub mod names;
+
+use crate::event::{Event, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
+use crate::fact::{Closing, Fact, Kind, Settled, Target};
+use crate::seed;
+
+/// What one event adds to what is known.
+#[derive(Debug, Default, PartialEq)]
+pub struct Extracted {
+    pub facts: Vec<Fact>,
+    pub closings: Vec<Closing>,
+}
+
+/// The name by which a session's whole todo list is settled when a new one replaces it.
+const TODO_LIST: &str = "todos";
+
+pub fn extract(event: &Event) -> Extracted {
+    let mut out = Extracted::default();
+    match event {
+        Event::Tool(used) => tool_use(used, &mut out),
+        Event::Task(task) => single_task(task, &mut out),
+        Event::Note(note) => explicit(note, &mut out),
+        Event::Seed(codes) => seed_codes(codes, &mut out),
+        Event::Start { .. }
+        | Event::Prompt { .. }
+        | Event::Stop { .. }
+        | Event::SubagentStop { .. }
+        | Event::StopFailure { .. }
+        | Event::Compact { .. }
+        | Event::End { .. }
+        | Event::Receipt { .. }
+        | Event::Complete
+        | Event::Archive => {}
+    }
+    out
+}
+
+fn tool_use(used: &ToolUse, out: &mut Extracted) {
+    if used.outcome != Outcome::Done {
+        return;
+    }
+    for touched in &used.files {
+        let kind = if touched.how == Touch::Edited {
+            Kind::File
+        } else {
+            Kind::Read
+        };
+        out.facts.push(Fact::file(kind, &touched.path));
+    }
+    let path = used.files.first().map(|touched| &*touched.path);
+    out.facts
+        .extend(used.names.iter().map(|name| Fact::function(name, path)));
+    if let Some(todos) = &used.todos {
+        out.closings.push(Closing {
+            target: Target::Reference(TODO_LIST.to_string()),
+            outcome: Settled::Dropped,
+        });
+        for todo in todos {
+            let Some(subject) = todo.subject.as_deref().filter(|subject| !subject.trim().is_empty()) else {
+                continue;
+            };
+            match todo.state {
+                TaskState::Open => {
+                    let reference = Some(TODO_LIST.to_string());
+                    out.facts.push(Fact {
+                        reference,
+                        ..Fact::words(Kind::Next, subject)
+                    });
+                }
+                TaskState::Done => out.facts.push(Fact::words(Kind::Done, subject)),
+                TaskState::Dropped => {}
+            }
+        }
+    }
+    if let Some(task) = &used.task {
+        single_task(task, out);
+    }
+}
+
+fn single_task(task: &Task, out: &mut Extracted) {
+    let reference = task.id.as_deref().map(|id| format!("task:{id}"));
+    let subject = task.subject.as_deref().filter(|subject| !subject.trim().is_empty());
+    if task.state == TaskState::Open {
+        out.facts.extend(subject.map(|subject| Fact {
+            reference,
+            ..Fact::words(Kind::Next, subject)
+        }));
+        return;
+    }
+    let outcome = if task.state == TaskState::Done {
+        Settled::Done
+    } else {
+        Settled::Dropped
+    };
+    let target = match (reference, subject) {
+        (Some(reference), _) => Target::Reference(reference),
+        (None, Some(subject)) => Target::Code(Kind::Next, Fact::words(Kind::Next, subject).code),
+        (None, None) => return,
+    };
+    out.closings.push(Closing { target, outcome });
+    if task.state == TaskState::Done {
+        out.facts
+            .extend(subject.map(|subject| Fact::words(Kind::Done, subject)));
+    }
+}
+
+fn explicit(note: &Note, out: &mut Extracted) {
+    let fact = match note.kind {
+        Kind::File | Kind::Read => Fact::file(note.kind, &note.text),
+        Kind::Function => Fact::function(&note.text, None),
+        Kind::Decision => Fact::decision(&note.text, note.why.as_deref()),
+        Kind::Blocker => Fact::blocker(&note.text, note.sort.as_deref()),
+        kind => Fact::words(kind, &note.text),
+    };
+    if note.resolved {
+        out.closings.push(Closing {
+            target: Target::Code(fact.kind, fact.code),
+            outcome: Settled::Done,
+        });
+        return;
+    }
+    let custom_key = note.custom_key.as_deref().map(str::to_string);
+    out.facts.push(Fact {
+        severity: note.severity,
+        custom_key,
+        ..fact
+    });
+}
+
+fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
+    for (kind, list) in seed::sections(codes) {
+        out.facts.extend(list.iter().map(|code| seed::fact(kind, code)));
+    }
+    out.facts
+        .extend(codes.summary.as_deref().map(|summary| Fact::words(Kind::Note, summary)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::FileTouch;
+    use crate::text::{Clean, Keep};
+
+    fn clean(text: &str) -> Clean<'_> {
+        Clean::new(text, Keep::NAME)
+    }
+
+    fn codes(event: &Event) -> (Vec<String>, Vec<Closing>) {
+        let extracted = extract(event);
+        (
+            extracted.facts.into_iter().map(|fact| fact.code).collect(),
+            extracted.closings,
+        )
+    }
+
+    fn task<'a>(id: Option<&'a str>, subject: Option<&'a str>, state: TaskState) -> Task<'a> {
+        Task {
+            id: id.map(clean),
+            subject: subject.map(clean),
+            state,
+        }
+    }
+
+    #[test]
+    fn an_edit_is_a_file_and_its_functions_and_a_failed_one_nothing() {
+        let touched = |how| FileTouch {
+            path: clean("src/a.rs"),
+            how,
+            lines: vec![],
+        };
+        let mut used = ToolUse {
+            tool: clean("Edit"),
+            files: vec![touched(Touch::Edited)],
+            names: vec![clean("Store"), clean("open")],
+            ..ToolUse::default()
+        };
+        assert_eq!(
+            codes(&Event::Tool(used.clone())).0,
+            ["impl:src/a.rs", "impl:Store", "impl:open"]
+        );
+        used.outcome = Outcome::Failed;
+        assert_eq!(codes(&Event::Tool(used.clone())).0, [""; 0]);
+        used.outcome = Outcome::Done;
+        used.names.clear();
+        used.files = vec![touched(Touch::Read)];
+        assert_eq!(codes(&Event::Tool(used)).0, ["see:src/a.rs"]);
+    }
+
+    #[test]
+    fn a_new_todo_list_settles_the_old_one() {
+        let todos = vec![
+            task(None, Some("Write the parser"), TaskState::Done),
+            task(None, Some("Write tests"), TaskState::Open),
+            task(None, Some("  "), TaskState::Open),
+        ];
+        let used = ToolUse {
+            tool: clean("TodoWrite"),
+            todos: Some(todos),
+            ..ToolUse::default()
+        };
+        let (facts, closings) = codes(&Event::Tool(used));
+        assert_eq!(facts, ["done:Write-the-parser", "next:Write-tests"]);
+        assert_eq!(
+            closings,
+            [Closing {
+                target: Target::Reference("todos".into()),
+                outcome: Settled::Dropped
+            }]
+        );
+    }
+
+    #[test]
+    fn tasks_are_settled_by_id_or_by_words() {
+        let by_id = |outcome| {
+            vec![Closing {
+                target: Target::Reference("task:1".into()),
+                outcome,
+            }]
+        };
+        for (task, facts, closings) in [
+            (
+                task(Some("1"), Some("Write tests"), TaskState::Open),
+                vec!["next:Write-tests"],
+                vec![],
+            ),
+            (task(Some("1"), None, TaskState::Open), vec![], vec![]),
+            (task(Some("1"), None, TaskState::Done), vec![], by_id(Settled::Done)),
+            (
+                task(Some("1"), Some("Write tests"), TaskState::Done),
+                vec!["done:Write-tests"],
+                by_id(Settled::Done),
+            ),
+            (
+                task(Some("1"), None, TaskState::Dropped),
+                vec![],
+                by_id(Settled::Dropped),
+            ),
+            (
+                task(None, Some("Write tests"), TaskState::Dropped),
+                vec![],
+                vec![Closing {
+                    target: Target::Code(Kind::Next, "next:Write-tests".into()),
+                    outcome: Settled::Dropped,
+                }],
+            ),
+        ] {
+            let (found, closed) = codes(&Event::Task(task.clone()));
+            assert_eq!(
+                (found.iter().map(String::as_str).collect(), closed),
+                (facts, closings),
+                "{task:?}"
+            );
+        }
+    }
+}

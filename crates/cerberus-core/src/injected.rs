@@ -1,0 +1,71 @@
+//! What we told an agent must never come back as evidence: our own lines are recognised by their form.
+//!
+//! A brief is lines of codes, so any line that is nothing but a code is ours, wherever it turns up: quoted by the
+//! agent, pasted by the user, copied into a compaction summary.
+
+use std::borrow::Cow;
+
+use crate::fact::Kind;
+
+const PROJECT_PREFIX: &str = "proj:";
+
+/// Is this line one that only a brief has?
+pub fn is_ours(line: &str) -> bool {
+    // Quoting and list marks do not make it somebody else's.
+    let line = line.trim().trim_start_matches(['>', '-', '*', ' ']).trim_matches('`');
+    let prefixes = Kind::ALL.into_iter().map(Kind::prefix).chain([PROJECT_PREFIX]);
+    let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
+        return false;
+    };
+    // A path may hold spaces, words in a code never do.
+    let is_name = line.starts_with(Kind::File.prefix()) || line.starts_with(Kind::Read.prefix());
+    !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_name || !rest.contains(char::is_whitespace))
+}
+
+/// `text` without the lines we wrote.
+pub fn without_ours(text: &str) -> Cow<'_, str> {
+    if !text.lines().any(is_ours) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(
+        text.lines()
+            .filter(|line| !is_ours(line))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_lines_are_told_from_the_users() {
+        for ours in [
+            "proj:hydra",
+            "impl:My Notes.md",
+            "  next:rerun-race-detector",
+            "> dec:no-llm",
+            "- `block:race:x`",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for theirs in [
+            "next: rerun it",
+            "decision: use tabs",
+            "impl:",
+            "test: all",
+            "dec:we should",
+            "",
+            "https://x",
+        ] {
+            assert!(!is_ours(theirs), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_what_remains() {
+        assert_eq!(without_ours("proj:x\nnext:a-b\nplease go on"), "please go on");
+        assert!(matches!(without_ours("please go on"), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,226 @@
+//! Text from outside, made safe and small: one line, no control or direction characters, a known length.
+//!
+//! Everything that reaches a code, a brief or a terminal goes through here first.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+
+use crate::secret::redact;
+
+/// Text that may be written down: bounded, its secrets cut. There is no other way to make one from outside text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Clean<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Clean<'a> {
+    pub fn new(text: impl Into<Cow<'a, str>>, keep: Keep) -> Clean<'a> {
+        match text.into() {
+            Cow::Borrowed(text) => Clean(keep.cut(text)),
+            Cow::Owned(text) => match keep.cut(&text) {
+                Cow::Borrowed(kept) if kept.len() == text.len() => Clean(Cow::Owned(text)),
+                kept => Clean(Cow::Owned(kept.into_owned())),
+            },
+        }
+    }
+
+    /// A word of our own, which needs no cutting.
+    pub const fn word(text: &'static str) -> Clean<'static> {
+        Clean(Cow::Borrowed(text))
+    }
+
+    pub fn into_owned(self) -> Clean<'static> {
+        Clean(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl Deref for Clean<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How much of a text is kept: its beginning and its end, the middle left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    pub head_bytes: usize,
+    pub tail_bytes: usize,
+}
+
+/// Looked at past the kept part before secrets are cut, so that none escapes by lying across the edge.
+const EDGE_BYTES: usize = 512;
+
+impl Keep {
+    /// Names: paths, ids, branches. Longer than any file system allows is not a name.
+    pub const NAME: Keep = Keep {
+        head_bytes: 4096,
+        tail_bytes: 0,
+    };
+    pub const SUBJECT: Keep = Keep {
+        head_bytes: 400,
+        tail_bytes: 0,
+    };
+    pub const PROMPT: Keep = Keep {
+        head_bytes: 4000,
+        tail_bytes: 2000,
+    };
+    /// What comes next stands at the end of a message.
+    pub const MESSAGE: Keep = Keep {
+        head_bytes: 1500,
+        tail_bytes: 4500,
+    };
+    pub const COMMAND: Keep = Keep {
+        head_bytes: 1500,
+        tail_bytes: 500,
+    };
+    pub const ERROR: Keep = Keep {
+        head_bytes: 1000,
+        tail_bytes: 1000,
+    };
+
+    fn cut(self, text: &str) -> Cow<'_, str> {
+        let kept_bytes = self.head_bytes + self.tail_bytes;
+        if text.len() <= kept_bytes + 2 * EDGE_BYTES {
+            return match redact(text) {
+                Cow::Borrowed(text) if text.len() <= kept_bytes => Cow::Borrowed(text),
+                text => Cow::Owned(self.ends(&text, &text)),
+            };
+        }
+        let head = redact(clip(text, self.head_bytes + EDGE_BYTES));
+        let tail = redact(clip_front(text, self.tail_bytes + EDGE_BYTES));
+        Cow::Owned(self.ends(&head, &tail))
+    }
+
+    fn ends(self, head: &str, tail: &str) -> String {
+        if head.len() <= self.head_bytes + self.tail_bytes && head.len() == tail.len() {
+            return head.to_string();
+        }
+        match clip_front(tail, self.tail_bytes) {
+            "" => clip(head, self.head_bytes).to_string(),
+            tail => format!("{}\n…\n{tail}", clip(head, self.head_bytes)),
+        }
+    }
+}
+
+/// The longest beginning of `text` that has at most `max_bytes`.
+pub fn clip(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+/// The longest end of `text` that has at most `max_bytes`.
+pub fn clip_front(text: &str, max_bytes: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(max_bytes))..]
+}
+
+/// Characters that move the cursor, hide or reorder what stands beside them.
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// One line of plain words: hostile characters become spaces, runs of space one, `max_chars` at most.
+pub fn line(text: &str, max_chars: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max_chars));
+    for word in text
+        .split(|c: char| c.is_whitespace() || is_hostile(c))
+        .filter(|word| !word.is_empty())
+    {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        if out.len() > 4 * max_chars {
+            break;
+        }
+    }
+    match out.char_indices().nth(max_chars) {
+        Some((end, _)) => out[..end].trim_end().to_string(),
+        None => out,
+    }
+}
+
+/// A path or a name as it may stand in a code: only what would break the line is replaced.
+pub fn name(text: &str) -> Cow<'_, str> {
+    if text.contains(is_hostile) {
+        Cow::Owned(text.replace(is_hostile, "?"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Words as one token of a code: `Use SQLite, WAL mode.` becomes `Use-SQLite,-WAL-mode`. Case is kept.
+pub fn slug(text: &str, max_chars: usize) -> String {
+    let whole = line(text, max_chars.saturating_mul(2)).replace(' ', "-");
+    let mut slug = whole.as_str();
+    if let Some((end, _)) = whole.char_indices().nth(max_chars) {
+        slug = &whole[..end];
+        // A cut word says something else than the whole one; leave it out when enough remains.
+        if let Some(last) = slug.rfind('-').filter(|last| *last > end / 2) {
+            slug = &slug[..last];
+        }
+    }
+    slug.trim_matches(|c| matches!(c, '-' | '.' | ',' | ';' | ':' | '!'))
+        .to_string()
+}
+
+/// Lower-case words of two letters or more, for comparing what two texts say.
+pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().nth(1).is_some())
+        .map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn slugs_keep_case_and_lose_space() {
+        for (text, slug_text) in [
+            ("threshold 3 min repetitions", "threshold-3-min-repetitions"),
+            ("  Use SQLite,\n WAL mode. ", "Use-SQLite,-WAL-mode"),
+            ("race:test-failure line 712", "race:test-failure-line-712"),
+            ("größer als 日本", "größer-als-日本"),
+            ("a\u{202e}b\u{7}c\u{1b}[31m", "a-b-c-[31m"),
+            ("", ""),
+        ] {
+            assert_eq!(slug(text, 100), slug_text);
+        }
+        assert_eq!(slug("one two three four", 11), "one-two");
+        assert_eq!(slug(&"x".repeat(50), 10), "x".repeat(10));
+    }
+
+    #[test]
+    fn keeps_both_ends_and_cuts_before_the_edge_is_drawn() {
+        let keep = Keep {
+            head_bytes: 10,
+            tail_bytes: 5,
+        };
+        assert_eq!(&*Clean::new("short", keep), "short");
+        assert_eq!(&*Clean::new("0123456789abcdefghij", keep), "0123456789\n…\nfghij");
+        assert_eq!(&*Clean::new("x".repeat(9000), Keep::NAME), "x".repeat(4096));
+        let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+        for filler in [8, 2000] {
+            let long = format!("123 {key} {}tail", "x".repeat(filler));
+            let kept = Clean::new(long.as_str(), keep);
+            assert!(kept.starts_with("123 [redac") && kept.ends_with("xtail"), "{}", &*kept);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hostile_survives(text in "\\PC*|[\\x00-\\x7f\u{202a}-\u{202e}]*", max in 0usize..80) {
+            for out in [line(&text, max), slug(&text, max)] {
+                prop_assert!(!out.contains(is_hostile));
+                prop_assert!(out.chars().count() <= max);
+            }
+            prop_assert!(!name(&text).contains(is_hostile));
+            prop_assert!(clip(&text, max).len() <= max && clip_front(&text, max).len() <= max);
+        }
+    }
+}

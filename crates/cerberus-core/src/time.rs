@@ -1,0 +1,140 @@
+//! Time as an argument: a moment in milliseconds since the epoch, always UTC.
+//!
+//! Nothing here asks what time it is. No time zone is loaded, so the hook may use it freely.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+use serde::{Deserialize, Serialize};
+
+/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+/// The years a record may lie in; anything else is a broken clock or a typing error.
+const MILLIS_RANGE: std::ops::RangeInclusive<i64> = 0..=253_402_207_199_999;
+
+/// A text that is no RFC 3339 time.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0:?} is not a time; write it as 2026-01-22T13:35:14Z")]
+pub struct NotATime(String);
+
+impl Timestamp {
+    pub const EPOCH: Timestamp = Timestamp(0);
+
+    /// The moment nearest to `millis` that a date can be written for.
+    pub fn from_millis(millis: i64) -> Timestamp {
+        Timestamp(millis.clamp(*MILLIS_RANGE.start(), *MILLIS_RANGE.end()))
+    }
+
+    pub fn millis(self) -> i64 {
+        self.0
+    }
+
+    pub fn parse(text: &str) -> Result<Timestamp, NotATime> {
+        let text = text.trim();
+        // The original tool wrote local times without an offset; they are read as UTC.
+        let moment = text.parse::<jiff::Timestamp>().or_else(|_| {
+            text.parse::<DateTime>()
+                .and_then(|civil| Offset::UTC.to_timestamp(civil))
+        });
+        match moment {
+            Ok(moment) if MILLIS_RANGE.contains(&moment.as_millisecond()) => Ok(Timestamp(moment.as_millisecond())),
+            _ => Err(NotATime(text.chars().take(40).collect())),
+        }
+    }
+
+    pub fn plus(self, span: Duration) -> Timestamp {
+        Timestamp::from_millis(self.0.saturating_add(span.as_millis().min(i64::MAX as u128) as i64))
+    }
+
+    pub fn minus(self, span: Duration) -> Timestamp {
+        Timestamp::from_millis(self.0.saturating_sub(span.as_millis().min(i64::MAX as u128) as i64))
+    }
+
+    /// How long after `earlier` this is; zero if it is before.
+    pub fn since(self, earlier: Timestamp) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
+    }
+
+    /// `2026-01-22`: the name of a day.
+    pub fn day(self) -> String {
+        let date = self.civil().date();
+        format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
+    }
+
+    /// `20260122-133514`: what a session is called after the moment it began.
+    pub fn stamp(self) -> String {
+        let at = self.civil();
+        format!(
+            "{:04}{:02}{:02}-{:02}{:02}{:02}",
+            at.year(),
+            at.month(),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second()
+        )
+    }
+
+    fn civil(self) -> DateTime {
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        Offset::UTC.to_datetime(moment)
+    }
+}
+
+/// RFC 3339 in UTC, without a fraction when it is zero: `2026-01-22T13:35:14Z`.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.civil();
+        write!(
+            f,
+            "{}T{:02}:{:02}:{:02}",
+            self.day(),
+            at.hour(),
+            at.minute(),
+            at.second()
+        )?;
+        match self.0.rem_euclid(1000) {
+            0 => f.write_str("Z"),
+            millis => write!(f, ".{millis:03}Z"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_the_forms_people_and_tools_use() {
+        for (text, written) in [
+            ("2026-01-22T13:35:14Z", "2026-01-22T13:35:14Z"),
+            ("2026-01-22T14:35:14+01:00", "2026-01-22T13:35:14Z"),
+            ("2026-01-22T13:35:14.250Z", "2026-01-22T13:35:14.250Z"),
+            ("2026-01-22T13:35:14.123456", "2026-01-22T13:35:14.123Z"),
+            (" 2026-01-22T13:35:14 ", "2026-01-22T13:35:14Z"),
+        ] {
+            assert_eq!(
+                Timestamp::parse(text).map(|t| t.to_string()),
+                Ok(written.to_string()),
+                "{text}"
+            );
+        }
+        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "1900-01-01T00:00:00Z"] {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_days_and_sessions() {
+        let at = Timestamp::parse("2026-01-22T13:35:14Z").unwrap();
+        assert_eq!(at.day(), "2026-01-22");
+        assert_eq!(at.stamp(), "20260122-133514");
+        assert_eq!(Timestamp::from_millis(i64::MAX).day(), "9999-12-30");
+        assert_eq!(at.since(at.plus(Duration::from_secs(9))), Duration::ZERO);
+    }
+}

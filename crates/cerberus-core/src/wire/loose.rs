@@ -1,0 +1,232 @@
+//! Values that may be anything: what has the expected type is taken, the rest is skipped without an error.
+//!
+//! One pass over the bytes, no intermediate tree; strings are borrowed where they hold no escapes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A string, or nothing. Numbers are taken as their text, since ids come as both.
+#[derive(Debug, Default)]
+pub struct Text<'a>(pub Option<Cow<'a, str>>);
+
+/// `true`, or not.
+#[derive(Debug, Default)]
+pub struct Flag(pub bool);
+
+/// A whole number, or zero.
+#[derive(Debug, Default)]
+pub struct Number(pub u32);
+
+/// An object read as `T`, or `T`'s default. `T` must not fail on any object.
+#[derive(Debug, Default)]
+pub struct Object<T>(pub T);
+
+/// A list of at most [`LIST_MAX`] items, or an empty one. `T` must not fail on any value.
+#[derive(Debug)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List(Vec::new())
+    }
+}
+
+const LIST_MAX: usize = 2_000;
+
+/// Writes the visitor methods that skip what the type does not want.
+macro_rules! skips {
+    ($value:ty, $empty:expr; $($name:ident),*) => { $( skips!(@ $name, $value, $empty); )* };
+    (@ bool, $value:ty, $empty:expr) => {
+        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok($empty) }
+    };
+    (@ numbers, $value:ty, $empty:expr) => {
+        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok($empty) }
+        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok($empty) }
+        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok($empty) }
+    };
+    (@ str, $value:ty, $empty:expr) => {
+        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok($empty) }
+    };
+    (@ unit, $value:ty, $empty:expr) => {
+        fn visit_unit<E>(self) -> Result<$value, E> { Ok($empty) }
+    };
+    (@ seq, $value:ty, $empty:expr) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<$value, A::Error> {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok($empty)
+        }
+    };
+    (@ map, $value:ty, $empty:expr) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$value, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok($empty)
+        }
+    };
+    (@ expecting, $value:ty, $empty:expr) => {
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result { f.write_str("any value") }
+    };
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Text<'de>;
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                self.visit_string(text.to_string())
+            }
+            fn visit_string<E>(self, text: String) -> Result<Text<'de>, E> {
+                Ok(Text(Some(Cow::Owned(text))))
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Text<'de>, E> {
+                self.visit_string(number.to_string())
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Text<'de>, E> {
+                self.visit_string(number.to_string())
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Text<'de>, E> {
+                Ok(Text(None))
+            }
+            skips!(Text<'de>, Text(None); bool, unit, seq, map, expecting);
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Flag;
+            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
+                Ok(Flag(value))
+            }
+            skips!(Flag, Flag(false); numbers, str, unit, seq, map, expecting);
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Number;
+            fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
+                Ok(Number(value.min(u64::from(u32::MAX)) as u32))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
+                Ok(Number(0))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
+                Ok(Number(0))
+            }
+            skips!(Number, Number(0); bool, str, unit, seq, map, expecting);
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for V<T> {
+            type Value = Object<T>;
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+            skips!(Object<T>, Object(T::default()); bool, numbers, str, unit, seq, expecting);
+        }
+        deserializer.deserialize_any(V(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = List<T>;
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
+                let mut items = Vec::new();
+                while items.len() < LIST_MAX {
+                    match seq.next_element()? {
+                        Some(item) => items.push(item),
+                        None => return Ok(List(items)),
+                    }
+                }
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(List(items))
+            }
+            skips!(List<T>, List(Vec::new()); bool, numbers, str, unit, map, expecting);
+        }
+        deserializer.deserialize_any(V(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct All<'a> {
+        #[serde(borrow)]
+        text: Text<'a>,
+        flag: Flag,
+        number: Number,
+        #[serde(borrow)]
+        object: Object<Inner<'a>>,
+        #[serde(borrow)]
+        list: List<Text<'a>>,
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Inner<'a> {
+        #[serde(borrow)]
+        text: Text<'a>,
+    }
+
+    #[test]
+    fn takes_what_fits_and_skips_the_rest() {
+        let odd = [
+            r#""s""#,
+            "7",
+            "-7",
+            "1.5",
+            "true",
+            "null",
+            "[1,[2]]",
+            r#"{"text":{"a":[]}}"#,
+        ];
+        for value in odd {
+            let json = ["text", "flag", "number", "object", "list"]
+                .map(|name| format!("\"{name}\":{value}"))
+                .join(",");
+            let json = format!("{{{json}}}");
+            let all: All = serde_json::from_str(&json).unwrap();
+            assert_eq!(all.flag.0, value == "true", "{value}");
+            assert_eq!(all.number.0, if value == "7" { 7 } else { 0 }, "{value}");
+            assert_eq!(
+                all.text.0.as_deref(),
+                ["s", "7", "-7"].into_iter().find(|t| value.trim_matches('"') == *t)
+            );
+            assert!(all.object.0.text.0.is_none());
+            assert_eq!(all.list.0.len(), if value.starts_with('[') { 2 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn lists_are_bounded() {
+        let json = format!(r#"{{"list":[{}1]}}"#, "1,".repeat(LIST_MAX + 5));
+        assert_eq!(serde_json::from_str::<All>(&json).unwrap().list.0.len(), LIST_MAX);
+    }
+}
