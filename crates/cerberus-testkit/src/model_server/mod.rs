@@ -1,0 +1,451 @@
+//! A model server that answers from a script, so that real agents run without a model or a network.
+//!
+//! The script is data: replies handed out in order, one for each *main* request (see the protocol's file for
+//! what is main). Side requests get [`SIDE_TEXT`] and leave the script alone; after its end every main request
+//! gets [`DONE_TEXT`]. Every request body is kept, its headers never: they carry keys. The server listens on
+//! 127.0.0.1 on a port the system picks, and dropping it closes every connection and joins every thread.
+//! `http` moves bytes; one file per protocol gives them meaning and does no I/O.
+
+mod anthropic;
+mod http;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, BufReader};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use self::http::{After, Request, Response};
+
+/// The answer to every side request.
+pub const SIDE_TEXT: &str = "Scripted side answer";
+/// The answer to every main request after the script's end.
+pub const DONE_TEXT: &str = "done";
+
+/// The fields of a request that hold what the model reads.
+const PROMPT_FIELDS: [&str; 2] = ["system", "messages"];
+/// Keys whose strings are structure, not text.
+const STRUCTURE_KEYS: [&str; 6] = [
+    "type",
+    "role",
+    "id",
+    "tool_use_id",
+    "cache_control",
+    "signature",
+];
+
+/// Below this key the keys are a tool's own.
+const TOOL_INPUT_KEY: &str = "input";
+
+/// One turn of the scripted model.
+#[derive(Clone, Debug)]
+pub struct Reply(Turn);
+
+#[derive(Clone, Debug)]
+enum Turn {
+    Say(Vec<Block>),
+    Hang,
+}
+
+/// One piece of a reply's content.
+#[derive(Clone, Debug)]
+enum Block {
+    Text(String),
+    Tool { name: String, input: Value },
+}
+
+impl Reply {
+    /// Says this and ends the turn.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self(Turn::Say(vec![Block::Text(text.into())]))
+    }
+
+    /// Calls one tool.
+    pub fn tool(name: impl Into<String>, input: Value) -> Self {
+        Self(Turn::Say(vec![Block::Tool {
+            name: name.into(),
+            input,
+        }]))
+    }
+
+    /// Accepts the request and never answers it; the connection closes when the server stops.
+    pub fn hang() -> Self {
+        Self(Turn::Hang)
+    }
+
+    /// Says this too, after what the reply already holds.
+    pub fn and_text(self, text: impl Into<String>) -> Self {
+        self.and(Block::Text(text.into()))
+    }
+
+    /// Calls this tool too, in the same reply.
+    pub fn and_tool(self, name: impl Into<String>, input: Value) -> Self {
+        self.and(Block::Tool {
+            name: name.into(),
+            input,
+        })
+    }
+
+    fn and(self, block: Block) -> Self {
+        match self.0 {
+            Turn::Say(mut blocks) => {
+                blocks.push(block);
+                Self(Turn::Say(blocks))
+            }
+            Turn::Hang => {
+                panic!("a reply that hangs says nothing: {block:?} cannot be added to it")
+            }
+        }
+    }
+}
+
+/// What a request asks of the server.
+enum Ask {
+    /// The next turn of the script.
+    Main,
+    /// A constant text.
+    Side,
+    /// Something the protocol answers by itself.
+    Fixed(Response),
+}
+
+/// One model API: tells its requests apart and puts replies into its form.
+trait Protocol: Sync {
+    /// `None` when the path is not this protocol's.
+    fn ask(&self, request: &Request, body: &Value) -> Option<Ask>;
+    fn answer(&self, body: &Value, blocks: &[Block]) -> Response;
+    fn unknown(&self, request: &Request) -> Response;
+}
+
+/// The first is the one that refuses paths nobody knows.
+const PROTOCOLS: [&dyn Protocol; 1] = [&anthropic::Anthropic];
+
+/// Whether a kept request took a reply from the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Main,
+    Side,
+    /// Token counts and everything that asks for no message.
+    Other,
+}
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Received {
+    pub kind: Kind,
+    pub method: String,
+    pub path: String,
+    /// What is not JSON is a string; `Null` when there was no body.
+    pub body: Value,
+}
+
+/// A running server; it stops when dropped.
+#[derive(Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    script: VecDeque<Reply>,
+    received: Vec<Received>,
+    stopping: bool,
+    /// Open connections, kept so that stopping can close them under their readers.
+    open: HashMap<u64, TcpStream>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl ModelServer {
+    /// Starts a server that gives out this script.
+    pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds a port on 127.0.0.1");
+        let address = listener
+            .local_addr()
+            .expect("a bound listener has an address");
+        let state = State {
+            script: script.into_iter().collect(),
+            ..State::default()
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let for_acceptor = Arc::clone(&shared);
+        let acceptor = std::thread::spawn(move || accept(&listener, &for_acceptor));
+        Self {
+            address,
+            shared,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    /// The base address for the client, with no slash at its end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every request so far that had a body, in order of arrival.
+    pub fn requests(&self) -> Vec<Value> {
+        bodies(&self.received(), |received| !received.body.is_null())
+    }
+
+    /// The requests that took a reply from the script, in its order.
+    pub fn main_requests(&self) -> Vec<Value> {
+        bodies(&self.received(), |received| received.kind == Kind::Main)
+    }
+
+    /// Everything that came, with its path and kind.
+    pub fn received(&self) -> Vec<Received> {
+        self.shared.lock().received.clone()
+    }
+
+    /// Waits until at least `count` requests with a body came, and returns them; says what came otherwise.
+    pub fn wait_for_requests(&self, count: usize, limit: Duration) -> Result<Vec<Value>, String> {
+        self.wait_for(count, limit, |received| !received.body.is_null())
+    }
+
+    /// The same for main requests only.
+    pub fn wait_for_main_requests(
+        &self,
+        count: usize,
+        limit: Duration,
+    ) -> Result<Vec<Value>, String> {
+        self.wait_for(count, limit, |received| received.kind == Kind::Main)
+    }
+
+    fn wait_for(
+        &self,
+        count: usize,
+        limit: Duration,
+        wanted: impl Fn(&Received) -> bool,
+    ) -> Result<Vec<Value>, String> {
+        let too_few =
+            |state: &mut State| state.received.iter().filter(|one| wanted(one)).count() < count;
+        let (state, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(self.shared.lock(), limit, too_few)
+            .unwrap_or_else(PoisonError::into_inner);
+        let found = bodies(&state.received, &wanted);
+        if found.len() >= count {
+            return Ok(found);
+        }
+        let came: Vec<String> = state
+            .received
+            .iter()
+            .map(|one| format!("{:?} {} {}", one.kind, one.method, one.path))
+            .collect();
+        Err(format!(
+            "{} of {count} requests came within {limit:?}; all that came: {came:?}",
+            found.len()
+        ))
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.shared.lock().stopping = true;
+        self.shared.changed.notify_all();
+        // The acceptor sits in `accept`: one last connection wakes it.
+        let woken = TcpStream::connect(self.address).is_ok();
+        let Some(acceptor) = self.acceptor.take().filter(|_| woken) else {
+            return;
+        };
+        let _ = acceptor.join();
+        let (open, workers) = {
+            let mut state = self.shared.lock();
+            (
+                std::mem::take(&mut state.open),
+                std::mem::take(&mut state.workers),
+            )
+        };
+        for stream in open.values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        for worker in workers {
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the request and takes its reply in one step, so that both have the same order.
+    fn receive(&self, received: Received) -> Turn {
+        let kind = received.kind;
+        let mut state = self.lock();
+        state.received.push(received);
+        self.changed.notify_all();
+        let constant = |text: &str| Reply::text(text);
+        let reply = match kind {
+            Kind::Main => state
+                .script
+                .pop_front()
+                .unwrap_or_else(|| constant(DONE_TEXT)),
+            Kind::Side | Kind::Other => constant(SIDE_TEXT),
+        };
+        reply.0
+    }
+
+    /// Blocks until the server stops.
+    fn hang(&self) {
+        let _stopped = self
+            .changed
+            .wait_while(self.lock(), |state| !state.stopping)
+            .unwrap_or_else(PoisonError::into_inner);
+    }
+
+    /// The response, or `None` when the script says to hang and the server has stopped since.
+    fn respond(&self, request: &Request) -> Option<Response> {
+        let body = parse_body(&request.body);
+        let asked = PROTOCOLS
+            .iter()
+            .find_map(|one| one.ask(request, &body).map(|ask| (*one, ask)));
+        let kind = match &asked {
+            Some((_, Ask::Main)) => Kind::Main,
+            Some((_, Ask::Side)) => Kind::Side,
+            Some((_, Ask::Fixed(_))) | None => Kind::Other,
+        };
+        let (method, path) = (request.method.clone(), request.path.clone());
+        let turn = self.receive(Received {
+            kind,
+            method,
+            path,
+            body: body.clone(),
+        });
+        match (asked, turn) {
+            (None, _) => Some(PROTOCOLS[0].unknown(request)),
+            (Some((_, Ask::Fixed(response))), _) => Some(response),
+            (Some((protocol, Ask::Main | Ask::Side)), Turn::Say(blocks)) => {
+                Some(protocol.answer(&body, &blocks))
+            }
+            (Some(_), Turn::Hang) => {
+                self.hang();
+                None
+            }
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for (id, stream) in (0_u64..).zip(listener.incoming()) {
+        let mut state = shared.lock();
+        if state.stopping {
+            return;
+        }
+        let Some((stream, kept)) = stream
+            .ok()
+            .and_then(|one| one.try_clone().ok().map(|two| (one, two)))
+        else {
+            continue;
+        };
+        state.open.insert(id, kept);
+        let for_worker = Arc::clone(shared);
+        state.workers.push(std::thread::spawn(move || {
+            // A client that breaks off is its own affair; the requests it sent are kept.
+            let _ = serve(&stream, &for_worker);
+            for_worker.lock().open.remove(&id);
+        }));
+    }
+}
+
+fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut writer = io::BufWriter::new(stream);
+    while let Some(request) = http::read_request(&mut reader, &mut writer)? {
+        let Some(response) = shared.respond(&request) else {
+            break;
+        };
+        http::write_response(&mut writer, &request, &response)?;
+        if request.after == After::Close {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn parse_body(bytes: &[u8]) -> Value {
+    if bytes.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(bytes)
+        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
+}
+
+fn bodies(received: &[Received], wanted: impl Fn(&Received) -> bool) -> Vec<Value> {
+    received
+        .iter()
+        .filter(|one| wanted(one))
+        .map(|one| one.body.clone())
+        .collect()
+}
+
+/// All that the model reads in this request (system and messages, tool inputs and results), one text per line.
+pub fn request_text(request: &Value) -> String {
+    let mut texts = Vec::new();
+    for field in PROMPT_FIELDS {
+        collect_text(&request[field], &mut texts);
+    }
+    texts.join("\n")
+}
+
+fn collect_text<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect_text(item, texts)),
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                match key.as_str() {
+                    TOOL_INPUT_KEY => collect_strings(field, texts),
+                    key if STRUCTURE_KEYS.contains(&key) => {}
+                    _ => collect_text(field, texts),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Every string of a tool's input, whatever its key.
+fn collect_strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect_strings(item, texts)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| collect_strings(field, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// An id no other server has given, in this process or another: clients join sessions on them.
+fn unique_id(prefix: &str) -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    static STARTED: OnceLock<u128> = OnceLock::new();
+    let started = STARTED.get_or_init(|| {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos())
+    });
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    format!("{prefix}{:08x}{started:x}{count:06x}", std::process::id())
+}

@@ -1,0 +1,292 @@
+//! Programs under test: started in a process group of their own, waited for with a limit, killed whole.
+//!
+//! A [`Running`] that is dropped before it ended takes its whole group with it. An agent's own children may leave
+//! that group (the shell of Claude Code's Bash tool has a session of its own and outlives a killed client):
+//! [`running_in`] sees them and dropping a scratch directory ends them. Output goes to unnamed files, never to pipes: a
+//! grandchild that lives on cannot block a reader. What runs is read from `/proc` (Linux); the environment of a
+//! process is never read.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
+const PROBE_EVERY: Duration = Duration::from_millis(5);
+const OUTPUT_MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// A program that runs in a process group of its own.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: File,
+    stderr: File,
+    state: Reaped,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Reaped {
+    NotYet,
+    /// Its pid may belong to someone else by now.
+    Yes,
+}
+
+/// What a program left when it ended.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Running {
+    /// Starts the command with no stdin, as the leader of a new process group.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(stdout.try_clone()?)
+            .stderr(stderr.try_clone()?)
+            .process_group(0)
+            .spawn()?;
+        Ok(Self {
+            child,
+            stdout,
+            stderr,
+            state: Reaped::NotYet,
+        })
+    }
+
+    /// Its pid, which is also the id of its group.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it ends. After `limit` its group is killed, and the error carries what it printed.
+    pub fn wait(&mut self, limit: Duration) -> Result<Finished, String> {
+        let child = &mut self.child;
+        let ended = wait_until("the program to end", limit, || child.try_wait().transpose());
+        let ended = match ended {
+            Ok(Ok(status)) => {
+                self.state = Reaped::Yes;
+                Ok(status)
+            }
+            Ok(Err(error)) => Err(format!("the program cannot be waited for: {error}")),
+            Err(late) => Err(late),
+        };
+        self.end();
+        let (stdout, stderr) = (contents(&self.stdout), contents(&self.stderr));
+        match ended {
+            Ok(status) => Ok(Finished {
+                status,
+                stdout,
+                stderr,
+            }),
+            Err(why) => Err(format!("{why}\nstdout: {stdout}\nstderr: {stderr}")),
+        }
+    }
+
+    /// Nothing of it runs afterwards, as far as it stayed in its group.
+    fn end(&mut self) {
+        if self.state == Reaped::NotYet {
+            let _ = kill_group(self.pid());
+            let _ = self.child.wait();
+            self.state = Reaped::Yes;
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Kills every process of the group with SIGKILL; only for groups whose leader was not waited for yet.
+pub fn kill_group(pid: u32) -> io::Result<()> {
+    let group = to_pid(pid)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no process has this pid"))?;
+    Ok(kill_process_group(group, Signal::KILL)?)
+}
+
+/// Kills with SIGKILL what works below this directory, which must be one that the test made for itself.
+pub(crate) fn kill_below(dir: &Path) {
+    let shared = std::env::temp_dir()
+        .canonicalize()
+        .expect("there is a temporary directory");
+    assert!(
+        dir.starts_with(&shared) && dir != shared,
+        "{} is not a scratch directory",
+        dir.display()
+    );
+    for pid in pids().filter(|pid| *pid != std::process::id()) {
+        // The handle comes first: a pid that is given to another process afterwards is then not ours to kill.
+        let handle = to_pid(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(handle) = handle.filter(|_| works_below(pid, dir)) {
+            let _ = pidfd_send_signal(handle, Signal::KILL);
+        }
+    }
+}
+
+/// Waits until the probe finds something, and returns it.
+pub fn wait_until<T>(
+    what: &str,
+    limit: Duration,
+    mut probe: impl FnMut() -> Option<T>,
+) -> Result<T, String> {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = probe() {
+            return Ok(found);
+        }
+        if start.elapsed() >= limit {
+            return Err(format!("waited {limit:?} in vain for {what}"));
+        }
+        std::thread::sleep(PROBE_EVERY);
+    }
+}
+
+/// The processes, as `pid name`, that run in this group or work below this directory. Zombies do not run.
+pub fn running_in(group: u32, dir: &Path) -> Vec<String> {
+    pids()
+        .filter_map(|pid| {
+            // A process may end at any moment: what cannot be read is gone.
+            let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let stat = Stat::parse(&line)?;
+            let counts = stat.runs && (stat.group == group || works_below(pid, dir));
+            counts.then(|| format!("{pid} {}", stat.name))
+        })
+        .collect()
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").expect("running processes are read from /proc");
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+fn works_below(pid: u32, dir: &Path) -> bool {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
+}
+
+fn to_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+struct Stat<'a> {
+    name: &'a str,
+    runs: bool,
+    group: u32,
+}
+
+impl<'a> Stat<'a> {
+    /// `pid (name) state ppid pgrp …`; the name may hold spaces and parentheses itself.
+    fn parse(line: &'a str) -> Option<Self> {
+        let (head, rest) = line.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        let mut words = rest.split_whitespace();
+        let runs = !matches!(words.next()?, "Z" | "X");
+        let group = words.nth(1)?.parse().ok()?;
+        Some(Self { name, runs, group })
+    }
+}
+
+/// What was written to the file so far, wherever its position stands.
+fn contents(file: &File) -> String {
+    let length = file.metadata().map_or(0, |found| found.len());
+    let mut bytes = vec![
+        0;
+        usize::try_from(length)
+            .unwrap_or(usize::MAX)
+            .min(OUTPUT_MAX_BYTES)
+    ];
+    match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => format!("(output cannot be read: {error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(script);
+        command
+    }
+
+    #[test]
+    fn keeps_status_and_output() {
+        let mut running = Running::spawn(&mut sh("echo out; echo err >&2; exit 3")).unwrap();
+        let finished = running.wait(LIMIT).unwrap();
+        assert_eq!(finished.status.code(), Some(3));
+        assert_eq!(
+            (finished.stdout.as_str(), finished.stderr.as_str()),
+            ("out\n", "err\n")
+        );
+    }
+
+    #[test]
+    fn dropping_kills_the_whole_group() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let running = Running::spawn(sh("sleep 600 & sleep 600").current_dir(&dir)).unwrap();
+        let group = running.pid();
+        let has_started = || (running_in(group, &dir).len() >= 3).then_some(());
+        wait_until("three processes", LIMIT, has_started).unwrap();
+        drop(running);
+        wait_until("none", LIMIT, || {
+            running_in(group, &dir).is_empty().then_some(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn what_left_the_group_is_found_and_killed_by_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let mut running = Running::spawn(sh("setsid sleep 600 &").current_dir(&dir)).unwrap();
+        running.wait(LIMIT).unwrap();
+        let group = running.pid();
+        let sleeps = || {
+            running_in(group, &dir)
+                .iter()
+                .any(|one| one.ends_with(" sleep"))
+                .then_some(())
+        };
+        wait_until("the sleeper", LIMIT, sleeps).unwrap();
+        kill_below(&dir);
+        wait_until("none", LIMIT, || {
+            running_in(group, &dir).is_empty().then_some(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_late_program_is_killed_and_its_output_told() {
+        let mut running = Running::spawn(&mut sh("echo started; exec sleep 600")).unwrap();
+        let (stdout, started) = (running.stdout.try_clone().unwrap(), "started\n");
+        wait_until("output", LIMIT, || {
+            (contents(&stdout) == started).then_some(())
+        })
+        .unwrap();
+        let told = running.wait(Duration::ZERO).unwrap_err();
+        assert!(
+            told.contains("in vain") && told.contains("started"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn reads_stat_lines_with_odd_names() {
+        let stat = Stat::parse("12 (a) b (c) S 1 7 7 0").unwrap();
+        assert_eq!((stat.name, stat.runs, stat.group), ("a) b (c", true, 7));
+        assert!(!Stat::parse("12 (x) Z 1 7 7 0").unwrap().runs);
+    }
+}
