@@ -1,1 +1,17 @@
-//! Synchronous I/O.
+//! Synchronous I/O around `cerberus-core`: the journal, its SQLite view, git, settings files.
+//!
+//! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments.
+
+pub mod agents;
+pub mod capture;
+pub mod clock;
+pub mod config;
+pub mod failures;
+pub mod fold;
+pub mod home;
+pub mod identity;
+pub mod journal;
+pub mod legacy;
+pub mod recall;
+pub mod store;
+pub mod tracked;

@@ -55,9 +55,7 @@ impl ClaudeCode {
             .map_err(|error| format!("{} is damaged: {error}; {advice}", manifest.display()))?;
         if found["version"] != VERSION {
             let version = &found["version"];
-            return Err(format!(
-                "Claude Code {VERSION} is needed, {version} is there; {advice}"
-            ));
+            return Err(format!("Claude Code {VERSION} is needed, {version} is there; {advice}"));
         }
         let link = modules.join(".bin/claude");
         let binary = link.canonicalize().map_err(|error| {
@@ -80,20 +78,9 @@ impl ClaudeCode {
         let mut command = Command::new(&self.binary);
         command
             .env_clear()
-            .envs([
-                ("PATH", SYSTEM_PATH),
-                ("TERM", "xterm-256color"),
-                ("LANG", "C.UTF-8"),
-            ])
-            .envs([
-                ("HOME", home),
-                ("TMPDIR", &scratch),
-                ("CLAUDE_CODE_TMPDIR", &scratch),
-            ])
-            .envs([
-                ("ANTHROPIC_BASE_URL", server_url),
-                ("ANTHROPIC_API_KEY", "stub"),
-            ])
+            .envs([("PATH", SYSTEM_PATH), ("TERM", "xterm-256color"), ("LANG", "C.UTF-8")])
+            .envs([("HOME", home), ("TMPDIR", &scratch), ("CLAUDE_CODE_TMPDIR", &scratch)])
+            .envs([("ANTHROPIC_BASE_URL", server_url), ("ANTHROPIC_API_KEY", "stub")])
             .envs([
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
                 ("DISABLE_TELEMETRY", "1"),

@@ -81,11 +81,7 @@ impl Running {
         self.end();
         let (stdout, stderr) = (contents(&self.stdout), contents(&self.stderr));
         match ended {
-            Ok(status) => Ok(Finished {
-                status,
-                stdout,
-                stderr,
-            }),
+            Ok(status) => Ok(Finished { status, stdout, stderr }),
             Err(why) => Err(format!("{why}\nstdout: {stdout}\nstderr: {stderr}")),
         }
     }
@@ -108,8 +104,7 @@ impl Drop for Running {
 
 /// Kills every process of the group with SIGKILL; only for groups whose leader was not waited for yet.
 pub fn kill_group(pid: u32) -> io::Result<()> {
-    let group = to_pid(pid)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no process has this pid"))?;
+    let group = to_pid(pid).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no process has this pid"))?;
     Ok(kill_process_group(group, Signal::KILL)?)
 }
 
@@ -133,11 +128,7 @@ pub(crate) fn kill_below(dir: &Path) {
 }
 
 /// Waits until the probe finds something, and returns it.
-pub fn wait_until<T>(
-    what: &str,
-    limit: Duration,
-    mut probe: impl FnMut() -> Option<T>,
-) -> Result<T, String> {
+pub fn wait_until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Option<T>) -> Result<T, String> {
     let start = Instant::now();
     loop {
         if let Some(found) = probe() {
@@ -197,12 +188,7 @@ impl<'a> Stat<'a> {
 /// What was written to the file so far, wherever its position stands.
 fn contents(file: &File) -> String {
     let length = file.metadata().map_or(0, |found| found.len());
-    let mut bytes = vec![
-        0;
-        usize::try_from(length)
-            .unwrap_or(usize::MAX)
-            .min(OUTPUT_MAX_BYTES)
-    ];
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(OUTPUT_MAX_BYTES)];
     match file.read_exact_at(&mut bytes, 0) {
         Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) => format!("(output cannot be read: {error})"),
@@ -226,10 +212,7 @@ mod tests {
         let mut running = Running::spawn(&mut sh("echo out; echo err >&2; exit 3")).unwrap();
         let finished = running.wait(LIMIT).unwrap();
         assert_eq!(finished.status.code(), Some(3));
-        assert_eq!(
-            (finished.stdout.as_str(), finished.stderr.as_str()),
-            ("out\n", "err\n")
-        );
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
     }
 
     #[test]
@@ -241,10 +224,7 @@ mod tests {
         let has_started = || (running_in(group, &dir).len() >= 3).then_some(());
         wait_until("three processes", LIMIT, has_started).unwrap();
         drop(running);
-        wait_until("none", LIMIT, || {
-            running_in(group, &dir).is_empty().then_some(())
-        })
-        .unwrap();
+        wait_until("none", LIMIT, || running_in(group, &dir).is_empty().then_some(())).unwrap();
     }
 
     #[test]
@@ -262,25 +242,16 @@ mod tests {
         };
         wait_until("the sleeper", LIMIT, sleeps).unwrap();
         kill_below(&dir);
-        wait_until("none", LIMIT, || {
-            running_in(group, &dir).is_empty().then_some(())
-        })
-        .unwrap();
+        wait_until("none", LIMIT, || running_in(group, &dir).is_empty().then_some(())).unwrap();
     }
 
     #[test]
     fn a_late_program_is_killed_and_its_output_told() {
         let mut running = Running::spawn(&mut sh("echo started; exec sleep 600")).unwrap();
         let (stdout, started) = (running.stdout.try_clone().unwrap(), "started\n");
-        wait_until("output", LIMIT, || {
-            (contents(&stdout) == started).then_some(())
-        })
-        .unwrap();
+        wait_until("output", LIMIT, || (contents(&stdout) == started).then_some(())).unwrap();
         let told = running.wait(Duration::ZERO).unwrap_err();
-        assert!(
-            told.contains("in vain") && told.contains("started"),
-            "{told}"
-        );
+        assert!(told.contains("in vain") && told.contains("started"), "{told}");
     }
 
     #[test]

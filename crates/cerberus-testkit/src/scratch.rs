@@ -28,10 +28,7 @@ impl Scratch {
             .tempdir()
             .expect("makes a temporary directory");
         // Agents report resolved paths.
-        let root = dir
-            .path()
-            .canonicalize()
-            .expect("a new directory has a real path");
+        let root = dir.path().canonicalize().expect("a new directory has a real path");
         let scratch = Self { root, _dir: dir };
         for made in [scratch.home(), scratch.repo()] {
             std::fs::create_dir(&made).expect("makes a directory in a new one");

@@ -39,7 +39,11 @@ fn install_recorder(scratch: &Scratch) -> PathBuf {
     let hooks: serde_json::Map<String, Value> = EVENTS
         .iter()
         .map(|event| {
-            let answer = if *event == "SessionStart" { context.to_string() } else { String::new() };
+            let answer = if *event == "SessionStart" {
+                context.to_string()
+            } else {
+                String::new()
+            };
             let script = r#"cat >> "$0"; printf %s "$1""#;
             let handler = json!({
                 "type": "command", "command": "/bin/sh", "args": ["-c", script, record, answer], "timeout": 60,
@@ -49,11 +53,7 @@ fn install_recorder(scratch: &Scratch) -> PathBuf {
         .collect();
     let settings = scratch.home().join(".claude");
     std::fs::create_dir(&settings).unwrap();
-    std::fs::write(
-        settings.join("settings.json"),
-        json!({ "hooks": hooks }).to_string(),
-    )
-    .unwrap();
+    std::fs::write(settings.join("settings.json"), json!({ "hooks": hooks }).to_string()).unwrap();
     record
 }
 
@@ -83,10 +83,7 @@ fn a_scripted_session_acts_and_fires_its_hooks() {
     let record = install_recorder(&scratch);
     let written = scratch.repo().join("notes.txt");
     let server = ModelServer::start([
-        Reply::text("Writing.").and_tool(
-            "Write",
-            json!({ "file_path": written, "content": "half done\n" }),
-        ),
+        Reply::text("Writing.").and_tool("Write", json!({ "file_path": written, "content": "half done\n" })),
         Reply::tool(
             "Bash",
             json!({ "command": "wc -l notes.txt && touch ran", "description": "Count lines" }),
@@ -119,10 +116,7 @@ fn a_scripted_session_acts_and_fires_its_hooks() {
     let requests = server.main_requests();
     assert_eq!(requests.len(), 3, "{:?}", server.received());
     let first = request_text(&requests[0]);
-    assert!(
-        first.contains(MARKER) && first.contains("Write the notes"),
-        "{first}"
-    );
+    assert!(first.contains(MARKER) && first.contains("Write the notes"), "{first}");
     assert!(
         request_text(&requests[2]).contains("1 notes.txt"),
         "the model sees what Bash printed"
@@ -147,9 +141,7 @@ fn a_killed_session_leaves_nothing_running_and_no_session_end() {
     server.wait_for_main_requests(2, LIMIT).unwrap();
     let running = running_in(group, scratch.root());
     assert!(
-        running
-            .iter()
-            .any(|one| one.starts_with(&format!("{group} "))),
+        running.iter().any(|one| one.starts_with(&format!("{group} "))),
         "{running:?}"
     );
 

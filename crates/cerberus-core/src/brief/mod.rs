@@ -16,7 +16,7 @@ use crate::text;
 use crate::time::Timestamp;
 use crate::tokens;
 
-pub use shorten::FileNames;
+pub use shorten::{FileNames, base};
 
 /// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].
 pub const BUDGET_TOKENS: usize = 1_000;

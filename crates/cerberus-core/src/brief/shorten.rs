@@ -37,7 +37,8 @@ impl FileNames {
     }
 }
 
-fn base(path: &str) -> &str {
+/// The last component of a path.
+pub fn base(path: &str) -> &str {
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 

@@ -50,11 +50,7 @@ impl Protocol for Anthropic {
     }
 
     fn unknown(&self, request: &Request) -> Response {
-        error(
-            404,
-            "not_found_error",
-            &format!("no such path: {}", request.path),
-        )
+        error(404, "not_found_error", &format!("no such path: {}", request.path))
     }
 }
 
@@ -74,9 +70,7 @@ fn is_own_tool(tool: &Value) -> bool {
 /// The finished message, as the non-streaming form returns it.
 fn message(body: &Value, blocks: &[Block]) -> Value {
     let content: Vec<Value> = blocks.iter().map(content_block).collect();
-    let calls_a_tool = blocks
-        .iter()
-        .any(|block| matches!(block, Block::Tool { .. }));
+    let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::Tool { .. }));
     let output: usize = content.iter().map(|block| tokens(&block.to_string())).sum();
     json!({
         "id": unique_id("msg_"),
@@ -111,12 +105,7 @@ fn events(message: &Value) -> Vec<Event> {
     start["stop_reason"] = Value::Null;
     start["usage"]["output_tokens"] = json!(1);
     let mut events = vec![event("message_start", json!({ "message": start }))];
-    for (index, block) in message["content"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    for (index, block) in message["content"].as_array().into_iter().flatten().enumerate() {
         block_events(index, block, &mut events);
     }
     let delta = json!({ "stop_reason": message["stop_reason"], "stop_sequence": null });
@@ -148,10 +137,7 @@ fn block_events(index: usize, block: &Value, events: &mut Vec<Event>) {
         json!({ "index": index, "content_block": empty }),
     ));
     for delta in deltas {
-        events.push(event(
-            "content_block_delta",
-            json!({ "index": index, "delta": delta }),
-        ));
+        events.push(event("content_block_delta", json!({ "index": index, "delta": delta })));
     }
     events.push(event("content_block_stop", json!({ "index": index })));
 }
@@ -165,10 +151,7 @@ fn event(name: &'static str, mut data: Value) -> Event {
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let chars: Vec<char> = text.chars().collect();
     let size = chars.len().div_ceil(STREAM_PIECES).max(1);
-    let parts: Vec<String> = chars
-        .chunks(size)
-        .map(|part| part.iter().collect())
-        .collect();
+    let parts: Vec<String> = chars.chunks(size).map(|part| part.iter().collect()).collect();
     parts.into_iter()
 }
 

@@ -60,17 +60,13 @@ struct Head {
 }
 
 /// The next request on a connection, or `None` when the client closed it between requests.
-pub(super) fn read_request(
-    reader: &mut impl BufRead,
-    writer: &mut impl Write,
-) -> io::Result<Option<Request>> {
+pub(super) fn read_request(reader: &mut impl BufRead, writer: &mut impl Write) -> io::Result<Option<Request>> {
     let mut head_reader = reader.by_ref().take(HEAD_MAX_BYTES);
     let Some(start) = read_line(&mut head_reader)? else {
         return Ok(None);
     };
     let mut words = start.split(' ');
-    let (Some(method), Some(target), Some(version)) = (words.next(), words.next(), words.next())
-    else {
+    let (Some(method), Some(target), Some(version)) = (words.next(), words.next(), words.next()) else {
         return Err(malformed("the request line has not three words"));
     };
     let head = read_head(&mut head_reader, version)?;
@@ -106,15 +102,11 @@ fn read_head(reader: &mut impl BufRead, version: &str) -> io::Result<Head> {
         if line.is_empty() {
             return Ok(head);
         }
-        let (name, value) = line
-            .split_once(':')
-            .ok_or_else(|| malformed("a header has no colon"))?;
+        let (name, value) = line.split_once(':').ok_or_else(|| malformed("a header has no colon"))?;
         let value = value.trim().to_ascii_lowercase();
         match name.to_ascii_lowercase().as_str() {
             "content-length" if matches!(head.framing, Framing::Length(_)) => {
-                let length = value
-                    .parse()
-                    .map_err(|_| malformed("content-length is no number"))?;
+                let length = value.parse().map_err(|_| malformed("content-length is no number"))?;
                 head.framing = Framing::Length(length);
             }
             "transfer-encoding" if value == "chunked" => head.framing = Framing::Chunked,
@@ -131,8 +123,8 @@ fn read_head(reader: &mut impl BufRead, version: &str) -> io::Result<Head> {
 fn read_chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
-        let line = read_line(&mut reader.by_ref().take(HEAD_MAX_BYTES))?
-            .ok_or_else(|| malformed("a chunk is missing"))?;
+        let line =
+            read_line(&mut reader.by_ref().take(HEAD_MAX_BYTES))?.ok_or_else(|| malformed("a chunk is missing"))?;
         let digits = line.split(';').next().unwrap_or_default().trim();
         let size = u64::from_str_radix(digits, 16).map_err(|_| malformed("a chunk has no size"))?;
         if size == 0 {
@@ -177,20 +169,13 @@ fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
 }
 
 /// Writes a whole response; events go out one by one, each in its own chunk.
-pub(super) fn write_response(
-    writer: &mut impl Write,
-    request: &Request,
-    response: &Response,
-) -> io::Result<()> {
+pub(super) fn write_response(writer: &mut impl Write, request: &Request, response: &Response) -> io::Result<()> {
     let (status, reason) = (response.status, reason(response.status));
     let connection = match request.after {
         After::Keep => "keep-alive",
         After::Close => "close",
     };
-    write!(
-        writer,
-        "HTTP/1.1 {status} {reason}\r\nconnection: {connection}\r\n"
-    )?;
+    write!(writer, "HTTP/1.1 {status} {reason}\r\nconnection: {connection}\r\n")?;
     match &response.body {
         Body::Json(value) => {
             let text = value.to_string();

@@ -31,14 +31,7 @@ pub const DONE_TEXT: &str = "done";
 /// The fields of a request that hold what the model reads.
 const PROMPT_FIELDS: [&str; 2] = ["system", "messages"];
 /// Keys whose strings are structure, not text.
-const STRUCTURE_KEYS: [&str; 6] = [
-    "type",
-    "role",
-    "id",
-    "tool_use_id",
-    "cache_control",
-    "signature",
-];
+const STRUCTURE_KEYS: [&str; 6] = ["type", "role", "id", "tool_use_id", "cache_control", "signature"];
 
 /// Below this key the keys are a tool's own.
 const TOOL_INPUT_KEY: &str = "input";
@@ -172,11 +165,8 @@ struct State {
 impl ModelServer {
     /// Starts a server that gives out this script.
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds a port on 127.0.0.1");
-        let address = listener
-            .local_addr()
-            .expect("a bound listener has an address");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds a port on 127.0.0.1");
+        let address = listener.local_addr().expect("a bound listener has an address");
         let state = State {
             script: script.into_iter().collect(),
             ..State::default()
@@ -220,11 +210,7 @@ impl ModelServer {
     }
 
     /// The same for main requests only.
-    pub fn wait_for_main_requests(
-        &self,
-        count: usize,
-        limit: Duration,
-    ) -> Result<Vec<Value>, String> {
+    pub fn wait_for_main_requests(&self, count: usize, limit: Duration) -> Result<Vec<Value>, String> {
         self.wait_for(count, limit, |received| received.kind == Kind::Main)
     }
 
@@ -234,8 +220,7 @@ impl ModelServer {
         limit: Duration,
         wanted: impl Fn(&Received) -> bool,
     ) -> Result<Vec<Value>, String> {
-        let too_few =
-            |state: &mut State| state.received.iter().filter(|one| wanted(one)).count() < count;
+        let too_few = |state: &mut State| state.received.iter().filter(|one| wanted(one)).count() < count;
         let (state, _) = self
             .shared
             .changed
@@ -269,10 +254,7 @@ impl Drop for ModelServer {
         let _ = acceptor.join();
         let (open, workers) = {
             let mut state = self.shared.lock();
-            (
-                std::mem::take(&mut state.open),
-                std::mem::take(&mut state.workers),
-            )
+            (std::mem::take(&mut state.open), std::mem::take(&mut state.workers))
         };
         for stream in open.values() {
             let _ = stream.shutdown(Shutdown::Both);
@@ -296,10 +278,7 @@ impl Shared {
         self.changed.notify_all();
         let constant = |text: &str| Reply::text(text);
         let reply = match kind {
-            Kind::Main => state
-                .script
-                .pop_front()
-                .unwrap_or_else(|| constant(DONE_TEXT)),
+            Kind::Main => state.script.pop_front().unwrap_or_else(|| constant(DONE_TEXT)),
             Kind::Side | Kind::Other => constant(SIDE_TEXT),
         };
         reply.0
@@ -334,9 +313,7 @@ impl Shared {
         match (asked, turn) {
             (None, _) => Some(PROTOCOLS[0].unknown(request)),
             (Some((_, Ask::Fixed(response))), _) => Some(response),
-            (Some((protocol, Ask::Main | Ask::Side)), Turn::Say(blocks)) => {
-                Some(protocol.answer(&body, &blocks))
-            }
+            (Some((protocol, Ask::Main | Ask::Side)), Turn::Say(blocks)) => Some(protocol.answer(&body, &blocks)),
             (Some(_), Turn::Hang) => {
                 self.hang();
                 None
@@ -351,10 +328,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if state.stopping {
             return;
         }
-        let Some((stream, kept)) = stream
-            .ok()
-            .and_then(|one| one.try_clone().ok().map(|two| (one, two)))
-        else {
+        let Some((stream, kept)) = stream.ok().and_then(|one| one.try_clone().ok().map(|two| (one, two))) else {
             continue;
         };
         state.open.insert(id, kept);
@@ -387,8 +361,7 @@ fn parse_body(bytes: &[u8]) -> Value {
     if bytes.is_empty() {
         return Value::Null;
     }
-    serde_json::from_slice(bytes)
-        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
+    serde_json::from_slice(bytes).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
 }
 
 fn bodies(received: &[Received], wanted: impl Fn(&Received) -> bool) -> Vec<Value> {
@@ -430,9 +403,7 @@ fn collect_strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => texts.push(text),
         Value::Array(items) => items.iter().for_each(|item| collect_strings(item, texts)),
-        Value::Object(fields) => fields
-            .values()
-            .for_each(|field| collect_strings(field, texts)),
+        Value::Object(fields) => fields.values().for_each(|field| collect_strings(field, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

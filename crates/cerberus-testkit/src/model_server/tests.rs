@@ -113,10 +113,7 @@ fn parse_events(stream: &str) -> Vec<Value> {
 
 #[test]
 fn gives_out_the_script_in_order_then_done() {
-    let server = ModelServer::start([
-        Reply::text("one"),
-        Reply::tool("Write", json!({ "content": "x" })),
-    ]);
+    let server = ModelServer::start([Reply::text("one"), Reply::tool("Write", json!({ "content": "x" }))]);
     let mut client = Client::connect(&server);
     let first = parse(&client.post("/v1/messages", &main_request("a")));
     assert_eq!(
@@ -146,16 +143,9 @@ fn streams_text_and_tools_as_events() {
     let (status, stream) = Client::connect(&server).post("/v1/messages", &request);
     assert_eq!(status, 200);
     let events = parse_events(&stream);
-    let mut kinds: Vec<&str> = events
-        .iter()
-        .filter_map(|event| event["type"].as_str())
-        .collect();
+    let mut kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
     kinds.dedup();
-    let block = [
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-    ];
+    let block = ["content_block_start", "content_block_delta", "content_block_stop"];
     assert_eq!(
         kinds,
         [
@@ -190,8 +180,7 @@ fn streams_text_and_tools_as_events() {
 fn side_requests_leave_the_script_alone() {
     let server = ModelServer::start([Reply::text("scripted")]);
     let mut client = Client::connect(&server);
-    let (mut no_tools, mut small, mut search) =
-        (main_request("t"), main_request("s"), main_request("w"));
+    let (mut no_tools, mut small, mut search) = (main_request("t"), main_request("s"), main_request("w"));
     no_tools["tools"] = json!([]);
     small["model"] = json!("claude-haiku-5-5");
     search["tools"] = json!([{ "type": "web_search_20250305", "name": "web_search" }]);
@@ -207,10 +196,7 @@ fn side_requests_leave_the_script_alone() {
         parse(&client.post("/v1/messages", &main_request("m")))["content"][0]["text"],
         "scripted"
     );
-    assert_eq!(
-        (server.requests().len(), server.main_requests().len()),
-        (5, 1)
-    );
+    assert_eq!((server.requests().len(), server.main_requests().len()), (5, 1));
 }
 
 #[test]
@@ -219,9 +205,7 @@ fn reads_chunked_bodies_and_goes_on_after_refusing_others() {
     let mut client = Client::connect(&server);
     let body = main_request("ü").to_string();
     let (head, tail) = body.split_at(10);
-    client.send(
-        "POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n",
-    );
+    client.send("POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n");
     assert_eq!(client.line(), "HTTP/1.1 100 Continue");
     assert_eq!(client.line(), "");
     client.send(&format!(
@@ -245,11 +229,7 @@ fn reads_chunked_bodies_and_goes_on_after_refusing_others() {
 #[test]
 fn a_hang_lasts_until_the_server_stops_and_frees_its_port() {
     let server = ModelServer::start([Reply::hang(), Reply::text("next")]);
-    let (mut client, idle, address) = (
-        Client::connect(&server),
-        Client::connect(&server),
-        server.address,
-    );
+    let (mut client, idle, address) = (Client::connect(&server), Client::connect(&server), server.address);
     let body = main_request("x").to_string();
     client.send(&format!(
         "POST /v1/messages HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}",
@@ -259,33 +239,21 @@ fn a_hang_lasts_until_the_server_stops_and_frees_its_port() {
     let other = Client::connect(&server).post("/v1/messages", &main_request("y"));
     assert_eq!(parse(&other)["content"][0]["text"], "next");
     drop(server);
-    assert_eq!(
-        client.line(),
-        "",
-        "the hanging request ends without an answer"
-    );
+    assert_eq!(client.line(), "", "the hanging request ends without an answer");
     drop((client, idle));
-    assert!(
-        TcpStream::connect(address).is_err(),
-        "nobody listens any more"
-    );
+    assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
 }
 
 #[test]
 fn waiting_in_vain_tells_what_came() {
     let server = ModelServer::start([]);
     Client::connect(&server).post("/v1/messages/count_tokens", &main_request("x"));
-    let told = server
-        .wait_for_main_requests(1, Duration::ZERO)
-        .unwrap_err();
+    let told = server.wait_for_main_requests(1, Duration::ZERO).unwrap_err();
     assert!(
         told.contains("0 of 1") && told.contains("Other POST /v1/messages/count_tokens"),
         "{told}"
     );
-    assert_eq!(
-        server.wait_for_requests(1, LIMIT).unwrap(),
-        [main_request("x")]
-    );
+    assert_eq!(server.wait_for_requests(1, LIMIT).unwrap(), [main_request("x")]);
 }
 
 #[test]
@@ -299,10 +267,7 @@ fn ids_never_repeat_across_servers() {
             &message["content"][0]["id"],
             &message["content"][1]["id"],
         ] {
-            assert!(
-                seen.insert(id.as_str().unwrap().to_owned()),
-                "{id} came twice"
-            );
+            assert!(seen.insert(id.as_str().unwrap().to_owned()), "{id} came twice");
         }
     }
 }

@@ -1,0 +1,87 @@
+//! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
+
+use std::fs;
+use std::io;
+
+use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
+use serde::Deserialize;
+
+use crate::home::Home;
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub brief: BriefConfig,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BriefConfig {
+    /// How many tokens the session part may have.
+    pub session_tokens: usize,
+}
+
+impl Default for BriefConfig {
+    fn default() -> Self {
+        BriefConfig {
+            session_tokens: BUDGET_TOKENS,
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: io::Error },
+    #[error("{path} is not understood: {message}")]
+    Wrong { path: String, message: String },
+}
+
+pub fn load(home: &Home) -> Result<Config, ConfigError> {
+    let path = home.config();
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
+        Err(source) => {
+            return Err(ConfigError::Read {
+                path: path.display().to_string(),
+                source,
+            });
+        }
+        Ok(text) => text,
+    };
+    parse(&text).map_err(|message| ConfigError::Wrong {
+        path: path.display().to_string(),
+        message,
+    })
+}
+
+fn parse(text: &str) -> Result<Config, String> {
+    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+    if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
+        let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
+        return Err(format!("brief.session_tokens must be between {low} and {high}"));
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_holds_and_what_is_wrong_is_said() {
+        assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
+        assert_eq!(
+            parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens,
+            700
+        );
+        for wrong in [
+            "[brief]\nsession_tokens = 90",
+            "[brief]\nsesion_tokens = 700",
+            "[brief",
+            "[brief]\nsession_tokens = \"x\"",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

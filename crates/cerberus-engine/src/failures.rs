@@ -1,0 +1,56 @@
+//! What a hook could not do, written down where `status` and `doctor` show it: a hook itself stays silent.
+//!
+//! Best effort by nature: noting a failure never fails. The file is bounded; the newest lines survive.
+
+use std::fs;
+use std::io::Write;
+
+use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::home::{Home, create_dir, open_append};
+
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub at: Timestamp,
+    /// What was being done.
+    pub what: String,
+    pub detail: String,
+}
+
+pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
+    let detail = Clean::new(detail.to_string(), Keep::SUBJECT).to_string();
+    let Ok(mut line) = serde_json::to_vec(&Failure {
+        at,
+        what: what.to_string(),
+        detail,
+    }) else {
+        return;
+    };
+    line.push(b'\n');
+    let path = home.failures();
+    if fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES_MAX) {
+        let _ = fs::rename(&path, path.with_extension("old.jsonl"));
+    }
+    let file = open_append(&path, true).or_else(|_| {
+        create_dir(home.root())?;
+        open_append(&path, true)
+    });
+    if let Ok(mut file) = file {
+        let _ = file.write_all(&line);
+    }
+}
+
+/// The failures on record up to `now`, oldest first.
+pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
+    let path = home.failures();
+    let text = [path.with_extension("old.jsonl"), path].map(|path| fs::read_to_string(path).unwrap_or_default());
+    let lines = text.iter().flat_map(|text| text.lines());
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|failure: &Failure| failure.at <= now)
+        .collect()
+}

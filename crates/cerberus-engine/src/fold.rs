@@ -1,0 +1,113 @@
+//! Journal → view: everything since the last fold, with the new offset in the same transaction.
+//!
+//! Killed at any instant, a fold leaves the view as it was before or after a stretch, never between. Folding twice,
+//! or by many processes at once, equals folding once.
+
+use cerberus_core::event::Record;
+
+use crate::home::Home;
+use crate::journal::{self, JournalError, Segment, Stretch};
+use crate::store::{FoldTransaction, Store, StoreError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum FoldError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Opens the view and brings it up to date. A damaged view is set aside and made anew.
+pub fn open(home: &Home) -> Result<Store, FoldError> {
+    match open_and_fold(home) {
+        Err(FoldError::Store(error)) if error.is_damage() => {
+            set_aside(home);
+            open_and_fold(home)
+        }
+        opened => opened,
+    }
+}
+
+fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
+    // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
+    crate::home::create_dir(home.root()).map_err(|source| JournalError::Write {
+        path: home.root().to_path_buf(),
+        source,
+    })?;
+    let mut store = Store::open(&home.view())?;
+    match fold(home, &mut store) {
+        // Another process is folding; what it has committed so far is a consistent, slightly older view.
+        Err(FoldError::Store(error)) if error.is_busy() => Ok(store),
+        folded => folded.map(|()| store),
+    }
+}
+
+/// The damaged file is kept beside the new one, for whoever wants to look at it.
+fn set_aside(home: &Home) {
+    let view = home.view();
+    for suffix in ["", "-wal", "-shm"] {
+        let mut from = view.clone().into_os_string();
+        from.push(suffix);
+        let mut to = view.with_extension("damaged").into_os_string();
+        to.push(suffix);
+        let _ = std::fs::rename(from, to);
+    }
+}
+
+/// Folds what is new.
+pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    let folded = store.segments()?;
+    let is_behind = |segment: &Segment| {
+        !folded
+            .iter()
+            .any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
+    };
+    for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
+        loop {
+            let transaction = store.begin_fold()?;
+            // Asked again under the lock: another process may have folded this stretch meanwhile.
+            let offset = transaction.folded_bytes(&segment.name)?;
+            let stretch = journal::read(home, &segment.name, offset)?;
+            if stretch.next_offset == offset {
+                break;
+            }
+            apply(&transaction, &segment.name, &stretch)?;
+            transaction.commit()?;
+        }
+    }
+    Ok(())
+}
+
+/// Empties the view and folds the whole journal, as one change: readers see the old view until the new one stands.
+pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    let transaction = store.begin_fold()?;
+    transaction.clear()?;
+    for segment in journal::segments(home)? {
+        let mut offset = 0;
+        loop {
+            let stretch = journal::read(home, &segment.name, offset)?;
+            if stretch.next_offset == offset {
+                break;
+            }
+            offset = stretch.next_offset;
+            apply(&transaction, &segment.name, &stretch)?;
+        }
+    }
+    Ok(transaction.commit()?)
+}
+
+fn apply(transaction: &FoldTransaction, segment: &str, stretch: &Stretch) -> Result<(), FoldError> {
+    let (mut stumps, mut unknown) = (0, 0);
+    for line in stretch.lines() {
+        let Some(whole) = journal::decode(line) else {
+            stumps += 1;
+            continue;
+        };
+        match serde_json::from_slice::<Record>(whole) {
+            Ok(record) => transaction.apply(&record)?,
+            // Written by a newer version: kept in the journal for it.
+            Err(_) => unknown += 1,
+        }
+    }
+    Ok(transaction.set_folded(segment, stretch.next_offset, stumps, unknown)?)
+}

@@ -1,0 +1,229 @@
+//! The truth: append-only daily segments, each record `\n{…,"crc":"…"}\n` in one write and one sync.
+//!
+//! SIGKILL can cut a write short. Because every record begins with a line break, a stump never swallows the record
+//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use cerberus_core::event::Record;
+use cerberus_core::time::Timestamp;
+
+use crate::home::{Home, create_dir, open_append};
+
+/// A write that was cut short is tried again whole; the stump stays, alone on its line.
+const TRIES_MAX: usize = 3;
+
+/// How much a reader takes at once. A record is far smaller.
+const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("cannot write the journal {path}: {source}")]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot read the journal {path}: {source}")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot encode a record: {0}")]
+    Encode(#[from] serde_json::Error),
+}
+
+/// The line a record becomes.
+pub fn encode(record: &Record) -> Result<Vec<u8>, JournalError> {
+    let mut line = Vec::with_capacity(1024);
+    line.push(b'\n');
+    serde_json::to_writer(&mut line, record)?;
+    line.pop();
+    let crc = crc32fast::hash(&line[1..]);
+    line.extend_from_slice(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes());
+    Ok(line)
+}
+
+/// The record of a line, or `None` for a stump.
+pub fn decode(line: &[u8]) -> Option<&[u8]> {
+    const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
+    let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_BYTES)?)?;
+    let hex = seal.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
+    let crc = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
+    (crc32fast::hash(body) == crc).then_some(line)
+}
+
+/// Appends one record, durably: when this returns, the record survives the machine going down.
+pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), JournalError> {
+    let line = encode(record)?;
+    let path = home.journal_dir().join(segment_name(wall));
+    write(home, &path, &line).map_err(|source| JournalError::Write { path, source })
+}
+
+fn segment_name(wall: Timestamp) -> String {
+    format!("{}.jsonl", wall.day())
+}
+
+fn write(home: &Home, path: &PathBuf, line: &[u8]) -> io::Result<()> {
+    let mut file = match open_append(path, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_dir(&home.journal_dir())?;
+            let file = open_append(path, true)?;
+            // The new name must survive as surely as what is written under it.
+            File::open(home.journal_dir())?.sync_all()?;
+            file
+        }
+        opened => opened?,
+    };
+    for _ in 0..TRIES_MAX {
+        if file.write(line)? == line.len() {
+            return file.sync_data();
+        }
+    }
+    Err(io::Error::other(
+        "the record could not be written in one piece; is the disk full?",
+    ))
+}
+
+/// A segment that exists, and how long it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub name: String,
+    pub bytes: u64,
+}
+
+/// All segments, in order.
+pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
+    let dir = home.journal_dir();
+    let read_error = |source| JournalError::Read {
+        path: dir.clone(),
+        source,
+    };
+    let entries = match fs::read_dir(&dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(read_error)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(read_error)?;
+        if let Some(name) = entry.file_name().to_str().filter(|name| name.ends_with(".jsonl")) {
+            let bytes = entry.metadata().map_err(read_error)?.len();
+            found.push(Segment {
+                name: name.to_string(),
+                bytes,
+            });
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// A stretch of a segment in whole lines: what was read, and where the next stretch begins.
+#[derive(Debug)]
+pub struct Stretch {
+    pub bytes: Vec<u8>,
+    pub next_offset: u64,
+}
+
+/// Reads on from `offset`. A last line without its end is left for later: its writer may be at work.
+pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
+    let path = home.journal_dir().join(segment);
+    let mut bytes = Vec::new();
+    let filled = File::open(&path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(CHUNK_BYTES).read_to_end(&mut bytes)
+    });
+    filled.map_err(|source| JournalError::Read { path, source })?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    // A stretch without a line break is no journal; step over it rather than read it forever.
+    let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES {
+        bytes.len()
+    } else {
+        whole
+    };
+    bytes.truncate(whole);
+    Ok(Stretch {
+        next_offset: offset + whole as u64,
+        bytes,
+    })
+}
+
+impl Stretch {
+    /// The lines that hold something: records, and stumps.
+    pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cerberus_core::event::{Event, Place};
+    use cerberus_core::id::{Agent, ProjectId};
+    use cerberus_core::text::{Clean, Keep};
+
+    fn record(text: &str) -> Record<'_> {
+        let clean = |text| Clean::new(text, Keep::PROMPT);
+        let place = Place {
+            project: ProjectId::of_anchor(b"/p"),
+            name: clean("p"),
+            root: clean("/p"),
+            cwd: clean("/p"),
+            branch: None,
+        };
+        let event = Event::Prompt { text: clean(text) };
+        Record {
+            at: Timestamp::EPOCH,
+            key: clean("k"),
+            agent: Agent::ClaudeCode,
+            session: clean("s"),
+            place,
+            event,
+        }
+    }
+
+    #[test]
+    fn what_is_appended_is_read_back_and_stumps_are_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
+        let path = home.journal_dir().join("1970-01-01.jsonl");
+        let line = encode(&record("torn")).unwrap();
+        open_append(&path, false)
+            .unwrap()
+            .write_all(&line[..line.len() / 2])
+            .unwrap();
+        let before = read(&home, "1970-01-01.jsonl", 0).unwrap();
+        assert_eq!(before.lines().filter_map(decode).count(), 1);
+        append(&home, Timestamp::EPOCH, &record("three")).unwrap();
+
+        let found = segments(&home).unwrap();
+        assert_eq!(found.len(), 1);
+        let rest = read(&home, &found[0].name, before.next_offset).unwrap();
+        assert_eq!(rest.next_offset, found[0].bytes);
+        let lines: Vec<_> = rest.lines().map(decode).collect();
+        assert_eq!(lines.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+        let back: Record = serde_json::from_slice(lines[1].unwrap()).unwrap();
+        assert_eq!(back, record("three"));
+    }
+
+    #[test]
+    fn any_flipped_byte_is_noticed() {
+        let line = encode(&record("x")).unwrap();
+        let line = &line[1..line.len() - 1];
+        assert!(decode(line).is_some());
+        for at in 0..line.len() {
+            let mut broken = line.to_vec();
+            broken[at] ^= 1;
+            assert!(decode(&broken).is_none(), "byte {at}");
+            assert!(decode(&line[..at]).is_none(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn the_home_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        append(&home, Timestamp::EPOCH, &record("x")).unwrap();
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(home.root()), 0o700);
+        assert_eq!(mode(&home.journal_dir()), 0o700);
+        assert_eq!(mode(&home.journal_dir().join("1970-01-01.jsonl")), 0o600);
+    }
+}

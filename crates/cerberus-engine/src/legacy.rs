@@ -1,0 +1,101 @@
+//! Files that the original tool left in the home: picked up once, left in place, reported when they cannot be read.
+
+use std::fs;
+use std::path::Path;
+
+use cerberus_core::event::{Event, Place, Record};
+use cerberus_core::id::{Agent, ProjectId, fnv1a};
+use cerberus_core::seed::{self, SeedError, SeedFile};
+use cerberus_core::text::{Clean, Keep};
+
+use crate::clock::Clock;
+use crate::failures;
+use crate::fold::{self, FoldError};
+use crate::home::Home;
+use crate::journal;
+use crate::store::Store;
+
+/// A file of the tool is a few kilobytes.
+const SEED_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Journals every `active-*.json` that is not in the journal yet, and folds it.
+pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
+    let Ok(entries) = fs::read_dir(home.seeds_dir()) else {
+        return Ok(());
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("active-") && name.ends_with(".json")
+    });
+    paths.sort();
+    let mut is_new = false;
+    for path in paths {
+        match read(&path) {
+            Ok((file, key)) => {
+                let place = by_name(&file.project);
+                is_new |= journal_seed(home, clock, store, &file, &key, place)?;
+            }
+            Err(reason) => note_once(home, clock, &path, &reason),
+        }
+    }
+    if is_new { fold::fold(home, store) } else { Ok(()) }
+}
+
+/// Journals one file into the given place; `false` when it is there already.
+pub fn journal_seed(
+    home: &Home,
+    clock: &Clock,
+    store: &Store,
+    file: &SeedFile,
+    key: &str,
+    place: Place<'static>,
+) -> Result<bool, FoldError> {
+    let session = format!("{}/{}", place.project.as_str(), file.session_id);
+    if store.has_event(Agent::Seed, &session, key)? {
+        return Ok(false);
+    }
+    let record = Record {
+        at: file.at,
+        key: Clean::new(key, Keep::NAME),
+        agent: Agent::Seed,
+        session: Clean::new(session, Keep::NAME),
+        place,
+        event: Event::Seed(file.codes.clone()),
+    };
+    journal::append(home, clock.wall, &record)?;
+    Ok(true)
+}
+
+/// Reads a file, with the key that makes picking it up twice the same as once.
+pub fn read(path: &Path) -> Result<(SeedFile, String), String> {
+    let is_small = fs::metadata(path).map_err(|error| error.to_string())?.len() <= SEED_BYTES_MAX;
+    let text = match is_small {
+        true => fs::read_to_string(path).map_err(|error| error.to_string())?,
+        false => return Err(format!("larger than {SEED_BYTES_MAX} bytes")),
+    };
+    let file = seed::parse(&text).map_err(|error: SeedError| error.to_string())?;
+    Ok((file, format!("{:016x}", fnv1a(text.as_bytes()))))
+}
+
+/// The original tool knew a project by its name only.
+fn by_name(name: &str) -> Place<'static> {
+    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+    Place {
+        project: ProjectId::of_name(name),
+        name: clean(name),
+        root: Clean::word(""),
+        cwd: Clean::word(""),
+        branch: None,
+    }
+}
+
+fn note_once(home: &Home, clock: &Clock, path: &Path, reason: &str) {
+    let detail = format!("{} is left in place: {reason}", path.display());
+    if !failures::list(home, clock.wall)
+        .iter()
+        .any(|known| known.detail == detail)
+    {
+        failures::note(home, clock.wall, "picking up a file of the original tool", &detail);
+    }
+}

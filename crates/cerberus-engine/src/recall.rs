@@ -1,0 +1,136 @@
+//! Makes a brief: asks the view what the project's sessions left, and lets core decide what is told.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, Request};
+use cerberus_core::event::StartSource;
+use cerberus_core::id::{ProjectId, SessionId};
+use cerberus_core::seed::expiry;
+use cerberus_core::session::CARRY_OVER;
+use cerberus_core::time::Timestamp;
+
+use crate::identity::{self, Located};
+use crate::store::{self, Carried, SessionRow, Store};
+use crate::tracked;
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Question<'a> {
+    pub now: Timestamp,
+    pub source: StartSource,
+    pub budget_tokens: usize,
+    pub chars_max: usize,
+    /// Who asks; nobody yet when a user wants to see what the next session would be told.
+    pub session: Option<&'a SessionRow>,
+}
+
+#[derive(Debug)]
+pub struct Briefing {
+    pub project: String,
+    pub brief: Brief,
+    /// The newest session that is told of.
+    pub session_id: Option<SessionId>,
+    pub expires_at: Option<Timestamp>,
+}
+
+pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
+    // A session stays with its project, wherever its agent has gone since.
+    let elsewhere = question.session.filter(|session| session.project != located.project);
+    let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
+    let located = home_project.as_ref().unwrap_or(located);
+    let now = question.now;
+    let mut sessions = recent_sessions(store, located, now)?;
+    let known = already_known(store, &sessions, question)?;
+    sessions.retain(|session| session.state.status.carries_over());
+    let carried = store.carried(&sessions, now)?;
+    let files = file_names(store, located, &carried, now)?;
+    let brief = brief::compose(&Request {
+        project: &located.name,
+        facts: &carried.facts,
+        settlements: &carried.settlements,
+        files: &files,
+        budget_tokens: question.budget_tokens,
+        chars_max: question.chars_max,
+        known: known.as_ref(),
+    });
+    let told: HashSet<&SessionId> = brief.items.iter().map(|item| &item.session).collect();
+    let newest = sessions
+        .iter()
+        .filter(|session| told.contains(&session.id))
+        .max_by_key(|s| (s.last_activity, s.row));
+    Ok(Briefing {
+        project: located.name.clone(),
+        session_id: newest.map(|session| session.id.clone()),
+        expires_at: newest.map(|session| expiry(session.last_activity)),
+        brief,
+    })
+}
+
+/// The project's sessions that may still carry over, oldest first; also those that knew it by name only.
+pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> store::Result<Vec<SessionRow>> {
+    store.sessions(&project_ids(located), now.minus(CARRY_OVER), now)
+}
+
+pub fn project_ids(located: &Located) -> [ProjectId; 2] {
+    [located.project.clone(), ProjectId::of_name(&located.name)]
+}
+
+/// What stands in the asking session's context. A fresh or emptied context holds nothing.
+fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<AlreadyKnown>> {
+    let newest = sessions
+        .iter()
+        .max_by_key(|session| (session.last_activity, session.row));
+    let own = question.session.or(newest);
+    let lineage: Vec<&SessionRow> = match question.source {
+        StartSource::Startup | StartSource::Clear | StartSource::Compact => return Ok(None),
+        StartSource::Resume => own.into_iter().collect(),
+        StartSource::Fork => own
+            .into_iter()
+            .chain(question.session.and_then(|own| parent(sessions, own)))
+            .collect(),
+    };
+    let mut known = AlreadyKnown::default();
+    for session in lineage {
+        known.told_codes.extend(store.told(session, question.now)?);
+        known.own_sessions.insert(session.id.clone());
+    }
+    Ok(Some(known))
+}
+
+/// The client does not say which session was forked: it is the one last active with this agent in this folder.
+fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a SessionRow> {
+    let candidates = sessions.iter().filter(|other| {
+        other.row != forked.row
+            && other.agent == forked.agent
+            && other.cwd == forked.cwd
+            && other.started_at <= forked.started_at
+    });
+    candidates.max_by_key(|other| (other.last_activity, other.row))
+}
+
+/// Every known file that shares its last component with one that may be told.
+fn file_names(store: &Store, located: &Located, carried: &Carried, now: Timestamp) -> store::Result<FileNames> {
+    let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
+    let bases: HashSet<&str> = paths.map(brief::base).collect();
+    let mut files = FileNames::default();
+    if bases.is_empty() {
+        return Ok(files);
+    }
+    for base in &bases {
+        for project in project_ids(located) {
+            store
+                .files(&project, base, now)?
+                .iter()
+                .for_each(|path| files.add(path));
+        }
+    }
+    if let Some(git_dir) = &located.git_dir {
+        let tracked = tracked::paths(git_dir);
+        tracked
+            .iter()
+            .filter(|path| bases.contains(brief::base(path)))
+            .for_each(|path| files.add(path));
+    }
+    Ok(files)
+}

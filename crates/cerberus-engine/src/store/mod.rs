@@ -1,0 +1,108 @@
+//! The one door to SQLite: the journal's view, which can be deleted and folded again at any time.
+//!
+//! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
+
+mod read;
+mod write;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+pub use read::{Carried, SessionRow};
+pub use write::FoldTransaction;
+
+/// Part of the view's file name; a new schema is a new file, folded from the journal.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// How long a writer waits for another one before it goes on without.
+const BUSY: Duration = Duration::from_millis(1_500);
+
+// Earlier versions could corrupt a database when its write-ahead log was reset.
+const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the view {path}: {source}; `cerberus doctor --rebuild` makes it anew, nothing is lost")]
+    Sqlite { path: String, source: rusqlite::Error },
+}
+
+impl StoreError {
+    /// The file itself is damaged, or no database at all.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let StoreError::Sqlite { source, .. } = self;
+        matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+    }
+
+    pub fn is_busy(&self) -> bool {
+        let StoreError::Sqlite { source, .. } = self;
+        matches!(source.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy))
+    }
+}
+
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+pub struct Store {
+    connection: Connection,
+    path: String,
+}
+
+impl Store {
+    /// Opens the view, creating it empty when it is not there.
+    pub fn open(path: &Path) -> Result<Store> {
+        let name = path.display().to_string();
+        let open = || -> rusqlite::Result<Connection> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+                | OpenFlags::SQLITE_OPEN_CREATE
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            // The journal is what must survive; the view may lose its last transaction and fold it again.
+            connection
+                .execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;")?;
+            connection.set_prepared_statement_cache_capacity(64);
+            let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            if version == 0 {
+                create(&connection)?;
+            }
+            Ok(connection)
+        };
+        match open() {
+            Ok(connection) => Ok(Store { connection, path: name }),
+            Err(source) => Err(StoreError::Sqlite { path: name, source }),
+        }
+    }
+
+    /// Takes the write lock, or fails when another writer keeps it too long.
+    pub fn begin_fold(&mut self) -> Result<FoldTransaction<'_>> {
+        let path = self.path.clone();
+        match self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+        {
+            Ok(transaction) => Ok(FoldTransaction::new(transaction, path)),
+            Err(source) => Err(StoreError::Sqlite { path, source }),
+        }
+    }
+
+    /// SQLite's own word on the file's health.
+    pub fn check(&self) -> Result<String> {
+        self.said(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
+    }
+
+    fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+        result.map_err(|source| StoreError::Sqlite {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+fn create(connection: &Connection) -> rusqlite::Result<()> {
+    // Two first commands may race; the loser finds the tables there.
+    connection.execute_batch(concat!("BEGIN IMMEDIATE;", include_str!("schema.sql"), "COMMIT;"))?;
+    connection.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}"))
+}

@@ -1,0 +1,279 @@
+//! Rows become what core decides on. Every question is asked as of a moment; later rows do not exist for it.
+
+use std::collections::HashMap;
+
+use cerberus_core::brief::{Known, Settlement};
+use cerberus_core::event::Severity;
+use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
+use cerberus_core::id::{Agent, ProjectId, SessionId};
+use cerberus_core::session::{self, Mark, MarkKind, State};
+use cerberus_core::time::Timestamp;
+use rusqlite::{OptionalExtension, Params, Row, params};
+
+use super::{Result, Store};
+
+/// A session as it stood at the moment asked for.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    pub row: i64,
+    pub id: SessionId,
+    pub agent: String,
+    pub agent_session_id: String,
+    pub project: ProjectId,
+    pub project_name: String,
+    pub root: String,
+    pub cwd: String,
+    pub branch: Option<String>,
+    pub phase: Option<String>,
+    pub started_at: Timestamp,
+    pub last_activity: Timestamp,
+    pub state: State,
+}
+
+/// What sessions left behind.
+#[derive(Debug, Default)]
+pub struct Carried {
+    pub facts: Vec<Known>,
+    /// Where each fact came from, in the same order.
+    pub sources: Vec<String>,
+    pub settlements: Vec<Settlement>,
+}
+
+const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
+    started_at, last_activity";
+
+impl Store {
+    /// Sessions of the given projects (all when empty) that were active at or after `since`, oldest first.
+    pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let names = projects
+            .iter()
+            .map(|project| format!("'{}'", project.as_str().replace('\'', "''")));
+        let filter = match projects {
+            [] => String::new(),
+            _ => format!("project IN ({}) AND", names.collect::<Vec<_>>().join(",")),
+        };
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE {filter} last_activity >= ?1 AND started_at <= ?2
+             ORDER BY started_at, row"
+        );
+        let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
+        for session in &mut rows {
+            self.settle(session, now)?;
+        }
+        rows.retain(|session| session.last_activity >= since);
+        Ok(rows)
+    }
+
+    pub fn session(&self, id: &SessionId, now: Timestamp) -> Result<Option<SessionRow>> {
+        self.one_session("id = ?1 AND ?2 = ''", [id.as_str(), ""], now)
+    }
+
+    pub fn agent_session(&self, agent: Agent, agent_session_id: &str, now: Timestamp) -> Result<Option<SessionRow>> {
+        self.one_session(
+            "agent = ?1 AND agent_session_id = ?2",
+            [agent.name(), agent_session_id],
+            now,
+        )
+    }
+
+    fn one_session(&self, filter: &str, params: [&str; 2], now: Timestamp) -> Result<Option<SessionRow>> {
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter}");
+        let mut found = self.rows(&sql, params, session_row)?;
+        found.retain(|session| session.started_at <= now);
+        match found.pop() {
+            Some(mut session) => {
+                self.settle(&mut session, now)?;
+                Ok(Some(session))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Brings a session to the moment asked for.
+    fn settle(&self, session: &mut SessionRow, now: Timestamp) -> Result<()> {
+        if session.last_activity > now {
+            let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
+                AND kind NOT IN ('receipt', 'complete', 'archive')";
+            let last = self.rows(sql, params![session.row, now.millis()], |row| {
+                row.get::<_, Option<i64>>(0)
+            })?;
+            session.last_activity = last
+                .into_iter()
+                .flatten()
+                .next()
+                .map_or(session.started_at, Timestamp::from_millis);
+        }
+        let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+        let marks = self.rows(sql, params![session.row, now.millis()], mark_row)?;
+        session.state = session::state(&marks, session.last_activity, now);
+        Ok(())
+    }
+
+    /// Facts and settlements of these sessions up to `now`, in the order in which they happened.
+    pub fn carried(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Carried> {
+        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
+        let rows = sessions
+            .iter()
+            .map(|session| session.row.to_string())
+            .collect::<Vec<_>>()
+            .join(",");
+        let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
+            let session: i64 = row.get(column)?;
+            Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
+        };
+        let sql = format!(
+            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source FROM fact
+             WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
+        );
+        let facts = self.rows(&sql, [now.millis()], |row| {
+            let known = Known {
+                fact: fact_row(row)?,
+                session: id_of(row, 0)?,
+                at: time(row, 1)?,
+            };
+            Ok((known, row.get(9)?))
+        })?;
+        let (facts, sources) = facts.into_iter().unzip();
+        let sql = format!(
+            "SELECT session, at, target, kind, done FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
+        );
+        let settlements = self.rows(&sql, [now.millis()], |row| {
+            Ok(Settlement {
+                closing: closing_row(row)?,
+                session: id_of(row, 0)?,
+                at: time(row, 1)?,
+            })
+        })?;
+        Ok(Carried {
+            facts,
+            sources,
+            settlements,
+        })
+    }
+
+    /// The codes a session was told up to `now`.
+    pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+        let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(lists
+            .iter()
+            .flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default())
+            .collect())
+    }
+
+    /// The project's known files of this last component.
+    pub fn files(&self, project: &ProjectId, base: &str, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT path FROM file WHERE project = ?1 AND base = ?2 AND first_at <= ?3";
+        self.rows(sql, params![project.as_str(), base, now.millis()], |row| row.get(0))
+    }
+
+    /// How often a session used each tool, and how often its user spoke.
+    pub fn activity(&self, session: &SessionRow, now: Timestamp) -> Result<(Vec<(String, usize)>, usize)> {
+        let sql = "SELECT tool, count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' GROUP BY tool";
+        let tools = self.rows(sql, params![session.row, now.millis()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        let sql = "SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt'";
+        let turns = self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?;
+        Ok((tools, turns.into_iter().next().unwrap_or(0)))
+    }
+
+    pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
+        let found = self.rows(sql, [agent.name(), agent_session_id, key], |_| Ok(()))?;
+        Ok(!found.is_empty())
+    }
+
+    /// How far each segment was folded, and what could not be read of it.
+    pub fn segments(&self) -> Result<Vec<(String, u64, usize, usize)>> {
+        let sql = "SELECT name, folded_bytes, stumps, unknown FROM segment ORDER BY name";
+        self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+    }
+
+    pub fn count_facts(&self, project: &ProjectId) -> Result<usize> {
+        let sql = "SELECT count(*) FROM fact JOIN session ON session.row = fact.session WHERE project = ?1";
+        let counted = self
+            .connection
+            .query_row(sql, [project.as_str()], |row| row.get(0))
+            .optional();
+        Ok(self.said(counted)?.unwrap_or(0))
+    }
+
+    fn rows<T, P: Params>(
+        &self,
+        sql: &str,
+        params: P,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let run = || -> rusqlite::Result<Vec<T>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params, read)?.collect()
+        };
+        self.said(run())
+    }
+}
+
+fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
+    row.get(column).map(Timestamp::from_millis)
+}
+
+fn session_row(row: &Row) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        row: row.get(0)?,
+        id: SessionId::new(row.get::<_, String>(1)?),
+        agent: row.get(2)?,
+        agent_session_id: row.get(3)?,
+        project: ProjectId::from_stored(row.get(4)?),
+        project_name: row.get(5)?,
+        root: row.get(6)?,
+        cwd: row.get(7)?,
+        branch: row.get(8)?,
+        phase: row.get(9)?,
+        started_at: time(row, 10)?,
+        last_activity: time(row, 11)?,
+        state: session::state(&[], time(row, 11)?, time(row, 11)?),
+    })
+}
+
+fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
+    let (what, detail): (String, Option<String>) = (row.get(1)?, row.get(2)?);
+    let what = match what.as_str() {
+        "ended" => MarkKind::Ended {
+            trigger: detail.unwrap_or_default(),
+        },
+        "completed" => MarkKind::Completed,
+        "archived" => MarkKind::Archived,
+        _ => MarkKind::Alive,
+    };
+    Ok(Mark {
+        at: time(row, 0)?,
+        what,
+    })
+}
+
+fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
+    let kind: String = row.get(2)?;
+    let severity: Option<String> = row.get(7)?;
+    Ok(Fact {
+        kind: Kind::from_word(&kind).unwrap_or(Kind::Note),
+        code: row.get(3)?,
+        text: row.get(4)?,
+        path: row.get(5)?,
+        reference: row.get(6)?,
+        severity: severity.as_deref().and_then(Severity::from_word),
+        custom_key: row.get(8)?,
+    })
+}
+
+fn closing_row(row: &Row) -> rusqlite::Result<Closing> {
+    let (target, kind): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+    let target = match kind.as_deref().and_then(Kind::from_word) {
+        Some(kind) => Target::Code(kind, target),
+        None => Target::Reference(target),
+    };
+    Ok(Closing {
+        target,
+        outcome: if row.get(4)? { Settled::Done } else { Settled::Dropped },
+    })
+}

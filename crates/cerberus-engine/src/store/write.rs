@@ -1,0 +1,241 @@
+//! Records become rows. Called by the fold alone, inside its transaction.
+
+use cerberus_core::brief::base;
+use cerberus_core::event::{Event, Record, Severity};
+use cerberus_core::extract::extract;
+use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
+use cerberus_core::id::Agent;
+use cerberus_core::time::Timestamp;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Result, StoreError};
+
+/// Rows of one fold: all of them and the new offset, or none.
+pub struct FoldTransaction<'a> {
+    transaction: Transaction<'a>,
+    path: String,
+}
+
+impl<'a> FoldTransaction<'a> {
+    pub(super) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
+        FoldTransaction { transaction, path }
+    }
+
+    pub fn commit(self) -> Result<()> {
+        self.transaction.commit().map_err(|source| StoreError::Sqlite {
+            path: self.path,
+            source,
+        })
+    }
+
+    /// Empties the view, to be folded anew from the beginning.
+    pub fn clear(&self) -> Result<()> {
+        let tables = [
+            "segment", "session", "event", "mark", "fact", "closing", "receipt", "file",
+        ];
+        let clear: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
+        self.said(self.transaction.execute_batch(&clear))
+    }
+
+    pub fn folded_bytes(&self, segment: &str) -> Result<u64> {
+        let sql = "SELECT folded_bytes FROM segment WHERE name = ?1";
+        let found = self.transaction.query_row(sql, [segment], |row| row.get(0)).optional();
+        Ok(self.said(found)?.unwrap_or(0))
+    }
+
+    pub fn set_folded(&self, segment: &str, folded_bytes: u64, stumps: usize, unknown: usize) -> Result<()> {
+        let sql = "INSERT INTO segment VALUES (?1, ?2, ?3, ?4) ON CONFLICT (name) DO UPDATE SET
+            folded_bytes = excluded.folded_bytes, stumps = stumps + excluded.stumps, unknown = unknown + excluded.unknown";
+        self.run(sql, params![segment, folded_bytes, stumps, unknown])?;
+        Ok(())
+    }
+
+    /// Adds what a record says; the same record again changes nothing.
+    pub fn apply(&self, record: &Record) -> Result<()> {
+        let session = self.session(record)?;
+        let (kind, tool) = event_words(&record.event);
+        let sql = "INSERT OR IGNORE INTO event VALUES (?1, ?2, ?3, ?4, ?5)";
+        if self.run(sql, params![session, &*record.key, record.at.millis(), kind, tool])? == 0 {
+            return Ok(());
+        }
+        self.mark(session, record)?;
+        let source = match record.event {
+            Event::Note(_) => "record",
+            Event::Seed(_) => "seed",
+            _ => "hook",
+        };
+        let extracted = extract(&record.event);
+        for fact in &extracted.facts {
+            self.fact(session, record, fact, source)?;
+        }
+        for closing in &extracted.closings {
+            self.closing(session, record.at, closing)?;
+        }
+        if let Event::Receipt { codes, .. } = &record.event {
+            let codes = serde_json::to_string(codes).unwrap_or_default();
+            let sql = "INSERT INTO receipt (session, at, codes) VALUES (?1, ?2, ?3)";
+            self.run(sql, params![session, record.at.millis(), codes])?;
+        }
+        Ok(())
+    }
+
+    fn session(&self, record: &Record) -> Result<i64> {
+        let sql = "SELECT row FROM session WHERE agent = ?1 AND agent_session_id = ?2";
+        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let found = find
+            .query_row(params![record.agent.name(), &*record.session], |row| row.get(0))
+            .optional();
+        let row: i64 = match self.said(found)? {
+            Some(row) => row,
+            None => self.new_session(record)?,
+        };
+        // What we do with a session is no activity of its own.
+        if is_activity(&record.event) {
+            let sql = "UPDATE session SET last_activity = max(last_activity, ?2), started_at = min(started_at, ?2)
+                WHERE row = ?1 AND (last_activity < ?2 OR started_at > ?2)";
+            self.run(sql, params![row, record.at.millis()])?;
+        }
+        if let Event::Start { phase: Some(phase), .. } = &record.event {
+            self.run("UPDATE session SET phase = ?2 WHERE row = ?1", params![row, &**phase])?;
+        }
+        Ok(row)
+    }
+
+    fn new_session(&self, record: &Record) -> Result<i64> {
+        let place = &record.place;
+        let sql = "INSERT INTO session (id, agent, agent_session_id, project, project_name, root, cwd, branch,
+            started_at, last_activity) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)";
+        self.run(
+            sql,
+            params![
+                self.free_id(record)?,
+                record.agent.name(),
+                &*record.session,
+                place.project.as_str(),
+                &*place.name,
+                &*place.root,
+                &*place.cwd,
+                place.branch.as_deref(),
+                record.at.millis()
+            ],
+        )?;
+        Ok(self.transaction.last_insert_rowid())
+    }
+
+    /// `20260122-133514`, or the first of `-2`, `-3`, … that is free. A seed keeps the id it came with.
+    fn free_id(&self, record: &Record) -> Result<String> {
+        let seed_id = record.session.split('/').next_back().unwrap_or_default();
+        let wanted = match record.agent {
+            Agent::Seed if is_stamp(seed_id) => seed_id.to_string(),
+            _ => record.at.stamp(),
+        };
+        let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE id = ?1"))?;
+        let mut id = wanted.clone();
+        for number in 2.. {
+            if !self.said(taken.exists([&id]))? {
+                break;
+            }
+            id = format!("{wanted}-{number}");
+        }
+        Ok(id)
+    }
+
+    fn mark(&self, session: i64, record: &Record) -> Result<()> {
+        let (what, detail) = match &record.event {
+            Event::Start { .. } | Event::Prompt { .. } | Event::Note(_) => ("alive", None),
+            Event::End { reason } => ("ended", Some(&**reason)),
+            Event::Seed(_) => ("ended", Some("import")),
+            Event::Complete => ("completed", None),
+            Event::Archive => ("archived", None),
+            _ => return Ok(()),
+        };
+        let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
+        self.run(sql, params![session, record.at.millis(), what, detail])?;
+        Ok(())
+    }
+
+    fn fact(&self, session: i64, record: &Record, fact: &Fact, source: &str) -> Result<()> {
+        let sql = "INSERT INTO fact (session, at, kind, code, text, path, source, reference, severity, custom_key)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        let severity = fact.severity.map(Severity::word);
+        self.run(
+            sql,
+            params![
+                session,
+                record.at.millis(),
+                fact.kind.word(),
+                fact.code,
+                fact.text,
+                fact.path,
+                source,
+                fact.reference,
+                severity,
+                fact.custom_key
+            ],
+        )?;
+        if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {
+            let sql = "INSERT INTO file VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (project, base, path) DO UPDATE SET first_at = min(first_at, excluded.first_at)";
+            self.run(
+                sql,
+                params![record.place.project.as_str(), base(path), path, record.at.millis()],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn closing(&self, session: i64, at: Timestamp, closing: &Closing) -> Result<()> {
+        let (target, kind) = match &closing.target {
+            Target::Reference(reference) => (reference, None),
+            Target::Code(kind, code) => (code, Some(kind.word())),
+        };
+        let done = closing.outcome == Settled::Done;
+        let sql = "INSERT INTO closing (session, at, target, kind, done) VALUES (?1, ?2, ?3, ?4, ?5)";
+        self.run(sql, params![session, at.millis(), target, kind, done])?;
+        Ok(())
+    }
+
+    fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
+        self.said(
+            self.transaction
+                .prepare_cached(sql)
+                .and_then(|mut statement| statement.execute(params)),
+        )
+    }
+
+    fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+        result.map_err(|source| StoreError::Sqlite {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+fn is_activity(event: &Event) -> bool {
+    !matches!(event, Event::Receipt { .. } | Event::Complete | Event::Archive)
+}
+
+fn is_stamp(text: &str) -> bool {
+    let (day, rest) = text.split_once('-').unwrap_or_default();
+    let time = rest.split('-').next().unwrap_or_default();
+    day.len() == 8 && time.len() == 6 && rest.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
+fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
+    match event {
+        Event::Start { .. } => ("start", None),
+        // Notifications of background work arrive as prompts; nobody typed them.
+        Event::Prompt { text } if text.starts_with("<task-notification>") => ("notification", None),
+        Event::Prompt { .. } => ("prompt", None),
+        Event::Tool(used) => ("tool", Some(&used.tool)),
+        Event::Stop { .. } | Event::SubagentStop { .. } | Event::StopFailure { .. } => ("stop", None),
+        Event::Compact { .. } => ("compact", None),
+        Event::Task(_) => ("task", None),
+        Event::End { .. } => ("end", None),
+        Event::Note(_) => ("note", None),
+        Event::Receipt { .. } => ("receipt", None),
+        Event::Complete => ("complete", None),
+        Event::Archive => ("archive", None),
+        Event::Seed(_) => ("seed", None),
+    }
+}
