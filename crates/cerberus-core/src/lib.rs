@@ -12,6 +12,7 @@ pub mod injected;
 pub mod secret;
 pub mod seed;
 pub mod session;
+pub mod settings;
 pub mod text;
 pub mod time;
 pub mod tokens;

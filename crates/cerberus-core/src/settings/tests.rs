@@ -1,0 +1,782 @@
+//! Installing into and uninstalling from whole settings files: tricky ones by hand, many more by chance.
+
+use std::fmt::Write as _;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select, subsequence};
+use serde_json::{Value, json};
+
+use super::claude::{EVENTS, Wiring, install, installed, uninstall};
+use super::{Kind, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, json as reader};
+
+const COMMAND: &str = "/opt/bin/cerberus";
+
+fn set_up(text: &str) -> String {
+    install(text, COMMAND).unwrap()
+}
+
+/// The value of JSON with comments, by other means than the reader under test.
+fn value_of(text: &str) -> Value {
+    let mut plain = String::new();
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some(character) = rest.chars().next() {
+        let length = match character {
+            '"' => {
+                let mut escaped = false;
+                let end = rest[1..].find(|c| {
+                    let ends = c == '"' && !escaped;
+                    escaped = c == '\\' && !escaped;
+                    ends
+                });
+                let length = end.unwrap() + 2;
+                plain.push_str(&rest[..length]);
+                length
+            }
+            '/' if rest.starts_with("//") => rest.find(['\n', '\r']).unwrap_or(rest.len()),
+            '/' => rest.find("*/").unwrap() + 2,
+            ']' | '}' => {
+                plain.truncate(plain.trim_end_matches(',').len());
+                plain.push(character);
+                1
+            }
+            _ if character.is_whitespace() => 1,
+            _ => {
+                plain.push(character);
+                character.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+fn our_entry() -> Value {
+    let handler = json!({"type": "command", "command": COMMAND, "args": ["hook", "claude-code"], "timeout": 10});
+    json!({ "hooks": [handler] })
+}
+
+// Files written by hand.
+
+#[test]
+fn a_new_file_looks_as_the_agent_itself_would_write_it() {
+    let events = EVENTS.map(|event| {
+        format!(
+            r#"    "{event}": [
+      {{
+        "hooks": [
+          {{
+            "type": "command",
+            "command": "/opt/bin/cerberus",
+            "args": [
+              "hook",
+              "claude-code"
+            ],
+            "timeout": 10
+          }}
+        ]
+      }}
+    ]"#
+        )
+    });
+    let expected = format!("{{\n  \"hooks\": {{\n{}\n  }}\n}}\n", events.join(",\n"));
+    for text in ["{}\n", "", " \n", "{\n}\n"] {
+        assert_eq!(set_up(text), expected);
+    }
+    let windows = expected.replace('\n', "\r\n");
+    assert_eq!(set_up("\u{feff}\r\n"), format!("\u{feff}{windows}"));
+    assert_eq!(set_up("{}"), expected.trim_end());
+}
+
+const FOREIGN: &[&str] = &[
+    "",
+    "\u{feff}",
+    " \r\n\t",
+    "{}",
+    "{ }\n",
+    "{\n}\n",
+    "{ // nothing yet\n}\n",
+    "{ /* nothing yet */ }",
+    "\u{feff}{\r\n\t\"model\": \"opus\"\r\n}",
+    "{\"model\":\"opus\"}",
+    "{\"model\":\"opus\",\"hooks\":{}}",
+    "{\"hooks\": { }, \"model\": \"opus\"}\n",
+    "{\n  \"hooks\": {}\n}\n",
+    "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"PreToolUse\": [ ]\n  }\n}\n",
+    "{\n  \"hooks\": {\n    // soon\n  },\n}\n",
+    "{\n  \"hooks\": { \"Stop\": [ /* soon */ ], },\n}\n",
+    "{\n  \"hooks\": {\n    \"Stop\": [{\n      \"hooks\": [{ \"type\": \"command\", \"command\": \"beep\" }]\n    }]\n  }\n}",
+    "{\"hooks\": {\n\"Stop\": [\n{\"hooks\": []}, // mine  \n // last\n]\n}}\n",
+    "// top\n{\n    \"a\": [1, 2,], // one\n    /* two */ \"b\": \"\\u007b // no comment\" // three \n    // four\n} // five",
+    "{\"a\": 1 // no comma\n}",
+    "{\n\"a\": 1}",
+    "{\"hooks\": {\"Stop\": [1, null, \"x\", {\"hooks\": 5}, {\"hooks\": [5, {\"command\": 6}]}], \"Odd\": 7}}",
+    "{\"a\": 1, \"a\": 2, \"hooks\": {\"X\": [], \"X\": []}}",
+    "{\r\"a\": 1, // old\r\"b\": 2 // mac\r}\r",
+];
+
+#[test]
+fn foreign_files_come_back_byte_for_byte() {
+    for &text in FOREIGN {
+        let after = set_up(text);
+        assert_eq!(set_up(&after), after, "installing twice into {text:?}");
+        assert_eq!(
+            installed(&after).unwrap().missing_events(),
+            [""; 0],
+            "{text:?}"
+        );
+        assert_eq!(uninstall(&after, Some(text)).unwrap(), text);
+        assert_eq!(
+            uninstall(text, None).unwrap(),
+            text,
+            "nothing of ours in {text:?}"
+        );
+        assert_eq!(installed(text).unwrap(), Wiring::default());
+        value_of(&after);
+    }
+}
+
+#[test]
+fn without_the_old_text_only_emptiness_is_forgotten() {
+    for (text, expected) in [
+        ("", "{}\n"),
+        ("{ }\n", "{}\n"),
+        ("{\n  \"hooks\": {}\n}\n", "{}\n"),
+        ("{\"model\":\"opus\",\"hooks\":{}}", "{\"model\":\"opus\"}"),
+        (
+            "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"X\": [ ]\n  }\n}",
+            "{\n  \"hooks\": {\n    \"X\": [ ]\n  }\n}",
+        ),
+        (
+            "{\n  \"hooks\": {\n    // soon\n  },\n}\n",
+            "{\n  \"hooks\": {\n    // soon\n  },\n}\n",
+        ),
+        (
+            "{\"hooks\": {\"Stop\": [ /* soon */ ]}}",
+            "{\"hooks\": {\"Stop\": [ /* soon */ ]}}",
+        ),
+    ] {
+        assert_eq!(uninstall(&set_up(text), None).unwrap(), expected);
+    }
+}
+
+#[test]
+fn what_changed_since_the_installation_is_kept() {
+    let before = "{\n  \"model\": \"opus\"\n}\n";
+    let edited = set_up(before).replace("opus", "sonnet");
+    assert_eq!(
+        uninstall(&edited, Some(before)).unwrap(),
+        "{\n  \"model\": \"sonnet\"\n}\n"
+    );
+}
+
+#[test]
+fn an_older_installation_does_not_come_back_from_the_old_text() {
+    let before =
+        r#"{"hooks": {"Stop": [{"hooks": [{"command": "/old/cerberus hook claude-code"}]}]}}"#;
+    assert_eq!(uninstall(&set_up(before), Some(before)).unwrap(), "{}");
+}
+
+/// A file with these handlers on one event.
+fn with_handlers(handlers: &str) -> String {
+    format!(r#"{{"hooks": {{"PreToolUse": [{{"matcher": "Bash", "hooks": [{handlers}]}}]}}}}"#)
+}
+
+#[test]
+fn ours_are_recognised_in_every_spelling() {
+    for (handler, command) in [
+        (
+            r#"{"command": "cerberus", "args": ["hook", "claude-code"]}"#,
+            "cerberus",
+        ),
+        (
+            r#"{"args": ["hook", "claude\u002dcode",], "command": "/a b/cerberus"}"#,
+            "/a b/cerberus",
+        ),
+        (
+            r#"{"command": "C:\\Tools\\Cerberus.EXE", "args": ["hook", "claude-code"]}"#,
+            r"C:\Tools\Cerberus.EXE",
+        ),
+        (
+            r#"{"command": "\"/a b/cerberus\"", "args": ["hook", "claude-code"]}"#,
+            "\"/a b/cerberus\"",
+        ),
+        (
+            r#"{"command": "/x/cerberus hook claude-code"}"#,
+            "/x/cerberus",
+        ),
+        (
+            r#"{"command": " '/a b/cerberus'  hook claude-code ", "args": []}"#,
+            "'/a b/cerberus'",
+        ),
+        (
+            r#"{"command": "\"$HOME\"/bin/cerberus hook claude-code"}"#,
+            "\"$HOME\"/bin/cerberus",
+        ),
+        (
+            r#"{"command": "/a\\ b/cerberus hook claude-code"}"#,
+            "/a\\ b/cerberus",
+        ),
+    ] {
+        let text = with_handlers(handler);
+        let wiring = installed(&text).unwrap();
+        assert_eq!(
+            wiring.commands().into_iter().collect::<Vec<_>>(),
+            [command],
+            "{handler}"
+        );
+        assert_eq!(wiring.hooks[0].event, "PreToolUse");
+        assert_eq!(wiring.hooks[0].matcher.as_deref(), Some("Bash"));
+        assert_eq!(uninstall(&text, None).unwrap(), "{}");
+        let updated = installed(&set_up(&text)).unwrap();
+        assert_eq!(
+            updated.commands().into_iter().collect::<Vec<_>>(),
+            [COMMAND],
+            "{handler}"
+        );
+    }
+}
+
+#[test]
+fn foreign_handlers_are_not_taken_for_ours() {
+    for handler in [
+        r#"{"command": "cerberus", "args": ["hook", "codex"]}"#,
+        r#"{"command": "cerberus", "args": ["hook"]}"#,
+        r#"{"command": "cerberus", "args": ["hook", "claude-code", 1]}"#,
+        r#"{"command": "cerberus", "args": "hook claude-code"}"#,
+        r#"{"command": "cerberus"}"#,
+        r#"{"command": "/x/not-cerberus", "args": ["hook", "claude-code"]}"#,
+        r#"{"command": "/cerberus/run", "args": ["hook", "claude-code"]}"#,
+        r#"{"command": "notify && cerberus hook claude-code"}"#,
+        r#"{"command": "env A=1 cerberus hook claude-code"}"#,
+        r#"{"command": "cerberus hook claude-code | tee log"}"#,
+        r#"{"command": "cerberus hookclaude-code"}"#,
+        r#"{"command": "cerberushook claude-code"}"#,
+        r#"{"command": "hook claude-code"}"#,
+        r#"{"command": ["cerberus hook claude-code"]}"#,
+        "\"cerberus hook claude-code\"",
+    ] {
+        let text = with_handlers(handler);
+        assert_eq!(installed(&text).unwrap(), Wiring::default(), "{handler}");
+        assert_eq!(uninstall(&text, None).unwrap(), text);
+    }
+}
+
+#[test]
+fn ours_with_another_path_are_updated_where_they_stand() {
+    let text = r#"{
+  "hooks": {
+    "Stop": [
+      { "hooks": [
+        // memory
+        { "command": "/old/cerberus", "timeout": 3, "args": ["hook", "claude-code"] },
+        { "command": "beep" }
+      ] }
+    ]
+  }
+}"#;
+    let after = set_up(text);
+    let (kept, _) = text.split_once("\n  }\n}").unwrap();
+    let expected = kept.replace("/old/cerberus", COMMAND);
+    assert!(
+        after.starts_with(&format!("{expected},\n    \"SessionStart\": [")),
+        "{after}"
+    );
+    assert_eq!(after.matches("\"Stop\"").count(), 1);
+}
+
+#[test]
+fn a_shell_command_of_ours_becomes_program_and_arguments() {
+    let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/cerberus hook claude-code"}]}]}}"#;
+    let expected = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/opt/bin/cerberus","args":["hook","claude-code"]}]}],"#;
+    assert!(set_up(text).starts_with(expected), "{}", set_up(text));
+}
+
+#[test]
+fn repeated_hooks_of_ours_are_reduced_to_one_per_matcher() {
+    let ours = |path: &str| format!(r#"{{"command": "{path}", "args": ["hook", "claude-code"]}}"#);
+    let (a, b) = (ours("/a/cerberus"), ours("/b/cerberus"));
+    let text = format!(
+        r#"{{"hooks": {{"Stop": [{{"hooks": [{a}, 1, {b}]}}, {{"matcher": "*", "hooks": [{b}]}}, {{"matcher": "x", "hooks": [{b}]}}]}}}}"#
+    );
+    let new = ours(COMMAND);
+    let expected = format!(
+        r#"{{"hooks": {{"Stop": [{{"hooks": [{new}, 1]}}, {{"matcher": "x", "hooks": [{new}]}}], "SessionStart""#
+    );
+    assert!(set_up(&text).starts_with(&expected), "{}", set_up(&text));
+    assert_eq!(
+        uninstall(&text, None).unwrap(),
+        r#"{"hooks": {"Stop": [{"hooks": [1]}]}}"#
+    );
+}
+
+#[test]
+fn a_file_that_is_not_understood_is_refused_with_the_place() {
+    let wrong = |line, column, path: &str, expected, found| SettingsError::WrongType {
+        at: Position { line, column },
+        path: path.to_owned(),
+        expected,
+        found,
+    };
+    let twice = |line, column, key: &str| SettingsError::DuplicateKey {
+        at: Position { line, column },
+        key: key.to_owned(),
+    };
+    for (text, error) in [
+        ("[]", wrong(1, 1, "the file", Kind::Object, Kind::Array)),
+        ("null", wrong(1, 1, "the file", Kind::Object, Kind::Null)),
+        (
+            "{\"hooks\": []}",
+            wrong(1, 11, "`hooks`", Kind::Object, Kind::Array),
+        ),
+        (
+            "{\n  \"hooks\": null}",
+            wrong(2, 12, "`hooks`", Kind::Object, Kind::Null),
+        ),
+        (
+            "{\"hooks\": {\"Stop\": {}}}",
+            wrong(1, 20, "`hooks.Stop`", Kind::Array, Kind::Object),
+        ),
+        ("{\"hooks\": {},\n\"hooks\": {}}", twice(2, 1, "hooks")),
+        (
+            "{\"hooks\": {\"Stop\": [], \"Stop\": []}}",
+            twice(1, 24, "Stop"),
+        ),
+        (
+            "{\"hooks\": {\"X\": [{\"hooks\": [{\"command\": 1, \"command\": 2}]}]}}",
+            twice(1, 44, "command"),
+        ),
+        (
+            "{\"a\": 1",
+            SettingsError::Syntax {
+                at: Position { line: 1, column: 8 },
+                problem: SyntaxProblem::UnexpectedEnd,
+            },
+        ),
+    ] {
+        assert_eq!(install(text, COMMAND), Err(error.clone()), "{text}");
+        assert_eq!(uninstall(text, None), Err(error.clone()), "{text}");
+        assert_eq!(uninstall(text, Some("{}")), Err(error.clone()), "{text}");
+        assert_eq!(installed(text), Err(error), "{text}");
+    }
+    let shown = install("{\n  \"hooks\": {\"Stop\": {}}}", COMMAND)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        shown,
+        "line 2, column 21: `hooks.Stop` should be an array, but is an object"
+    );
+}
+
+#[test]
+fn a_program_of_another_name_is_not_installed() {
+    for command in ["", "/x/cerberus-dev", "/x/cerberus/", "sh"] {
+        let error = SettingsError::NotCerberus {
+            command: command.to_owned(),
+        };
+        assert_eq!(install("{}", command), Err(error));
+    }
+    for command in [
+        "/a \"b\"/\u{e9}\\/cerberus",
+        "C:\\Program Files\\cerberus.exe",
+    ] {
+        let after = install("{}", command).unwrap();
+        assert_eq!(
+            installed(&after)
+                .unwrap()
+                .commands()
+                .into_iter()
+                .collect::<Vec<_>>(),
+            [command]
+        );
+        assert_eq!(uninstall(&after, None).unwrap(), "{}");
+    }
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let text = format!("{{}}{}", " ".repeat(TEXT_MAX_BYTES - 2));
+    assert!(matches!(
+        install(&text, COMMAND),
+        Err(SettingsError::TooLarge { .. })
+    ));
+    assert!(installed(&text).is_ok());
+}
+
+// Files by chance.
+
+/// A settings file before it has a spelling.
+#[derive(Debug, Clone)]
+enum Tree {
+    Raw(&'static str),
+    Array(Vec<Tree>),
+    Object(Vec<(&'static str, Tree)>),
+}
+
+/// How a tree is written: the rest is decided by throws of dice, taken in turn and over again.
+#[derive(Debug, Clone)]
+struct Spelling {
+    is_one_line: bool,
+    has_comments: bool,
+    has_bom: bool,
+    newline: &'static str,
+    indent: &'static str,
+    colon: &'static str,
+    end: &'static str,
+    dice: Vec<u8>,
+}
+
+struct Writer<'a> {
+    spelling: &'a Spelling,
+    throws: usize,
+    out: String,
+}
+
+impl Writer<'_> {
+    fn throw(&mut self, sides: u8) -> u8 {
+        let throw = self.spelling.dice[self.throws % self.spelling.dice.len()];
+        // A long way round: plain repetition would give all items of a list the same surroundings.
+        self.throws += 1 + self.throws / self.spelling.dice.len();
+        throw % sides
+    }
+
+    fn comment(&mut self) {
+        if !self.spelling.has_comments {
+            return;
+        }
+        let newline = self.spelling.newline;
+        match self.throw(12) {
+            0 => self.out.push_str("/* c, */"),
+            1 => _ = write!(self.out, " // c \"]}} \t{newline}"),
+            2 => _ = write!(self.out, "/* c{newline} d */ "),
+            3 => _ = write!(self.out, "{newline}// c{newline}\t// d{newline}"),
+            4 => self.out.push_str("  "),
+            _ => {}
+        }
+    }
+
+    fn line(&mut self, depth: usize) {
+        if !self.spelling.is_one_line && (!self.spelling.has_comments || self.throw(8) > 0) {
+            self.out.push_str(self.spelling.newline);
+            self.out.push_str(&self.spelling.indent.repeat(depth));
+        } else if self.throw(2) == 0 {
+            self.out.push(' ');
+        }
+    }
+
+    fn tree(&mut self, tree: &Tree, depth: usize) {
+        let items: Vec<(Option<&str>, &Tree)> = match tree {
+            Tree::Raw(raw) => return self.out.push_str(raw),
+            Tree::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
+            Tree::Object(members) => members
+                .iter()
+                .map(|(key, value)| (Some(*key), value))
+                .collect(),
+        };
+        let (open, close) = if matches!(tree, Tree::Array(_)) {
+            ('[', ']')
+        } else {
+            ('{', '}')
+        };
+        self.out.push(open);
+        self.comment();
+        for (index, (key, value)) in items.iter().enumerate() {
+            self.line(depth + 1);
+            self.comment();
+            if let Some(key) = key {
+                _ = write!(self.out, "\"{key}\"{}", self.spelling.colon);
+            }
+            self.tree(value, depth + 1);
+            self.comment();
+            if index + 1 < items.len() || self.throw(4) == 0 {
+                self.out.push(',');
+                self.comment();
+            }
+        }
+        if !items.is_empty() || self.throw(4) == 0 {
+            self.line(depth);
+        }
+        self.out.push(close);
+    }
+}
+
+fn spell(tree: &Tree, spelling: &Spelling) -> String {
+    let mut writer = Writer {
+        spelling,
+        throws: 0,
+        out: String::new(),
+    };
+    if spelling.has_bom {
+        writer.out.push('\u{feff}');
+    }
+    writer.comment();
+    writer.tree(tree, 0);
+    writer.comment();
+    writer.out + spelling.end
+}
+
+fn spellings() -> impl Strategy<Value = Spelling> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let newline = select(vec!["\n", "\r\n"]);
+    let indent = select(vec!["  ", "    ", "\t", ""]);
+    let colon = select(vec![": ", ":", " : "]);
+    let end = select(vec!["", "\n", "\r\n", "\n\n"]);
+    (flags, newline, indent, colon, end, vec(any::<u8>(), 16..48)).prop_map(
+        |((is_one_line, has_comments, has_bom), newline, indent, colon, end, dice)| Spelling {
+            is_one_line,
+            has_comments,
+            has_bom,
+            newline,
+            indent,
+            colon,
+            end,
+            dice,
+        },
+    )
+}
+
+fn foreign_values() -> impl Strategy<Value = Tree> {
+    let raw = select(vec![
+        "1",
+        "-2.50e3",
+        "true",
+        "null",
+        "\"\"",
+        "\"// no \\\" comment, }\"",
+        "\"\u{e9}\\u00e9\"",
+    ]);
+    raw.prop_map(Tree::Raw).prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Tree::Array),
+            (subsequence(vec!["x", "hooks", "y z"], 0..=3), vec(inner, 3))
+                .prop_map(|(keys, values)| Tree::Object(keys.into_iter().zip(values).collect())),
+        ]
+    })
+}
+
+fn our_handlers() -> impl Strategy<Value = Tree> {
+    let args = Tree::Array(vec![Tree::Raw("\"hook\""), Tree::Raw("\"claude-code\"")]);
+    let exec = |command| {
+        Tree::Object(vec![
+            ("command", Tree::Raw(command)),
+            ("args", args.clone()),
+        ])
+    };
+    let shell = "\"'/o p/cerberus' hook claude-code\"";
+    select(vec![
+        exec("\"/opt/bin/cerberus\""),
+        exec("\"C:\\\\x\\\\cerberus.exe\""),
+        Tree::Object(vec![
+            ("args", args.clone()),
+            ("timeout", Tree::Raw("3")),
+            ("command", Tree::Raw("\"cerberus\"")),
+        ]),
+        Tree::Object(vec![
+            ("type", Tree::Raw("\"command\"")),
+            ("command", Tree::Raw(shell)),
+        ]),
+        Tree::Object(vec![
+            ("args", Tree::Array(Vec::new())),
+            ("command", Tree::Raw(shell)),
+        ]),
+    ])
+}
+
+/// Entries of an event, with ours among them at this weight.
+fn entries(ours: u32) -> impl Strategy<Value = Tree> {
+    let beep = Tree::Object(vec![
+        ("type", Tree::Raw("\"command\"")),
+        ("command", Tree::Raw("\"beep\"")),
+    ]);
+    let handlers = prop_oneof![3 => Just(beep), 1 => foreign_values(), ours => our_handlers()];
+    let whole = (select(vec!["", "\"*\"", "\"Bash\""]), vec(handlers, 0..4)).prop_map(
+        |(matcher, handlers)| {
+            let matcher = (!matcher.is_empty()).then_some(("matcher", Tree::Raw(matcher)));
+            Tree::Object(
+                matcher
+                    .into_iter()
+                    .chain([("hooks", Tree::Array(handlers))])
+                    .collect(),
+            )
+        },
+    );
+    let only_ours =
+        our_handlers().prop_map(|ours| Tree::Object(vec![("hooks", Tree::Array(vec![ours]))]));
+    prop_oneof![4 => whole, 1 => foreign_values(), ours => only_ours]
+}
+
+fn settings(ours: u32) -> impl Strategy<Value = Tree> {
+    let names: Vec<&'static str> = EVENTS
+        .into_iter()
+        .chain(["PreToolUse", "Notification"])
+        .collect();
+    let events = (
+        subsequence(names, 0..4).prop_shuffle(),
+        vec(vec(entries(ours), 0..4), 4),
+    )
+        .prop_map(|(names, lists)| {
+            names
+                .into_iter()
+                .zip(lists.into_iter().map(Tree::Array))
+                .collect()
+        });
+    let others = (
+        subsequence(vec!["model", "env", "a b"], 0..=3).prop_shuffle(),
+        vec(foreign_values(), 3),
+    );
+    (
+        proptest::option::weighted(0.7, events.prop_map(Tree::Object)),
+        others,
+        any::<Index>(),
+    )
+        .prop_map(|(hooks, (names, values), place)| {
+            let mut members: Vec<(&'static str, Tree)> = names.into_iter().zip(values).collect();
+            let place = place.index(members.len() + 1);
+            members.splice(place..place, hooks.map(|hooks| ("hooks", hooks)));
+            Tree::Object(members)
+        })
+}
+
+fn texts(ours: u32) -> impl Strategy<Value = String> {
+    (settings(ours), spellings()).prop_map(|(tree, spelling)| spell(&tree, &spelling))
+}
+
+fn is_our_handler(handler: &Value) -> bool {
+    let command = handler["command"].as_str().unwrap_or_default();
+    command.contains("cerberus")
+}
+
+/// The value as it should be without ours, and without the lists and objects that are empty then.
+fn foreign_part(mut settings: Value) -> Value {
+    let Some(hooks) = settings.get_mut("hooks").and_then(Value::as_object_mut) else {
+        return settings;
+    };
+    for list in hooks.values_mut().filter_map(Value::as_array_mut) {
+        list.retain_mut(|entry| {
+            let Some(handlers) = entry.get_mut("hooks").and_then(Value::as_array_mut) else {
+                return true;
+            };
+            let count = handlers.len();
+            handlers.retain(|handler| !is_our_handler(handler));
+            count == handlers.len() || !handlers.is_empty()
+        });
+    }
+    hooks.retain(|_, list| list != &json!([]));
+    let is_empty = hooks.is_empty();
+    settings
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| key != "hooks" || !is_empty);
+    settings
+}
+
+/// Keys of the root and of `hooks`, in their order.
+fn key_order(text: &str) -> Vec<String> {
+    let root = reader::parse(text).unwrap();
+    let keys = |node: &reader::Node| {
+        node.items
+            .iter()
+            .filter_map(|item| item.key.clone())
+            .collect::<Vec<_>>()
+    };
+    let hooks = root
+        .member(text, "hooks")
+        .unwrap()
+        .map(|(_, item)| keys(&item.value));
+    [keys(&root), hooks.unwrap_or_default()].concat()
+}
+
+/// Whether a container that installing writes into holds nothing at all: then its spelling is forgotten.
+fn writes_into_emptiness(text: &str) -> bool {
+    let root = reader::parse(text).unwrap();
+    let is_empty = |node: &reader::Node| node.items.is_empty() && !node.has_comments;
+    let hooks = root
+        .member(text, "hooks")
+        .unwrap()
+        .map(|(_, item)| &item.value);
+    let is_event = |item: &&reader::Item| EVENTS.contains(&item.key.as_deref().unwrap_or_default());
+    let lists = hooks
+        .into_iter()
+        .flat_map(|hooks| hooks.items.iter().filter(is_event));
+    is_empty(&root) || hooks.is_some_and(is_empty) || lists.map(|item| &item.value).any(is_empty)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_foreign_file_comes_back_byte_for_byte(text in texts(0)) {
+        let after = set_up(&text);
+        prop_assert_eq!(&set_up(&after), &after);
+        prop_assert_eq!(&uninstall(&after, Some(&text)).unwrap(), &text);
+        prop_assert_eq!(&uninstall(&text, None).unwrap(), &text);
+        let structural = uninstall(&after, None).unwrap();
+        if writes_into_emptiness(&text) {
+            prop_assert_eq!(foreign_part(value_of(&structural)), foreign_part(value_of(&text)));
+        } else {
+            prop_assert_eq!(&structural, &text);
+        }
+    }
+
+    #[test]
+    fn installing_adds_our_entries_at_the_end_and_nothing_else(text in texts(0)) {
+        let after = set_up(&text);
+        let mut expected = value_of(&text);
+        for event in EVENTS {
+            let list = &mut expected["hooks"][event];
+            *list = list.as_array().into_iter().flatten().cloned().chain([our_entry()]).collect();
+        }
+        prop_assert_eq!(value_of(&after), expected);
+        let mut order = key_order(&after);
+        let old = key_order(&text);
+        order.retain(|key| old.contains(key));
+        prop_assert_eq!(order, old);
+        prop_assert_eq!(text.contains("\r\n") && !text.replace("\r\n", "").contains('\n'),
+            after.contains("\r\n") && !after.replace("\r\n", "").contains('\n'));
+    }
+
+    #[test]
+    fn ours_are_found_updated_and_removed_wherever_they_are(text in texts(3)) {
+        let after = set_up(&text);
+        prop_assert_eq!(&set_up(&after), &after);
+        let wiring = installed(&after).unwrap();
+        prop_assert_eq!(wiring.missing_events(), [""; 0]);
+        prop_assert_eq!(wiring.commands().into_iter().collect::<Vec<_>>(), [COMMAND]);
+        let foreign = foreign_part(value_of(&text));
+        prop_assert_eq!(&foreign_part(value_of(&after)), &foreign);
+        for installation in [&text, &after] {
+            let cleaned = uninstall(installation, Some(&text)).unwrap();
+            prop_assert_eq!(installed(&cleaned).unwrap(), Wiring::default());
+            prop_assert_eq!(foreign_part(value_of(&cleaned)), foreign.clone());
+            prop_assert_eq!(&uninstall(&cleaned, None).unwrap(), &cleaned);
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_refused_or_stay_whole(text in texts(2), at in any::<Index>(), with in "[\\[\\]{}\",:/*\r\n 1\\\\é]{0,3}") {
+        let mut damaged: Vec<char> = text.chars().collect();
+        let place = at.index(damaged.len());
+        damaged.splice(place..(place + 1).min(damaged.len()), with.chars());
+        never_breaks(&damaged.into_iter().collect::<String>())?;
+    }
+
+    #[test]
+    fn any_text_is_refused_or_stays_whole(text in any::<String>(), jsonish in "[\\[\\]{}\",:/*\r\n 1a\\\\]{0,40}") {
+        never_breaks(&text)?;
+        never_breaks(&jsonish)?;
+        never_breaks(&format!("{{{jsonish}}}"))?;
+        never_breaks(&format!("{{\"hooks\":{{\"Stop\":[{jsonish}]{jsonish}}}}}"))?;
+    }
+}
+
+fn never_breaks(text: &str) -> Result<(), TestCaseError> {
+    let _ = (installed(text), super::diff(text, "{}"));
+    if let Ok(after) = install(text, COMMAND) {
+        prop_assert_eq!(&set_up(&after), &after);
+        prop_assert_eq!(installed(&after).unwrap().missing_events(), [""; 0]);
+    }
+    if let Ok(after) = uninstall(text, Some("{}")) {
+        prop_assert_eq!(installed(&after).unwrap(), Wiring::default());
+    }
+    Ok(())
+}
