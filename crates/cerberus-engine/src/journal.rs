@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cerberus_core::event::Record;
 use cerberus_core::time::Timestamp;
@@ -59,7 +59,7 @@ fn segment_name(wall: Timestamp) -> String {
     format!("{}.jsonl", wall.day())
 }
 
-fn write(home: &Home, path: &PathBuf, line: &[u8]) -> io::Result<()> {
+fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
     let mut file = match open_append(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;

@@ -12,6 +12,8 @@ pub mod home;
 pub mod identity;
 pub mod journal;
 pub mod legacy;
+pub mod lifecycle;
 pub mod recall;
+pub mod replace;
 pub mod store;
 pub mod tracked;

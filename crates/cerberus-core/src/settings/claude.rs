@@ -55,18 +55,12 @@ impl Wiring {
     /// The events of [`EVENTS`] that nothing of ours listens to.
     pub fn missing_events(&self) -> Vec<&'static str> {
         let wired: BTreeSet<&str> = self.hooks.iter().map(|hook| hook.event.as_str()).collect();
-        EVENTS
-            .into_iter()
-            .filter(|event| !wired.contains(event))
-            .collect()
+        EVENTS.into_iter().filter(|event| !wired.contains(event)).collect()
     }
 
     /// The distinct programs the hooks run; more than one means that some are out of date.
     pub fn commands(&self) -> BTreeSet<&str> {
-        self.hooks
-            .iter()
-            .map(|hook| hook.command.as_str())
-            .collect()
+        self.hooks.iter().map(|hook| hook.command.as_str()).collect()
     }
 }
 
@@ -91,18 +85,14 @@ pub fn install(text: &str, command: &str) -> Result<String, SettingsError> {
     match hooks_of(text, &root)? {
         Some((_, hooks)) => wire(&mut editor, text, hooks, command)?,
         None => {
-            let all = EVENTS
-                .map(|event| (event, Json::Array(vec![entry(command)])))
-                .to_vec();
+            let all = EVENTS.map(|event| (event, Json::Array(vec![entry(command)]))).to_vec();
             editor.append(&root, &Json::Object(vec![("hooks", Json::Object(all))]));
         }
     }
     let changed = editor.finish();
     // What could not be read again could not be taken out again.
     if changed.len() > TEXT_MAX_BYTES {
-        return Err(SettingsError::TooLarge {
-            bytes: changed.len(),
-        });
+        return Err(SettingsError::TooLarge { bytes: changed.len() });
     }
     Ok(changed)
 }
@@ -153,9 +143,7 @@ pub fn installed(text: &str) -> Result<Wiring, SettingsError> {
         matcher: ours.matcher,
         command: ours.program,
     });
-    Ok(Wiring {
-        hooks: hooks.collect(),
-    })
+    Ok(Wiring { hooks: hooks.collect() })
 }
 
 /// A handler of ours and the way to it.
@@ -232,11 +220,7 @@ fn find_ours<'a>(text: &str, hooks: &'a Node) -> Result<Vec<Ours<'a>>, SettingsE
 }
 
 fn elements(node: &Node) -> impl Iterator<Item = (usize, &Item)> {
-    let items = if node.kind == Kind::Array {
-        &node.items[..]
-    } else {
-        &[]
-    };
+    let items = if node.kind == Kind::Array { &node.items[..] } else { &[] };
     items.iter().enumerate()
 }
 
@@ -258,12 +242,7 @@ fn recognise(text: &str, handler: &Node) -> Result<Option<(String, bool)>, Setti
     };
     let args = match handler.member(text, "args")? {
         Some((_, args)) if args.value.kind != Kind::Array => return Ok(None),
-        Some((_, args)) => args
-            .value
-            .items
-            .iter()
-            .map(|item| item.value.string(text))
-            .collect(),
+        Some((_, args)) => args.value.items.iter().map(|item| item.value.string(text)).collect(),
         None => Vec::new(),
     };
     if args.is_empty() {
@@ -275,11 +254,7 @@ fn recognise(text: &str, handler: &Node) -> Result<Option<(String, bool)>, Setti
 
 /// Whether the file name is ours, in any folder of any system, quoted or not.
 fn is_program(command: &str) -> bool {
-    let name = command
-        .trim()
-        .rsplit(['/', '\\'])
-        .next()
-        .unwrap_or_default();
+    let name = command.trim().rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.trim_matches(['"', '\'']).to_ascii_lowercase();
     name.strip_suffix(".exe").unwrap_or(&name) == PROGRAM
 }
@@ -332,12 +307,7 @@ fn args() -> Json<'static> {
 }
 
 /// Brings an existing `hooks` object up to date.
-fn wire(
-    editor: &mut Editor<'_>,
-    text: &str,
-    hooks: &Node,
-    command: &str,
-) -> Result<(), SettingsError> {
+fn wire(editor: &mut Editor<'_>, text: &str, hooks: &Node, command: &str) -> Result<(), SettingsError> {
     let ours = find_ours(text, hooks)?;
     let mut seen = BTreeSet::new();
     let (kept, repeated): (Vec<Ours<'_>>, Vec<Ours<'_>>) = ours
@@ -361,12 +331,7 @@ fn wire(
     Ok(())
 }
 
-fn update(
-    editor: &mut Editor<'_>,
-    text: &str,
-    ours: &Ours<'_>,
-    command: &str,
-) -> Result<(), SettingsError> {
+fn update(editor: &mut Editor<'_>, text: &str, ours: &Ours<'_>, command: &str) -> Result<(), SettingsError> {
     if let Some((_, item)) = ours.handler.member(text, "command")?
         && item.value.string(text).as_deref() != Some(command)
     {

@@ -32,22 +32,13 @@ pub fn diff(before: &str, after: &str) -> String {
         (old_line, new_line) = (old_line + skipped, new_line + skipped);
         at = hunk.end;
         let lines = &lines[hunk];
-        let old_count = lines
-            .iter()
-            .filter(|(change, _)| *change != Change::Added)
-            .count();
-        let new_count = lines
-            .iter()
-            .filter(|(change, _)| *change != Change::Removed)
-            .count();
+        let old_count = lines.iter().filter(|(change, _)| *change != Change::Added).count();
+        let new_count = lines.iter().filter(|(change, _)| *change != Change::Removed).count();
         // An empty range is named after the line before it, as diff and patch have it.
         let old_start = old_line - usize::from(old_count == 0);
         let new_start = new_line - usize::from(new_count == 0);
         // Writing to a String cannot fail.
-        let _ = writeln!(
-            out,
-            "@@ -{old_start},{old_count} +{new_start},{new_count} @@"
-        );
+        let _ = writeln!(out, "@@ -{old_start},{old_count} +{new_start},{new_count} @@");
         lines.iter().for_each(|line| push_line(&mut out, line));
         (old_line, new_line) = (old_line + old_count, new_line + new_count);
     }
@@ -75,20 +66,13 @@ fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
         .zip(new_rest.iter().rev())
         .take_while(|(a, b)| a == b)
         .count();
-    let mut lines: Vec<Line<'a>> = old[..prefix]
-        .iter()
-        .map(|&line| (Change::Kept, line))
-        .collect();
+    let mut lines: Vec<Line<'a>> = old[..prefix].iter().map(|&line| (Change::Kept, line)).collect();
     middle(
         &mut lines,
         &old_rest[..old_rest.len() - suffix],
         &new_rest[..new_rest.len() - suffix],
     );
-    lines.extend(
-        old[old.len() - suffix..]
-            .iter()
-            .map(|&line| (Change::Kept, line)),
-    );
+    lines.extend(old[old.len() - suffix..].iter().map(|&line| (Change::Kept, line)));
     lines
 }
 
@@ -159,10 +143,7 @@ mod tests {
         while let Some(line) = body.next() {
             if let Some(header) = line.strip_prefix("@@ -") {
                 let (start, rest) = header.split_once(',').unwrap();
-                let (start, count) = (
-                    start.parse::<usize>().unwrap(),
-                    rest.split(' ').next().unwrap(),
-                );
+                let (start, count) = (start.parse::<usize>().unwrap(), rest.split(' ').next().unwrap());
                 let first = if count == "0" { start } else { start - 1 };
                 out.extend(old[at..first].iter().copied());
                 at = first;

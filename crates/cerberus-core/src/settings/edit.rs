@@ -50,10 +50,7 @@ impl Style {
             _ => "\n",
         };
         let indent_unit = first_container(root, &|container| {
-            let item = container
-                .items
-                .first()
-                .filter(|item| item.value.fresh_line)?;
+            let item = container.items.first().filter(|item| item.value.fresh_line)?;
             let outer = line_indent(text, container.span.start);
             let unit = line_indent(text, item.start).strip_prefix(outer)?;
             (!unit.is_empty()).then(|| unit.to_owned())
@@ -111,10 +108,7 @@ impl Style {
         let gap = if self.is_spaced { " " } else { "" };
         match json {
             Json::Number(_) | Json::Text(_) => Vec::new(),
-            Json::Array(elements) => elements
-                .iter()
-                .map(|element| self.value(element, layout))
-                .collect(),
+            Json::Array(elements) => elements.iter().map(|element| self.value(element, layout)).collect(),
             Json::Object(members) => members
                 .iter()
                 .map(|(key, value)| format!("{}:{gap}{}", quoted(key), self.value(value, layout)))
@@ -147,11 +141,7 @@ impl<'a> Editor<'a> {
         let mut changed = String::with_capacity(self.text.len());
         let mut copied = 0;
         for (span, replacement) in &self.changes {
-            debug_assert!(
-                copied <= span.start,
-                "overlapping changes at byte {}",
-                span.start
-            );
+            debug_assert!(copied <= span.start, "overlapping changes at byte {}", span.start);
             changed.push_str(self.text.get(copied..span.start).unwrap_or_default());
             changed.push_str(replacement);
             copied = span.end;
@@ -185,9 +175,7 @@ impl<'a> Editor<'a> {
                 let filling = self.style.filling(&items, &layout, &around);
                 self.change(inside(container), filling);
             }
-            Some(Item {
-                comma: Some(comma), ..
-            }) => {
+            Some(Item { comma: Some(comma), .. }) => {
                 let (at, _) = same_line_end(self.text, comma + 1);
                 self.change(at..at, format!("{joined},"));
             }
@@ -224,8 +212,7 @@ impl<'a> Editor<'a> {
                 self.change(item.start..next.start, String::new());
                 continue;
             }
-            let keep_newline =
-                item.after_line_comment && !self.is_line_over(items, index, &is_doomed);
+            let keep_newline = item.after_line_comment && !self.is_line_over(items, index, &is_doomed);
             let left = if keep_newline { self.style.newline } else { "" };
             self.change(item.lead..end, left.to_owned());
             if let Some(comma) = item.comma.filter(|&comma| comma >= end) {
@@ -251,12 +238,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Whether a line break comes next once this item, and those removed directly after it, are gone.
-    fn is_line_over(
-        &self,
-        items: &[Item],
-        index: usize,
-        is_doomed: &impl Fn(usize) -> bool,
-    ) -> bool {
+    fn is_line_over(&self, items: &[Item], index: usize, is_doomed: &impl Fn(usize) -> bool) -> bool {
         let Some(mut end) = items.get(index).map(|item| self.end_with_comma(item)) else {
             return true;
         };
@@ -278,21 +260,13 @@ impl<'a> Editor<'a> {
         };
         let has_line_break = || self.text[inside(container)].contains(['\n', '\r']);
         match container.items.last() {
-            Some(last) if last.value.fresh_line => {
-                Layout::Lines(line_indent(self.text, last.start).to_owned())
-            }
+            Some(last) if last.value.fresh_line => Layout::Lines(line_indent(self.text, last.start).to_owned()),
             Some(last) => {
                 let behind = last.comma.map_or(last.end(), |comma| comma + 1);
                 let (_, is_line_comment) = same_line_end(self.text, behind);
-                if is_line_comment {
-                    nested()
-                } else {
-                    Layout::Inline
-                }
+                if is_line_comment { nested() } else { Layout::Inline }
             }
-            None if has_line_break() || (container.fresh_line && !container.has_comments) => {
-                nested()
-            }
+            None if has_line_break() || (container.fresh_line && !container.has_comments) => nested(),
             None => Layout::Inline,
         }
     }
@@ -329,11 +303,7 @@ fn line_indent(text: &str, offset: usize) -> &str {
 
 /// The first answer in document order. Recursion is bounded by the depth the parser allows.
 fn first_container<T>(node: &Node, ask: &impl Fn(&Node) -> Option<T>) -> Option<T> {
-    let nested = || {
-        node.items
-            .iter()
-            .find_map(|item| first_container(&item.value, ask))
-    };
+    let nested = || node.items.iter().find_map(|item| first_container(&item.value, ask));
     ask(node).or_else(nested)
 }
 
@@ -348,10 +318,7 @@ mod tests {
         let value = Json::Array(vec![Json::Number(1)]);
         match root.kind {
             Kind::Array => editor.append(&root, &Json::Array(vec![value.clone(), value])),
-            _ => editor.append(
-                &root,
-                &Json::Object(vec![("y", value.clone()), ("z", value)]),
-            ),
+            _ => editor.append(&root, &Json::Object(vec![("y", value.clone()), ("z", value)])),
         }
         editor.finish()
     }
@@ -368,10 +335,7 @@ mod tests {
     #[test]
     fn appends_in_the_style_of_the_file_and_takes_it_back_out() {
         for (text, expected) in [
-            (
-                "{}",
-                "{\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}",
-            ),
+            ("{}", "{\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}"),
             ("{\"a\":1}", "{\"a\":1,\"y\":[1],\"z\":[1]}"),
             ("{ \"a\": 1 }", "{ \"a\": 1, \"y\": [1], \"z\": [1] }"),
             ("[1,2,]", "[1,2, [1], [1],]"),
@@ -388,10 +352,7 @@ mod tests {
                 "{\n \"a\": 1 // note, \n // end\n}",
                 "{\n \"a\": 1, // note, \n \"y\": [\n  1\n ],\n \"z\": [\n  1\n ]\n // end\n}",
             ),
-            (
-                "{\"a\": 1 /* b */ }",
-                "{\"a\": 1, /* b */ \"y\": [1], \"z\": [1] }",
-            ),
+            ("{\"a\": 1 /* b */ }", "{\"a\": 1, /* b */ \"y\": [1], \"z\": [1] }"),
             (
                 "{\"a\": 1 // b\n}",
                 "{\"a\": 1, // b\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}",
@@ -435,11 +396,7 @@ mod tests {
             ("[// a\n 1,\n 2]", &[0, 1], "[// a\n]"),
             ("[// a\n 1, /* b\n */ 2]", &[0, 1], "[// a\n /* b\n */]"),
             ("[// a\n 1 /* b\n */, 2]", &[0], "[// a\n /* b\n */ 2]"),
-            (
-                "[0, // a\r\n 1 /* b\r\n */, 2]",
-                &[1, 2],
-                "[0 // a\r\n /* b\r\n */]",
-            ),
+            ("[0, // a\r\n 1 /* b\r\n */, 2]", &[1, 2], "[0 // a\r\n /* b\r\n */]"),
             ("[1 // a\n, 2]", &[1], "[1 // a\n]"),
             ("[1, 2 /* of two */]", &[1], "[1 /* of two */]"),
         ] {

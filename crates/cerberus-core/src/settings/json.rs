@@ -309,11 +309,7 @@ impl Parser<'_> {
         let rest = &self.text.as_bytes()[self.at + 1..];
         let length = match rest {
             [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 1,
-            [b'u', a, b, c, d, ..]
-                if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) =>
-            {
-                5
-            }
+            [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => 5,
             _ => return Err(self.fail(self.at, SyntaxProblem::BadEscape)),
         };
         self.at += 1 + length;
@@ -380,18 +376,12 @@ mod tests {
     #[test]
     fn says_where_a_text_stops_making_sense() {
         use SyntaxProblem::{
-            BadEscape, BadWord, ControlCharacter, UnclosedComment, UnclosedString,
-            UnexpectedCharacter, UnexpectedEnd,
+            BadEscape, BadWord, ControlCharacter, UnclosedComment, UnclosedString, UnexpectedCharacter, UnexpectedEnd,
         };
         for (text, line, column, problem) in [
             ("", 1, 1, UnexpectedEnd),
             ("// only a comment", 1, 18, UnexpectedEnd),
-            (
-                "{\n  \"a\": 1\n  \"b\": 2\n}",
-                3,
-                3,
-                UnexpectedCharacter('"'),
-            ),
+            ("{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, UnexpectedCharacter('"')),
             ("\u{feff}{,}", 1, 2, UnexpectedCharacter(',')),
             ("[,]", 1, 2, UnexpectedCharacter(',')),
             ("[1,,]", 1, 4, UnexpectedCharacter(',')),
@@ -433,10 +423,7 @@ mod tests {
             Err(SettingsError::TooDeep { .. })
         ));
         let bytes = TEXT_MAX_BYTES + 1;
-        assert_eq!(
-            parse(&" ".repeat(bytes)).err(),
-            Some(SettingsError::TooLarge { bytes })
-        );
+        assert_eq!(parse(&" ".repeat(bytes)).err(), Some(SettingsError::TooLarge { bytes }));
     }
 
     #[test]
@@ -457,16 +444,10 @@ mod tests {
     fn a_key_is_compared_decoded_and_only_once() {
         let text = "{\"hoo\\u006bs\": 1, \"a\": 2}";
         let root = parse(text).unwrap();
-        assert_eq!(
-            root.member(text, "hooks").unwrap().map(|(index, _)| index),
-            Some(0)
-        );
+        assert_eq!(root.member(text, "hooks").unwrap().map(|(index, _)| index), Some(0));
         let twice = "{\"a\": 1,\n \"a\": 2}";
         let at = Position { line: 2, column: 2 };
-        let error = parse(twice)
-            .unwrap()
-            .member(twice, "a")
-            .map(|found| found.is_some());
+        let error = parse(twice).unwrap().member(twice, "a").map(|found| found.is_some());
         assert_eq!(
             error,
             Err(SettingsError::DuplicateKey {

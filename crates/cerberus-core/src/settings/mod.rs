@@ -28,10 +28,7 @@ pub const TEXT_MAX_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error("{at}: {problem}")]
-    Syntax {
-        at: Position,
-        problem: SyntaxProblem,
-    },
+    Syntax { at: Position, problem: SyntaxProblem },
     #[error("{at}: nested deeper than {DEPTH_MAX} levels")]
     TooDeep { at: Position },
     #[error("{bytes} bytes is more than the {TEXT_MAX_BYTES} a settings file may have")]

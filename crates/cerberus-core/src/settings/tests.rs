@@ -120,17 +120,9 @@ fn foreign_files_come_back_byte_for_byte() {
     for &text in FOREIGN {
         let after = set_up(text);
         assert_eq!(set_up(&after), after, "installing twice into {text:?}");
-        assert_eq!(
-            installed(&after).unwrap().missing_events(),
-            [""; 0],
-            "{text:?}"
-        );
+        assert_eq!(installed(&after).unwrap().missing_events(), [""; 0], "{text:?}");
         assert_eq!(uninstall(&after, Some(text)).unwrap(), text);
-        assert_eq!(
-            uninstall(text, None).unwrap(),
-            text,
-            "nothing of ours in {text:?}"
-        );
+        assert_eq!(uninstall(text, None).unwrap(), text, "nothing of ours in {text:?}");
         assert_eq!(installed(text).unwrap(), Wiring::default());
         value_of(&after);
     }
@@ -172,8 +164,7 @@ fn what_changed_since_the_installation_is_kept() {
 
 #[test]
 fn an_older_installation_does_not_come_back_from_the_old_text() {
-    let before =
-        r#"{"hooks": {"Stop": [{"hooks": [{"command": "/old/cerberus hook claude-code"}]}]}}"#;
+    let before = r#"{"hooks": {"Stop": [{"hooks": [{"command": "/old/cerberus hook claude-code"}]}]}}"#;
     assert_eq!(uninstall(&set_up(before), Some(before)).unwrap(), "{}");
 }
 
@@ -201,10 +192,7 @@ fn ours_are_recognised_in_every_spelling() {
             r#"{"command": "\"/a b/cerberus\"", "args": ["hook", "claude-code"]}"#,
             "\"/a b/cerberus\"",
         ),
-        (
-            r#"{"command": "/x/cerberus hook claude-code"}"#,
-            "/x/cerberus",
-        ),
+        (r#"{"command": "/x/cerberus hook claude-code"}"#, "/x/cerberus"),
         (
             r#"{"command": " '/a b/cerberus'  hook claude-code ", "args": []}"#,
             "'/a b/cerberus'",
@@ -213,10 +201,7 @@ fn ours_are_recognised_in_every_spelling() {
             r#"{"command": "\"$HOME\"/bin/cerberus hook claude-code"}"#,
             "\"$HOME\"/bin/cerberus",
         ),
-        (
-            r#"{"command": "/a\\ b/cerberus hook claude-code"}"#,
-            "/a\\ b/cerberus",
-        ),
+        (r#"{"command": "/a\\ b/cerberus hook claude-code"}"#, "/a\\ b/cerberus"),
     ] {
         let text = with_handlers(handler);
         let wiring = installed(&text).unwrap();
@@ -325,10 +310,7 @@ fn a_file_that_is_not_understood_is_refused_with_the_place() {
     for (text, error) in [
         ("[]", wrong(1, 1, "the file", Kind::Object, Kind::Array)),
         ("null", wrong(1, 1, "the file", Kind::Object, Kind::Null)),
-        (
-            "{\"hooks\": []}",
-            wrong(1, 11, "`hooks`", Kind::Object, Kind::Array),
-        ),
+        ("{\"hooks\": []}", wrong(1, 11, "`hooks`", Kind::Object, Kind::Array)),
         (
             "{\n  \"hooks\": null}",
             wrong(2, 12, "`hooks`", Kind::Object, Kind::Null),
@@ -338,10 +320,7 @@ fn a_file_that_is_not_understood_is_refused_with_the_place() {
             wrong(1, 20, "`hooks.Stop`", Kind::Array, Kind::Object),
         ),
         ("{\"hooks\": {},\n\"hooks\": {}}", twice(2, 1, "hooks")),
-        (
-            "{\"hooks\": {\"Stop\": [], \"Stop\": []}}",
-            twice(1, 24, "Stop"),
-        ),
+        ("{\"hooks\": {\"Stop\": [], \"Stop\": []}}", twice(1, 24, "Stop")),
         (
             "{\"hooks\": {\"X\": [{\"hooks\": [{\"command\": 1, \"command\": 2}]}]}}",
             twice(1, 44, "command"),
@@ -376,17 +355,10 @@ fn a_program_of_another_name_is_not_installed() {
         };
         assert_eq!(install("{}", command), Err(error));
     }
-    for command in [
-        "/a \"b\"/\u{e9}\\/cerberus",
-        "C:\\Program Files\\cerberus.exe",
-    ] {
+    for command in ["/a \"b\"/\u{e9}\\/cerberus", "C:\\Program Files\\cerberus.exe"] {
         let after = install("{}", command).unwrap();
         assert_eq!(
-            installed(&after)
-                .unwrap()
-                .commands()
-                .into_iter()
-                .collect::<Vec<_>>(),
+            installed(&after).unwrap().commands().into_iter().collect::<Vec<_>>(),
             [command]
         );
         assert_eq!(uninstall(&after, None).unwrap(), "{}");
@@ -396,10 +368,7 @@ fn a_program_of_another_name_is_not_installed() {
 #[test]
 fn what_could_not_be_read_again_is_not_written() {
     let text = format!("{{}}{}", " ".repeat(TEXT_MAX_BYTES - 2));
-    assert!(matches!(
-        install(&text, COMMAND),
-        Err(SettingsError::TooLarge { .. })
-    ));
+    assert!(matches!(install(&text, COMMAND), Err(SettingsError::TooLarge { .. })));
     assert!(installed(&text).is_ok());
 }
 
@@ -468,10 +437,7 @@ impl Writer<'_> {
         let items: Vec<(Option<&str>, &Tree)> = match tree {
             Tree::Raw(raw) => return self.out.push_str(raw),
             Tree::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
-            Tree::Object(members) => members
-                .iter()
-                .map(|(key, value)| (Some(*key), value))
-                .collect(),
+            Tree::Object(members) => members.iter().map(|(key, value)| (Some(*key), value)).collect(),
         };
         let (open, close) = if matches!(tree, Tree::Array(_)) {
             ('[', ']')
@@ -556,12 +522,7 @@ fn foreign_values() -> impl Strategy<Value = Tree> {
 
 fn our_handlers() -> impl Strategy<Value = Tree> {
     let args = Tree::Array(vec![Tree::Raw("\"hook\""), Tree::Raw("\"claude-code\"")]);
-    let exec = |command| {
-        Tree::Object(vec![
-            ("command", Tree::Raw(command)),
-            ("args", args.clone()),
-        ])
-    };
+    let exec = |command| Tree::Object(vec![("command", Tree::Raw(command)), ("args", args.clone())]);
     let shell = "\"'/o p/cerberus' hook claude-code\"";
     select(vec![
         exec("\"/opt/bin/cerberus\""),
@@ -571,14 +532,8 @@ fn our_handlers() -> impl Strategy<Value = Tree> {
             ("timeout", Tree::Raw("3")),
             ("command", Tree::Raw("\"cerberus\"")),
         ]),
-        Tree::Object(vec![
-            ("type", Tree::Raw("\"command\"")),
-            ("command", Tree::Raw(shell)),
-        ]),
-        Tree::Object(vec![
-            ("args", Tree::Array(Vec::new())),
-            ("command", Tree::Raw(shell)),
-        ]),
+        Tree::Object(vec![("type", Tree::Raw("\"command\"")), ("command", Tree::Raw(shell))]),
+        Tree::Object(vec![("args", Tree::Array(Vec::new())), ("command", Tree::Raw(shell))]),
     ])
 }
 
@@ -589,37 +544,21 @@ fn entries(ours: u32) -> impl Strategy<Value = Tree> {
         ("command", Tree::Raw("\"beep\"")),
     ]);
     let handlers = prop_oneof![3 => Just(beep), 1 => foreign_values(), ours => our_handlers()];
-    let whole = (select(vec!["", "\"*\"", "\"Bash\""]), vec(handlers, 0..4)).prop_map(
-        |(matcher, handlers)| {
-            let matcher = (!matcher.is_empty()).then_some(("matcher", Tree::Raw(matcher)));
-            Tree::Object(
-                matcher
-                    .into_iter()
-                    .chain([("hooks", Tree::Array(handlers))])
-                    .collect(),
-            )
-        },
-    );
-    let only_ours =
-        our_handlers().prop_map(|ours| Tree::Object(vec![("hooks", Tree::Array(vec![ours]))]));
+    let whole = (select(vec!["", "\"*\"", "\"Bash\""]), vec(handlers, 0..4)).prop_map(|(matcher, handlers)| {
+        let matcher = (!matcher.is_empty()).then_some(("matcher", Tree::Raw(matcher)));
+        Tree::Object(matcher.into_iter().chain([("hooks", Tree::Array(handlers))]).collect())
+    });
+    let only_ours = our_handlers().prop_map(|ours| Tree::Object(vec![("hooks", Tree::Array(vec![ours]))]));
     prop_oneof![4 => whole, 1 => foreign_values(), ours => only_ours]
 }
 
 fn settings(ours: u32) -> impl Strategy<Value = Tree> {
-    let names: Vec<&'static str> = EVENTS
-        .into_iter()
-        .chain(["PreToolUse", "Notification"])
-        .collect();
+    let names: Vec<&'static str> = EVENTS.into_iter().chain(["PreToolUse", "Notification"]).collect();
     let events = (
         subsequence(names, 0..4).prop_shuffle(),
         vec(vec(entries(ours), 0..4), 4),
     )
-        .prop_map(|(names, lists)| {
-            names
-                .into_iter()
-                .zip(lists.into_iter().map(Tree::Array))
-                .collect()
-        });
+        .prop_map(|(names, lists)| names.into_iter().zip(lists.into_iter().map(Tree::Array)).collect());
     let others = (
         subsequence(vec!["model", "env", "a b"], 0..=3).prop_shuffle(),
         vec(foreign_values(), 3),
@@ -679,10 +618,7 @@ fn key_order(text: &str) -> Vec<String> {
             .filter_map(|item| item.key.clone())
             .collect::<Vec<_>>()
     };
-    let hooks = root
-        .member(text, "hooks")
-        .unwrap()
-        .map(|(_, item)| keys(&item.value));
+    let hooks = root.member(text, "hooks").unwrap().map(|(_, item)| keys(&item.value));
     [keys(&root), hooks.unwrap_or_default()].concat()
 }
 
@@ -690,14 +626,9 @@ fn key_order(text: &str) -> Vec<String> {
 fn writes_into_emptiness(text: &str) -> bool {
     let root = reader::parse(text).unwrap();
     let is_empty = |node: &reader::Node| node.items.is_empty() && !node.has_comments;
-    let hooks = root
-        .member(text, "hooks")
-        .unwrap()
-        .map(|(_, item)| &item.value);
+    let hooks = root.member(text, "hooks").unwrap().map(|(_, item)| &item.value);
     let is_event = |item: &&reader::Item| EVENTS.contains(&item.key.as_deref().unwrap_or_default());
-    let lists = hooks
-        .into_iter()
-        .flat_map(|hooks| hooks.items.iter().filter(is_event));
+    let lists = hooks.into_iter().flat_map(|hooks| hooks.items.iter().filter(is_event));
     is_empty(&root) || hooks.is_some_and(is_empty) || lists.map(|item| &item.value).any(is_empty)
 }
 

@@ -64,6 +64,15 @@ impl Store {
         Ok(rows)
     }
 
+    /// Sessions without activity since `since` that were not archived yet.
+    pub fn expired(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE last_activity < ?1 AND NOT EXISTS (SELECT 1 FROM mark
+             WHERE mark.session = session.row AND what = 'archived' AND at <= ?2) ORDER BY started_at, row"
+        );
+        self.rows(&sql, params![since.millis(), now.millis()], session_row)
+    }
+
     pub fn session(&self, id: &SessionId, now: Timestamp) -> Result<Option<SessionRow>> {
         self.one_session("id = ?1 AND ?2 = ''", [id.as_str(), ""], now)
     }

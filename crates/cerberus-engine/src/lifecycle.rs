@@ -1,0 +1,65 @@
+//! What commands do to sessions: complete them, archive what expired, find the one that is live.
+
+use cerberus_core::event::{Event, Place};
+use cerberus_core::id::{Agent, SessionId};
+use cerberus_core::session::CARRY_OVER;
+use cerberus_core::text::{Clean, Keep};
+
+use crate::capture::own_record;
+use crate::clock::Clock;
+use crate::fold::FoldError;
+use crate::home::Home;
+use crate::identity::Located;
+use crate::journal;
+use crate::recall;
+use crate::store::{self, SessionRow, Store};
+
+/// The project's session that is live, the one active last if there are several.
+pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
+    let mut sessions = recall::recent_sessions(store, located, clock.now)?;
+    sessions.retain(|session| session.state.status.is_live());
+    Ok(sessions
+        .into_iter()
+        .max_by_key(|session| (session.last_activity, session.row)))
+}
+
+/// Marks sessions as completed: what they left open no longer carries over.
+pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
+    sessions
+        .iter()
+        .try_for_each(|session| mark(home, clock, session, Event::Complete))
+}
+
+/// Archives every session that has left the brief by age; returns those that were not archived before.
+pub fn archive_expired(home: &Home, clock: &Clock, store: &Store) -> Result<Vec<SessionId>, FoldError> {
+    let expired = store.expired(clock.now.minus(CARRY_OVER), clock.now)?;
+    for session in &expired {
+        mark(home, clock, session, Event::Archive)?;
+    }
+    Ok(expired.into_iter().map(|session| session.id).collect())
+}
+
+fn mark(home: &Home, clock: &Clock, session: &SessionRow, event: Event<'static>) -> Result<(), FoldError> {
+    let Some(agent) = Agent::from_name(&session.agent) else {
+        return Ok(());
+    };
+    let key = format!(
+        "{}-{}",
+        if event == Event::Archive { "archive" } else { "complete" },
+        clock.now.millis()
+    );
+    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    Ok(journal::append(home, clock.wall, &record)?)
+}
+
+/// Where a session is at home, as its own records say.
+pub fn place_of(session: &SessionRow) -> Place<'static> {
+    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+    Place {
+        project: session.project.clone(),
+        name: clean(&session.project_name),
+        root: clean(&session.root),
+        cwd: clean(&session.cwd),
+        branch: session.branch.as_deref().map(clean),
+    }
+}

@@ -1,0 +1,140 @@
+use std::collections::HashSet;
+
+use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
+use cerberus_core::event::StartSource;
+use cerberus_engine::config;
+use cerberus_engine::recall::{self, Briefing, Question};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Show what the next session would be told
+#[derive(clap::Args)]
+pub struct BriefCommand {
+    /// How the session begins: startup, resume, clear, compact or fork
+    #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = source)]
+    source: StartSource,
+
+    /// How many tokens it may have [default: 1000, or `brief.session_tokens` in config.toml]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    budget: Option<u32>,
+
+    /// Say where each line came from, what it costs, why it was chosen, and what was left out
+    #[arg(long)]
+    explain: bool,
+}
+
+fn source(text: &str) -> std::result::Result<StartSource, String> {
+    StartSource::from_name(text).ok_or_else(|| {
+        let names: Vec<_> = StartSource::ALL.into_iter().map(StartSource::name).collect();
+        format!("one of {}", names.join(", "))
+    })
+}
+
+impl BriefCommand {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
+        let config = config::load(&context.home).hint(format!(
+            "brief.session_tokens is a number from {low} to {high}; correct or remove the file"
+        ))?;
+        let store = context.store()?;
+        let budget_tokens = self
+            .budget
+            .map_or(config.brief.session_tokens, |budget| budget as usize);
+        let question = Question {
+            now: context.clock.now,
+            source: self.source,
+            budget_tokens,
+            chars_max: CLAUDE_CODE_CHARS_MAX,
+            session: None,
+        };
+        let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
+        if context.json {
+            render::json(&as_json(&briefing, budget_tokens));
+        } else if self.explain {
+            explain(&briefing, budget_tokens);
+        } else if !briefing.brief.text.is_empty() {
+            render::line(&briefing.brief.text);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+struct ItemJson<'a> {
+    kind: &'a str,
+    code: &'a str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    session: &'a str,
+    at: String,
+    tokens: usize,
+    why: &'a str,
+}
+
+fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
+    let brief = &briefing.brief;
+    let items: Vec<ItemJson> = brief
+        .items
+        .iter()
+        .map(|item| ItemJson {
+            kind: item.kind.word(),
+            code: &item.code,
+            text: &item.text,
+            path: item.path.as_deref(),
+            session: item.session.as_str(),
+            at: item.at.to_string(),
+            tokens: item.tokens,
+            why: &item.why,
+        })
+        .collect();
+    let dropped: Vec<_> = brief
+        .dropped
+        .iter()
+        .map(|d| json!({"code": d.code, "reason": d.reason}))
+        .collect();
+    let mut value = json!({
+        "text": brief.text, "tokens": brief.tokens, "chars": brief.text.chars().count(), "budget": budget_tokens,
+        "project": briefing.project, "items": items, "dropped": dropped,
+    });
+    if let (Some(session), Some(expires)) = (&briefing.session_id, briefing.expires_at) {
+        value["session_id"] = json!(session);
+        value["expires_at"] = json!(expires.to_string());
+    }
+    value
+}
+
+fn explain(briefing: &Briefing, budget_tokens: usize) {
+    let brief = &briefing.brief;
+    let sessions: HashSet<_> = brief.items.iter().map(|item| &item.session).collect();
+    let summary = format!(
+        "{} of {budget_tokens} tokens, {} sessions",
+        brief.tokens,
+        sessions.len()
+    );
+    render::line(&format!("proj:{}  ({summary})", briefing.project));
+    let width = brief
+        .items
+        .iter()
+        .map(|item| item.code.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(60);
+    for item in &brief.items {
+        render::line(&format!(
+            "{:width$}  {:>3} tokens  {}",
+            item.code, item.tokens, item.why
+        ));
+    }
+    if !brief.dropped.is_empty() {
+        render::line(&format!("\nLeft out ({}):", brief.dropped.len()));
+        brief
+            .dropped
+            .iter()
+            .for_each(|dropped| render::line(&format!("{:width$}  {}", dropped.code, dropped.reason)));
+    }
+}

@@ -1,0 +1,155 @@
+use std::collections::BTreeMap;
+
+use cerberus_core::brief::Known;
+use cerberus_core::id::SessionId;
+use cerberus_core::time::Timestamp;
+use cerberus_engine::lifecycle;
+use cerberus_engine::recall;
+use cerberus_engine::store::{SessionRow, Store};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Look after sessions and memories
+#[derive(clap::Args)]
+pub struct Memory {
+    #[command(subcommand)]
+    command: MemoryCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum MemoryCommand {
+    /// Show this project's live sessions, and what was captured of them
+    SessionStatus {
+        /// The ended ones too
+        #[arg(long)]
+        all: bool,
+        /// This one only
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+    },
+    /// Archive every session without activity for seven days; prints how many
+    SessionCleanup,
+}
+
+const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+
+impl Memory {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match self.command {
+            MemoryCommand::SessionStatus { all, id } => session_status(context, all, id),
+            MemoryCommand::SessionCleanup => session_cleanup(context),
+        }
+    }
+}
+
+fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()> {
+    let store = context.store()?;
+    let located = context.located();
+    let now = context.clock.now;
+    let sessions = match id {
+        Some(id) => {
+            let missing = || anyhow::anyhow!("no session is called {id}");
+            let found = store
+                .session(&SessionId::new(&*id), now)
+                .hint(DOCTOR)?
+                .ok_or_else(missing);
+            vec![found.hint("`cerberus memory session-status --all` lists them")?]
+        }
+        None => {
+            let mut sessions = store
+                .sessions(&recall::project_ids(&located), Timestamp::EPOCH, now)
+                .hint(DOCTOR)?;
+            sessions.retain(|session| all || session.state.status.is_live());
+            sessions.reverse();
+            sessions
+        }
+    };
+    let shown: Result<Vec<Value>> = sessions
+        .iter()
+        .map(|session| session_json(&store, session, now))
+        .collect();
+    let shown = shown?;
+    if context.json {
+        let project = json!({"name": located.name, "root": located.root});
+        render::json(&json!({"project": project, "sessions": shown}));
+        return Ok(());
+    }
+    if shown.is_empty() {
+        render::line("no live session; `--all` shows the ended ones too");
+    }
+    for session in &shown {
+        let text = |name: &str| session[name].as_str().unwrap_or_default().to_string();
+        render::line(&format!(
+            "{}  {}  {}  last active {}",
+            text("id"),
+            text("agent"),
+            text("status"),
+            text("last_activity")
+        ));
+        for fact in session["facts"].as_array().into_iter().flatten() {
+            render::line(&format!("  {}", fact["code"].as_str().unwrap_or_default()));
+        }
+    }
+    Ok(())
+}
+
+fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<Value> {
+    let carried = store.carried(std::slice::from_ref(session), now).hint(DOCTOR)?;
+    let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
+    let tools: BTreeMap<String, usize> = tools.into_iter().collect();
+    let mut value = json!({
+        "id": session.id, "agent": session.agent, "agent_session_id": session.agent_session_id,
+        "status": session.state.status, "started_at": session.started_at.to_string(),
+        "last_activity": session.last_activity.to_string(), "cwd": session.cwd, "turn_count": turns,
+        "facts": facts_json(&carried.facts, &carried.sources), "corrections": [], "tools_used": tools,
+        "tests": {"passing": [], "failing": [], "fixed": [], "regressed": []},
+    });
+    let mut add = |name: &str, text: Option<String>| {
+        if let Some(text) = text {
+            value[name] = json!(text);
+        }
+    };
+    add("ended_at", session.state.ended.as_ref().map(|(at, _)| at.to_string()));
+    add(
+        "end_trigger",
+        session.state.ended.as_ref().map(|(_, trigger)| trigger.clone()),
+    );
+    add("phase", session.phase.clone());
+    add("branch", session.branch.clone());
+    Ok(value)
+}
+
+/// Each fact once, where it was said first, with the time it was said last.
+fn facts_json(facts: &[Known], sources: &[String]) -> Vec<Value> {
+    let mut shown: Vec<Value> = Vec::new();
+    for (known, source) in facts.iter().zip(sources) {
+        let fact = &known.fact;
+        let mut value = json!({
+            "kind": fact.kind, "code": fact.code, "text": fact.text, "at": known.at.to_string(), "source": source,
+        });
+        if let Some(path) = &fact.path {
+            value["path"] = json!(path);
+        }
+        match shown
+            .iter_mut()
+            .find(|other| other["kind"] == value["kind"] && other["code"] == value["code"])
+        {
+            Some(other) => *other = value,
+            None => shown.push(value),
+        }
+    }
+    shown
+}
+
+fn session_cleanup(context: &Context) -> Result<()> {
+    let store = context.store()?;
+    let archived = lifecycle::archive_expired(&context.home, &context.clock, &store).hint(DOCTOR)?;
+    match context.json {
+        true => render::json(&json!({"archived": archived.len(), "sessions": archived})),
+        false => render::line(&format!("archived {}", render::count(archived.len(), "session"))),
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The commands: one file each, whose doc comment is its help.
+
+mod brief;
+mod doctor;
+mod install;
+mod memory;
+mod record;
+mod session;
+mod status;
+mod try_out;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cerberus_core::time::Timestamp;
+use clap::{Parser, Subcommand};
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Your coding agent picks up where it left off: after an exit, a crash, a compaction or a full context window.
+///
+/// Cerberus sits in the agent's hooks, writes down what happens as it happens, and tells the next session what it
+/// needs in about a thousand tokens. No daemon, no network, no model.
+#[derive(Parser)]
+#[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+
+    /// Act as if it were this moment (RFC 3339): the past is reproduced, what came later does not exist
+    #[arg(long, global = true, value_name = "TIME", value_parser = Timestamp::parse)]
+    now: Option<Timestamp>,
+
+    /// The project's folder, or any folder in it [default: the current one]
+    #[arg(long, global = true, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Try(try_out::Try),
+    Install(install::Install),
+    Uninstall(install::Uninstall),
+    Doctor(doctor::Doctor),
+    Hook(Hook),
+    Brief(brief::BriefCommand),
+    Status(status::Status),
+    Record(record::RecordCommand),
+    Session(session::Session),
+    Memory(memory::Memory),
+}
+
+/// Take one hook payload on standard input (agents call this, not people)
+///
+/// Always exits 0. Prints nothing, or exactly the reply that the agent expects. What goes wrong is shown by
+/// `cerberus doctor`.
+#[derive(clap::Args)]
+struct Hook {
+    /// The agent that calls: claude-code
+    #[arg(value_name = "AGENT")]
+    _agent: String,
+}
+
+pub fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let run = || -> Result<()> {
+        let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
+        match arguments.command {
+            Command::Try(command) => command.run(),
+            Command::Install(command) => command.run(&context),
+            Command::Uninstall(command) => command.run(&context),
+            Command::Doctor(command) => command.run(&context),
+            // `main` takes every call that names an agent; clap has answered the others.
+            Command::Hook(_) => Ok(()),
+            Command::Brief(command) => command.run(&context),
+            Command::Status(command) => command.run(&context),
+            Command::Record(command) => command.run(&context),
+            Command::Session(command) => command.run(&context),
+            Command::Memory(command) => command.run(&context),
+        }
+    };
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("cerberus: {:#}", failure.error);
+            eprintln!("          {}", failure.hint);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,116 @@
+use cerberus_core::event::{Event, Note, Severity};
+use cerberus_core::fact::Kind;
+use cerberus_core::id::{Agent, fnv1a};
+use cerberus_core::text::{Clean, Keep};
+use cerberus_engine::capture::own_record;
+use cerberus_engine::identity;
+use cerberus_engine::journal;
+use cerberus_engine::lifecycle::{live_session, place_of};
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Write down a fact yourself: a decision, a blocker, what comes next
+///
+/// It goes to the project's live session; when there is none, a manual one is opened.
+#[derive(clap::Args)]
+pub struct RecordCommand {
+    /// done, next, decision, blocker, file, function, objective or note
+    #[arg(value_parser = kind)]
+    kind: Kind,
+
+    /// What is to be kept
+    text: String,
+
+    /// The reason for a decision
+    #[arg(long, value_name = "REASON")]
+    why: Option<String>,
+
+    /// The sort of a blocker: need, unclear, race, …
+    #[arg(long = "type", value_name = "TYPE")]
+    sort: Option<String>,
+
+    /// How bad a blocker is: low, medium, high or critical
+    #[arg(long, value_parser = severity)]
+    severity: Option<Severity>,
+
+    /// It is settled: what is open under these words no longer carries over
+    #[arg(long)]
+    resolve: bool,
+
+    /// Keep it as custom state under this key
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+const KINDS: [Kind; 8] = [
+    Kind::Done,
+    Kind::Next,
+    Kind::Decision,
+    Kind::Blocker,
+    Kind::File,
+    Kind::Function,
+    Kind::Objective,
+    Kind::Note,
+];
+
+fn kind(text: &str) -> std::result::Result<Kind, String> {
+    let names = || KINDS.map(Kind::word).join(", ");
+    Kind::from_word(text)
+        .filter(|kind| KINDS.contains(kind))
+        .ok_or_else(|| format!("one of {}", names()))
+}
+
+fn severity(text: &str) -> std::result::Result<Severity, String> {
+    Severity::from_word(text).ok_or_else(|| format!("one of {}", Severity::ALL.map(Severity::word).join(", ")))
+}
+
+impl RecordCommand {
+    pub fn run(self, context: &Context) -> Result<()> {
+        if self.text.trim().is_empty() {
+            return Err(anyhow::anyhow!("there is nothing to record")).hint("say it after the kind, in quotes");
+        }
+        let located = context.located();
+        let clean = |text: &str| Clean::new(text.to_string(), Keep::SUBJECT);
+        let text = match self.kind {
+            Kind::File => identity::relative(&located, &context.cwd, &self.text),
+            _ => self.text.clone(),
+        };
+        let note = Note {
+            kind: self.kind,
+            text: clean(&text),
+            why: self.why.as_deref().map(clean),
+            sort: self.sort.as_deref().map(clean),
+            severity: self.severity,
+            custom_key: self.key.as_deref().map(clean),
+            resolved: self.resolve,
+        };
+        let store = context.store()?;
+        let live = live_session(&store, &located, &context.clock).hint("`cerberus doctor` says what is wrong")?;
+        let (agent, session, place) = match &live {
+            Some(session) => {
+                let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+                (agent, session.agent_session_id.clone(), place_of(session))
+            }
+            None => {
+                let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
+                (Agent::Manual, name, located.place())
+            }
+        };
+        let encoded = serde_json::to_vec(&note).hint("this is a bug; please report it")?;
+        let key = format!("{:016x}-{}", fnv1a(&encoded), context.clock.now.millis());
+        let facts = cerberus_core::extract::extract(&Event::Note(note.clone()));
+        let record = own_record(&context.clock, agent, &session, place, key, Event::Note(note));
+        let append = journal::append(&context.home, context.clock.wall, &record);
+        append.hint("nothing was recorded; make room or mend the folder's permissions, then try again")?;
+        let code = facts.facts.first().map_or("resolved", |fact| fact.code.as_str());
+        match context.json {
+            true => {
+                render::json(&serde_json::json!({"code": code, "agent": agent.name(), "agent_session_id": session}))
+            }
+            false => render::line(code),
+        }
+        Ok(())
+    }
+}

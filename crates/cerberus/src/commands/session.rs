@@ -1,0 +1,149 @@
+use std::path::PathBuf;
+
+use cerberus_core::brief::Section;
+use cerberus_core::event::StartSource;
+use cerberus_core::id::SessionId;
+use cerberus_core::seed::{SeedExport, SeedMetadata};
+use cerberus_engine::recall::{self, Briefing, Question};
+use cerberus_engine::{legacy, lifecycle};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Complete, export or import what a project carries over
+#[derive(clap::Args)]
+pub struct Session {
+    #[command(subcommand)]
+    command: SessionCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum SessionCommand {
+    /// Mark a session as completed: its items no longer carry over [default: all of this project's]
+    Complete { id: Option<String> },
+    /// Print what the project carries over, as one JSON object
+    Export {
+        /// json: with where each item came from; seed: exactly the `active-{project}.json` of the original tool
+        #[arg(long, default_value = "json", value_parser = ["json", "seed"])]
+        format: String,
+    },
+    /// Take over an `active-{project}.json` into this project
+    Import { file: PathBuf },
+}
+
+impl Session {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match self.command {
+            SessionCommand::Complete { id } => complete(context, id),
+            SessionCommand::Export { format } => export(context, format == "seed"),
+            SessionCommand::Import { file } => import(context, &file),
+        }
+    }
+}
+
+const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+
+fn complete(context: &Context, id: Option<String>) -> Result<()> {
+    let store = context.store()?;
+    let sessions = match id {
+        Some(id) => {
+            let found = store.session(&SessionId::new(&*id), context.clock.now).hint(DOCTOR)?;
+            let missing = || anyhow::anyhow!("no session is called {id}");
+            vec![
+                found
+                    .ok_or_else(missing)
+                    .hint("`cerberus memory session-status --all` lists them")?,
+            ]
+        }
+        None => {
+            let mut recent = recall::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
+            recent.retain(|session| session.state.status.carries_over());
+            recent
+        }
+    };
+    lifecycle::complete(&context.home, &context.clock, &sessions).hint(DOCTOR)?;
+    let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+    match context.json {
+        true => render::json(&json!({"completed": ids})),
+        false => render::line(&format!("completed {}", render::count(ids.len(), "session"))),
+    }
+    Ok(())
+}
+
+/// Everything that carries over, whatever it costs.
+fn carried_over(context: &Context) -> Result<Briefing> {
+    let question = Question {
+        now: context.clock.now,
+        source: StartSource::Startup,
+        budget_tokens: usize::MAX,
+        chars_max: usize::MAX,
+        session: None,
+    };
+    recall::brief(&context.store()?, &context.located(), &question).hint(DOCTOR)
+}
+
+fn export(context: &Context, is_seed: bool) -> Result<()> {
+    let briefing = carried_over(context)?;
+    let section = |section: Section| -> Vec<String> {
+        let items = briefing.brief.items.iter().filter(|item| item.section == section);
+        items.map(|item| item.code.clone()).collect()
+    };
+    let newest = briefing
+        .brief
+        .items
+        .iter()
+        .map(|item| item.at)
+        .max()
+        .unwrap_or(context.clock.now);
+    let seed = SeedExport {
+        session_id: briefing
+            .session_id
+            .as_ref()
+            .map_or_else(|| newest.stamp(), |id| id.to_string()),
+        project: briefing.project.clone(),
+        timestamp: newest.to_string(),
+        files: section(Section::Files),
+        functions: section(Section::Functions),
+        decisions: section(Section::Decisions),
+        blockers: section(Section::Blockers),
+        next_actions: section(Section::Next),
+        metadata: SeedMetadata {
+            expires_at: cerberus_core::seed::expiry(newest).to_string(),
+        },
+    };
+    if is_seed {
+        render::json(&seed);
+        return Ok(());
+    }
+    let mut value = serde_json::to_value(&seed).hint("this is a bug; please report it")?;
+    let items = briefing.brief.items.iter().map(|item| {
+        json!({"kind": item.kind, "code": item.code, "text": item.text, "path": item.path,
+            "session": item.session, "at": item.at.to_string()})
+    });
+    value["items"] = items.collect();
+    render::json(&value);
+    Ok(())
+}
+
+fn import(context: &Context, path: &std::path::Path) -> Result<()> {
+    let read = legacy::read(path).map_err(|reason| anyhow::anyhow!("{} cannot be imported: {reason}", path.display()));
+    let (file, key) = read.hint("it was left as it is; a file of the original tool is `active-{project}.json`")?;
+    let store = context.store()?;
+    let place = context.located().place();
+    let project = place.name.to_string();
+    let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
+    if project != file.project {
+        eprintln!(
+            "cerberus: the file speaks of the project {:?}; it is now part of {project:?}",
+            file.project
+        );
+    }
+    match (context.json, is_new) {
+        (true, _) => render::json(&json!({"session_id": file.session_id, "project": project, "imported": is_new})),
+        (false, true) => render::line(&format!("imported session {} into {project}", file.session_id)),
+        (false, false) => render::line(&format!("session {} was imported before", file.session_id)),
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! What every command stands on: where the home is, what time it is, which folder is meant.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use cerberus_core::time::{NotATime, Timestamp};
+use cerberus_engine::clock::Clock;
+use cerberus_engine::fold;
+use cerberus_engine::home::Home;
+use cerberus_engine::identity::{self, Located};
+use cerberus_engine::legacy;
+use cerberus_engine::store::Store;
+
+use crate::failure::{Hint, Result};
+
+pub struct Context {
+    pub home: Home,
+    pub clock: Clock,
+    pub cwd: PathBuf,
+    pub json: bool,
+}
+
+impl Context {
+    pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
+        let home = home().hint("set CERBERUS_HOME to the folder that should hold the data")?;
+        let given = given_now().hint("unset CERBERUS_NOW, or write it as 2026-01-22T13:35:14Z")?;
+        let here = env::current_dir()
+            .context("the current folder is gone")
+            .hint("change into another folder")?;
+        let cwd = cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
+        if !cwd.is_dir() {
+            return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("give --cwd a folder that exists");
+        }
+        Ok(Context {
+            home,
+            clock: Clock::new(now.or(given)),
+            cwd,
+            json,
+        })
+    }
+
+    pub fn located(&self) -> Located {
+        identity::locate(&self.cwd)
+    }
+
+    /// The view, up to date.
+    pub fn store(&self) -> Result<Store> {
+        let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
+        legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
+        Ok(store)
+    }
+}
+
+/// `CERBERUS_HOME`, or `~/.cerberus`.
+pub fn home() -> Option<Home> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let root = set("CERBERUS_HOME").or_else(|| Some(set("HOME")?.join(".cerberus")))?;
+    Some(Home::new(std::path::absolute(&root).unwrap_or(root)))
+}
+
+/// `CERBERUS_NOW`, when it is set.
+pub fn given_now() -> std::result::Result<Option<Timestamp>, NotATime> {
+    match env::var_os("CERBERUS_NOW").filter(|value| !value.is_empty()) {
+        Some(text) => Timestamp::parse(&text.to_string_lossy()).map(Some),
+        None => Ok(None),
+    }
+}
