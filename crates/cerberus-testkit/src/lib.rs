@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod claude;
+pub mod env;
 pub mod model_server;
 pub mod process;
 pub mod scratch;

@@ -1,0 +1,205 @@
+//! A hermetic place to run the real binary in: its own home, its own project, a clock that the test sets.
+//!
+//! Nothing of the machine's environment gets through but PATH; nothing outside the temporary folder is touched.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::scratch::SYSTEM_PATH;
+
+/// When tests happen, unless they say otherwise.
+pub const START: &str = "2026-01-22T13:35:14Z";
+
+#[derive(Debug)]
+pub struct TestEnv {
+    dir: TempDir,
+    binary: PathBuf,
+    now: Option<String>,
+}
+
+impl TestEnv {
+    /// `binary` is the program under test; it runs at [`START`] in an empty git repository called `hydra`.
+    pub fn new(binary: impl AsRef<Path>) -> TestEnv {
+        let dir = tempfile::Builder::new()
+            .prefix("cerberus-")
+            .tempdir()
+            .expect("makes a temporary directory");
+        let env = TestEnv {
+            dir,
+            binary: binary.as_ref().to_path_buf(),
+            now: Some(START.to_string()),
+        };
+        std::fs::create_dir_all(env.root().join("user")).expect("makes a directory in a new one");
+        env.add_repository("hydra");
+        env
+    }
+
+    /// The same place at another moment; `None` is the machine's own clock.
+    pub fn set_now(&mut self, now: Option<&str>) {
+        self.now = now.map(str::to_string);
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("the directory is there")
+    }
+
+    /// `CERBERUS_HOME`.
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.root().join("hydra")
+    }
+
+    /// Another repository, beside the first.
+    pub fn add_repository(&self, name: &str) -> PathBuf {
+        let path = self.root().join(name);
+        std::fs::create_dir_all(&path).expect("makes a directory in a new one");
+        self.git(&path, &["init", "--quiet", "--initial-branch=main"]);
+        path
+    }
+
+    pub fn git(&self, dir: &Path, args: &[&str]) -> String {
+        let author = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
+        let output = self
+            .clean(Command::new("git").args(author).args(args).current_dir(dir))
+            .output();
+        let output = output.expect("git is installed");
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn clean<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env_clear()
+            .env("PATH", SYSTEM_PATH)
+            .env("HOME", self.root().join("user"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("CERBERUS_HOME", self.home())
+    }
+
+    /// The binary, ready to be given arguments, in the project's folder.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.binary);
+        self.clean(&mut command).current_dir(self.project());
+        if let Some(now) = &self.now {
+            command.env("CERBERUS_NOW", now);
+        }
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command()
+            .args(args)
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary runs")
+    }
+
+    /// Runs a command that must succeed; what it printed.
+    pub fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cerberus {args:?}: {stderr}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a command that must succeed with `--json`; what it printed.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let printed = self.ok(&[args, &["--json"]].concat());
+        serde_json::from_str(&printed).unwrap_or_else(|error| panic!("cerberus {args:?}: {error}: {printed}"))
+    }
+
+    /// The brief's text as it is now.
+    pub fn brief(&self) -> String {
+        self.json(&["brief"])["text"]
+            .as_str()
+            .expect("a brief has a text")
+            .to_string()
+    }
+
+    /// Gives raw bytes to the hook.
+    pub fn hook_bytes(&self, payload: &[u8]) -> Output {
+        let mut command = self.command();
+        command
+            .args(["hook", "claude-code"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        // A hook that stops reading early is for the caller to judge, by what it did.
+        let _ = child.stdin.take().expect("standard input is a pipe").write_all(payload);
+        child.wait_with_output().expect("the hook ends")
+    }
+
+    /// Gives a payload to the hook, which must accept it; what it replied.
+    pub fn hook(&self, session: &str, event: &str, extra: Value) -> String {
+        let output = self.hook_bytes(&self.payload(session, event, extra));
+        assert_eq!(output.status.code(), Some(0), "a hook always exits 0");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "a hook is silent");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What the session is told at its start.
+    pub fn start(&self, session: &str, source: &str) -> String {
+        let reply = self.hook(session, "SessionStart", json!({"source": source}));
+        if reply.is_empty() {
+            return reply;
+        }
+        let reply: Value = serde_json::from_str(&reply).expect("a reply is JSON");
+        assert_eq!(reply["hookSpecificOutput"]["hookEventName"], "SessionStart");
+        reply["hookSpecificOutput"]["additionalContext"]
+            .as_str()
+            .expect("a reply has a text")
+            .to_string()
+    }
+
+    /// A file of the project is written by the agent.
+    pub fn write_file(&self, session: &str, id: &str, path: &str, content: &str) {
+        let path = self.project().join(path);
+        let input = json!({"file_path": path, "content": content});
+        let response = json!({"type": "create", "filePath": path, "content": content, "structuredPatch": []});
+        let extra = json!({"tool_name": "Write", "tool_use_id": id, "tool_input": input, "tool_response": response});
+        self.hook(session, "PostToolUse", extra);
+    }
+
+    /// A payload as the client sends it.
+    pub fn payload(&self, session: &str, event: &str, extra: Value) -> Vec<u8> {
+        let mut payload = json!({
+            "session_id": session,
+            "transcript_path": self.root().join(format!("user/.claude/projects/-hydra/{session}.jsonl")),
+            "cwd": self.project(),
+            "permission_mode": "default",
+            "hook_event_name": event,
+        });
+        let fields = payload.as_object_mut().expect("an object");
+        fields.extend(extra.as_object().expect("extra fields are an object").clone());
+        payload.to_string().into_bytes()
+    }
+
+    /// All of the project's sessions.
+    pub fn sessions(&self) -> Vec<Value> {
+        let status = self.json(&["memory", "session-status", "--all"]);
+        status["sessions"].as_array().expect("a list of sessions").clone()
+    }
+}
+
+/// The codes of a session's facts of one kind.
+pub fn codes(session: &Value, kind: &str) -> Vec<String> {
+    let facts = session["facts"].as_array().expect("a list of facts");
+    facts
+        .iter()
+        .filter(|fact| fact["kind"] == kind)
+        .map(|fact| fact["code"].as_str().unwrap_or_default().to_string())
+        .collect()
+}
