@@ -2,9 +2,9 @@
 //!
 //! Whatever goes wrong is written down where `status` and `doctor` show it; the agent never notices.
 
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::fd::BorrowedFd;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use cerberus_core::id::Agent;
 use cerberus_core::text::line;
@@ -12,15 +12,20 @@ use cerberus_engine::capture::{self, CaptureError};
 use cerberus_engine::clock::Clock;
 use cerberus_engine::failures;
 use cerberus_engine::home::Home;
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::context;
 
 /// Larger than any client sends; the rest of a larger one is read and thrown away.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Most payloads arrive in one read of this size.
+const FIRST_READ_BYTES: usize = 64 * 1024;
+
 /// A client that opens a hook and says nothing does not keep us here.
-const SILENCE_MAX: Duration = Duration::from_secs(5);
+const SILENCE_SECS_MAX: i64 = 5;
 
 pub fn run(agent: &str) -> ExitCode {
     // A bug of ours must not look like a failing hook.
@@ -91,57 +96,43 @@ fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
 
 /// Everything on standard input, within limits of size and silence.
 fn read_payload() -> Result<Vec<u8>, HookError> {
-    let input_error = |error: std::io::Error| HookError::Input(format!("cannot read standard input: {error}"));
-    let mut input = std::io::stdin().lock();
-    let mut payload = Vec::with_capacity(64 * 1024);
-    let mut length = 0;
+    let input = rustix::stdio::stdin();
+    let mut payload = Vec::with_capacity(FIRST_READ_BYTES);
+    let mut thrown_away_bytes = 0;
     loop {
-        wait_for(&input)?;
-        // The payload is read in place; past the limit the same room is filled again and again.
-        let start = length.min(PAYLOAD_BYTES_MAX);
-        if payload.len() < start + 16 * 1024 {
-            payload.resize(
-                (2 * payload.len())
-                    .max(start + 64 * 1024)
-                    .min(PAYLOAD_BYTES_MAX + 64 * 1024),
-                0,
-            );
+        wait_for(input)?;
+        if payload.capacity() - payload.len() < FIRST_READ_BYTES / 4 {
+            payload.reserve(payload.len().max(FIRST_READ_BYTES));
         }
-        match input.read(&mut payload[start..]) {
-            Ok(0) if length > PAYLOAD_BYTES_MAX => {
+        match rustix::io::read(input, spare_capacity(&mut payload)) {
+            Ok(0) if thrown_away_bytes > 0 => {
+                let bytes = payload.len() + thrown_away_bytes;
                 return Err(HookError::Input(format!(
-                    "a payload of {length} bytes is larger than {PAYLOAD_BYTES_MAX}"
+                    "a payload of {bytes} bytes is larger than {PAYLOAD_BYTES_MAX}"
                 )));
             }
-            Ok(0) => {
-                payload.truncate(length);
-                return Ok(payload);
+            Ok(0) => return Ok(payload),
+            // The client must not find its pipe broken: the rest is read, but not kept.
+            Ok(_) if payload.len() > PAYLOAD_BYTES_MAX => {
+                thrown_away_bytes += payload.len() - PAYLOAD_BYTES_MAX;
+                payload.truncate(PAYLOAD_BYTES_MAX);
             }
-            Ok(count) => length += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(input_error(error)),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(HookError::Input(format!("cannot read standard input: {error}"))),
         }
     }
 }
 
-fn wait_for(input: &impl std::os::fd::AsFd) -> Result<(), HookError> {
-    let begun = Instant::now();
-    loop {
-        let left = SILENCE_MAX.saturating_sub(begun.elapsed());
-        let limit = Timespec {
-            tv_sec: left.as_secs() as i64,
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&limit)) {
-            Ok(0) => {
-                return Err(HookError::Input(format!(
-                    "no payload within {} seconds",
-                    SILENCE_MAX.as_secs()
-                )));
-            }
-            Err(rustix::io::Errno::INTR) => {}
-            // An error shows itself in the read that follows.
-            _ => return Ok(()),
-        }
+fn wait_for(input: BorrowedFd<'_>) -> Result<(), HookError> {
+    let limit = Timespec {
+        tv_sec: SILENCE_SECS_MAX,
+        tv_nsec: 0,
+    };
+    match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&limit)) {
+        Ok(0) => Err(HookError::Input(format!(
+            "no payload within {SILENCE_SECS_MAX} seconds"
+        ))),
+        // An error shows itself in the read that follows.
+        _ => Ok(()),
     }
 }

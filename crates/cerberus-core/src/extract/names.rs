@@ -1,102 +1,91 @@
 //! A cheap scan for the names that new text defines: line by line, no grammar, no regex. It runs in the hook.
 //!
-//! It sees definitions that begin a line and misses the rest; it never reads what a name means.
-
-use std::borrow::Cow;
+//! It reads the text as it stands in JSON, escapes and all, so that nothing is copied. It sees definitions that begin
+//! a line and misses the rest; it never reads what a name means.
 
 use crate::text::{Clean, Keep};
-
-/// Words that may stand before the defining one.
-const MODIFIERS: &[&str] = &[
-    "pub",
-    "async",
-    "export",
-    "default",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "final",
-    "abstract",
-    "override",
-    "unsafe",
-    "const",
-    "inline",
-    "virtual",
-    "declare",
-    "open",
-    "sealed",
-    "data",
-    "partial",
-    "suspend",
-];
-
-const DEFINING: &[&str] = &[
-    "fn",
-    "def",
-    "func",
-    "function",
-    "fun",
-    "sub",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "module",
-    "object",
-];
 
 /// Longer is not a name that anyone wrote.
 const NAME_BYTES_MAX: usize = 100;
 
-/// Appends the names defined in `text` to `names`, each once, `names_max` in all.
-pub fn scan<'a>(text: &str, names_max: usize, names: &mut Vec<Clean<'a>>) {
-    for line in text.split('\n') {
-        if names.len() >= names_max {
-            return;
-        }
-        if let Some(name) = defined(line) {
-            let name = Clean::new(Cow::Owned(name.to_string()), Keep::NAME);
+/// Appends the names defined in `escaped` (the inside of a JSON string) to `names`, each once, `names_max` in all.
+pub fn scan<'a>(escaped: &'a str, names_max: usize, names: &mut Vec<Clean<'a>>) {
+    let mut rest = escaped;
+    while names.len() < names_max {
+        if let Some(name) = defined(rest) {
+            let name = Clean::new(name, Keep::NAME);
             if !names.contains(&name) {
                 names.push(name);
             }
         }
+        match next_line(rest) {
+            Some(next) => rest = next,
+            None => return,
+        }
     }
 }
 
-/// The name that a line defines.
-fn defined(line: &str) -> Option<&str> {
-    let mut rest = line.trim_start();
+/// What follows the next escaped line break.
+fn next_line(mut text: &str) -> Option<&str> {
+    loop {
+        // One loop over bytes: lines are short, and every other escape ends a faster search too.
+        let escape = text.bytes().position(|byte| byte == b'\\')?;
+        let escaped = text.as_bytes().get(escape + 1)?;
+        text = text.get(escape + 2..).unwrap_or_default();
+        if *escaped == b'n' {
+            return Some(text);
+        }
+    }
+}
+
+/// The name that the line at the beginning of `text` defines.
+fn defined(text: &str) -> Option<&str> {
+    let mut rest = skip_indent(text);
     // `pub(crate) async fn`: a few modifiers at most, each perhaps with an argument in parentheses.
     for _ in 0..5 {
-        let (word, after) = word(rest)?;
-        if DEFINING.contains(&word) {
-            return name_after(after);
-        }
-        if !MODIFIERS.contains(&word) {
+        if !rest.as_bytes().first()?.is_ascii_lowercase() {
             return None;
         }
-        rest = skip_parentheses(after).trim_start();
-        if let Some(name) = arrow_function(word, rest) {
+        let (word, after) = word(rest);
+        match word {
+            "fn" | "def" | "func" | "function" | "fun" | "sub" | "class" | "struct" | "enum" | "trait"
+            | "interface" | "module" | "object" => return name_after(after),
+            "pub" | "async" | "export" | "default" | "static" | "public" | "private" | "protected" | "internal"
+            | "final" | "abstract" | "override" | "unsafe" | "const" | "inline" | "virtual" | "declare" | "open"
+            | "sealed" | "data" | "partial" | "suspend" => {}
+            _ => return None,
+        }
+        rest = skip_parentheses(after).trim_start_matches(' ');
+        if word == "const"
+            && let Some(name) = arrow_function(rest)
+        {
             return Some(name);
         }
     }
     None
 }
 
+fn skip_indent(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start_matches(' ');
+        match text.strip_prefix("\\t") {
+            Some(after) => text = after,
+            None => return text,
+        }
+    }
+}
+
 /// The word at the beginning, and what follows it.
-fn word(text: &str) -> Option<(&str, &str)> {
+fn word(text: &str) -> (&str, &str) {
     let end = text
         .bytes()
         .position(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_'))
         .unwrap_or(text.len());
-    (end > 0).then(|| text.split_at(end))
+    text.split_at(end)
 }
 
 fn skip_parentheses(text: &str) -> &str {
-    match text.strip_prefix('(').and_then(|inside| inside.split_once(')')) {
+    match text.strip_prefix('(').and_then(|inside| inside.split_once([')', '\\'])) {
         Some((_, after)) => after,
         None => text,
     }
@@ -104,12 +93,12 @@ fn skip_parentheses(text: &str) -> &str {
 
 /// `fn name`, and Go's `func (r *Receiver) name`.
 fn name_after(text: &str) -> Option<&str> {
-    let text = text.strip_prefix([' ', '\t', '*'])?.trim_start();
-    let text = skip_parentheses(text).trim_start();
+    let text = text.strip_prefix([' ', '*'])?.trim_start_matches(' ');
+    let text = skip_parentheses(text).trim_start_matches(' ');
     let end = text
-        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '?' | '!')))
+        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
         .unwrap_or(text.len());
-    let name = text[..end].trim_end_matches(['?', '!']);
+    let name = &text[..end];
     let begins_well = name
         .chars()
         .next()
@@ -117,20 +106,17 @@ fn name_after(text: &str) -> Option<&str> {
     (begins_well && name.len() <= NAME_BYTES_MAX).then_some(name)
 }
 
-/// `const name = (a) => …`, `const name = async function …`.
-fn arrow_function<'a>(word: &str, rest: &'a str) -> Option<&'a str> {
-    if word != "const" {
-        return None;
-    }
-    let (name, value) = rest.split_once('=')?;
-    let name = name.split(':').next()?.trim();
-    let function =
-        value.contains("=>") || value.trim_start().starts_with("function") || value.contains("async function");
-    let plain = !name.is_empty()
+/// `name = (a) => …`, `name: Type = async function …`, after `const`.
+fn arrow_function(rest: &str) -> Option<&str> {
+    let end = rest.bytes().position(|byte| byte == b'\\').unwrap_or(rest.len());
+    let (name, value) = rest[..end].split_once('=')?;
+    let name = name.split(':').next()?.trim_end();
+    let is_function = value.contains("=>") || value.contains("function");
+    let is_plain = !name.is_empty()
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
-    (function && plain && name.len() <= NAME_BYTES_MAX).then_some(name)
+    (is_function && is_plain && name.len() <= NAME_BYTES_MAX).then_some(name)
 }
 
 #[cfg(test)]
@@ -144,7 +130,7 @@ mod tests {
             ("fn main() {", Some("main")),
             ("    pub(crate) async fn load<T>(x: T) {", Some("load")),
             ("def cluster_corrections(self):", Some("cluster_corrections")),
-            ("\tasync def go():", Some("go")),
+            ("\\t\\tasync def go():", Some("go")),
             ("func (s *Supervisor) Process() error {", Some("Process")),
             ("func Load(path string) {", Some("Load")),
             ("export default function App() {", Some("App")),
@@ -164,6 +150,7 @@ mod tests {
             ("fn 9lives", None),
             ("class: foo", None),
             ("", None),
+            (r"pub(crate\nfn broken", None),
         ] {
             assert_eq!(defined(line), expected, "{line}");
         }
@@ -172,13 +159,17 @@ mod tests {
     #[test]
     fn each_name_once_and_not_too_many() {
         let mut names = Vec::new();
-        scan("fn a() {}\nfn b() {}\nfn a() {}\nfn c() {}\nfn d() {}\n", 3, &mut names);
+        scan(
+            r#"fn a() {}\nlet x = \"\\nfn no\";\nfn b() {}\nfn a() {}\nfn c() {}\nfn d() {}\n"#,
+            3,
+            &mut names,
+        );
         assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "\\PC*|((fn|def|const|pub) [\\PC\n]{0,30}\n)*") {
+        fn any_text_is_survived(text in "\\PC*|((fn|def|const|pub)[ (\\\\]\\PC{0,30}\\\\n)*") {
             let mut names = Vec::new();
             scan(&text, 64, &mut names);
             prop_assert!(names.iter().all(|name| !name.contains(char::is_control)));

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::loose::{Flag, List, Number, Object, Text};
+use super::loose::{Escaped, Flag, List, Number, Object, Text};
 use super::{Heard, WireError};
 use crate::event::{CompactStage, Event, FileTouch, Outcome, StartSource, Task, TaskState, ToolUse, Touch};
 use crate::extract::names;
@@ -66,11 +66,11 @@ struct ToolInput<'a> {
     #[serde(borrow)]
     notebook_path: Text<'a>,
     #[serde(borrow)]
-    content: Text<'a>,
+    content: Escaped<'a>,
     #[serde(borrow)]
-    new_string: Text<'a>,
+    new_string: Escaped<'a>,
     #[serde(borrow)]
-    new_source: Text<'a>,
+    new_source: Escaped<'a>,
     #[serde(borrow)]
     edits: List<Object<Edit<'a>>>,
     #[serde(borrow)]
@@ -89,7 +89,7 @@ struct ToolInput<'a> {
 #[serde(default)]
 struct Edit<'a> {
     #[serde(borrow)]
-    new_string: Text<'a>,
+    new_string: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -284,7 +284,7 @@ fn touch<'a>(used: &mut ToolUse<'a>, tool: &str, input: ToolInput<'a>, response:
             .into_iter()
             .chain(edits)
         {
-            names::scan(text.0.as_deref().unwrap_or_default(), NAMES_MAX, &mut used.names);
+            names::scan(text.0, NAMES_MAX, &mut used.names);
         }
         for hunk in &response.structured_patch.0 {
             changed_lines(&hunk.0, &mut lines);

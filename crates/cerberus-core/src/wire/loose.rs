@@ -9,10 +9,15 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// A string, or nothing. Numbers are taken as their text, since ids come as both.
 #[derive(Debug, Default)]
 pub struct Text<'a>(pub Option<Cow<'a, str>>);
+
+/// A string as it stands in the JSON text, quotes left out and escapes kept; empty for anything else.
+#[derive(Debug, Default)]
+pub struct Escaped<'a>(pub &'a str);
 
 /// `true`, or not.
 #[derive(Debug, Default)]
@@ -101,6 +106,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for Escaped<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(Escaped(
+            raw.strip_prefix('"')
+                .and_then(|raw| raw.strip_suffix('"'))
+                .unwrap_or_default(),
+        ))
+    }
+}
+
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct V;
@@ -180,6 +196,8 @@ mod tests {
     struct All<'a> {
         #[serde(borrow)]
         text: Text<'a>,
+        #[serde(borrow)]
+        escaped: Escaped<'a>,
         flag: Flag,
         number: Number,
         #[serde(borrow)]
@@ -208,11 +226,12 @@ mod tests {
             r#"{"text":{"a":[]}}"#,
         ];
         for value in odd {
-            let json = ["text", "flag", "number", "object", "list"]
+            let json = ["text", "escaped", "flag", "number", "object", "list"]
                 .map(|name| format!("\"{name}\":{value}"))
                 .join(",");
             let json = format!("{{{json}}}");
             let all: All = serde_json::from_str(&json).unwrap();
+            assert_eq!(all.escaped.0, if value == r#""s""# { "s" } else { "" }, "{value}");
             assert_eq!(all.flag.0, value == "true", "{value}");
             assert_eq!(all.number.0, if value == "7" { 7 } else { 0 }, "{value}");
             assert_eq!(
