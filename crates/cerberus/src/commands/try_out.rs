@@ -1,8 +1,234 @@
-/// x
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::failure::{Hint, Result};
+use crate::render::line;
+
+/// See it work, in a sandbox: a session is captured, killed with SIGKILL, and the next one is told everything
+///
+/// Real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second and
+/// touches nothing of yours.
 #[derive(clap::Args)]
-pub struct Try {}
+pub struct Try {
+    /// Play the agent in the sandbox in this folder (used by `try` itself)
+    #[arg(long, hide = true, value_name = "DIR")]
+    play_agent: Option<PathBuf>,
+}
+
 impl Try {
-    pub fn run(self) -> crate::failure::Result<()> {
-        Ok(())
+    pub fn run(self) -> Result<()> {
+        const REPORT: &str = "this should not happen; please report it with the lines above";
+        match self.play_agent {
+            Some(dir) => play_agent(&Sandbox { dir }).hint(REPORT),
+            None => show().hint(REPORT),
+        }
     }
+}
+
+/// A home and a project below one temporary folder.
+struct Sandbox {
+    dir: PathBuf,
+}
+
+impl Sandbox {
+    fn project(&self) -> PathBuf {
+        self.dir.join("hydra")
+    }
+
+    fn cerberus(&self) -> anyhow::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .env("CERBERUS_HOME", self.dir.join("home"))
+            .env_remove("CERBERUS_NOW")
+            .current_dir(self.project());
+        Ok(command)
+    }
+
+    /// Gives one payload to `cerberus hook claude-code`, as Claude Code does; what it replied.
+    fn hook(&self, session: &str, event: &str, extra: Value) -> anyhow::Result<String> {
+        let mut payload = json!({"session_id": session, "cwd": self.project(), "hook_event_name": event});
+        if let (Some(fields), Value::Object(extra)) = (payload.as_object_mut(), extra) {
+            fields.extend(extra);
+        }
+        let mut command = self.cerberus()?;
+        let mut child = command
+            .args(["hook", "claude-code"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        child
+            .stdin
+            .take()
+            .context("a pipe")?
+            .write_all(payload.to_string().as_bytes())?;
+        let mut reply = String::new();
+        child.stdout.take().context("a pipe")?.read_to_string(&mut reply)?;
+        ensure!(child.wait()?.success(), "the hook failed");
+        Ok(reply)
+    }
+}
+
+const FIRST_SESSION: &str = "5f0c1a52-first";
+const SECOND_SESSION: &str = "c3d94b7e-second";
+
+const PROXY: &str = "package proxy\n\nfunc (p *Proxy) Forward(r Request) error {\n\treturn nil\n}\n";
+const SUPERVISOR: &str = "package supervisor\n\nfunc Process(job Job) error {\n\treturn nil\n}\n";
+
+/// What the second session must be told.
+const EXPECTED: [&str; 8] = [
+    "proj:hydra",
+    "impl:proxy.go",
+    "impl:supervisor.go",
+    "impl:Forward",
+    "impl:Process",
+    "dec:split-proxy-in-3-files-each-stays-below-200-lines",
+    "block:race:test-failure-line-712",
+    "next:Add-a-mutex-to-the-process-struct",
+];
+
+fn show() -> anyhow::Result<()> {
+    let dir = tempfile::Builder::new()
+        .prefix("cerberus-try-")
+        .tempdir()
+        .context("no room for a sandbox")?;
+    let sandbox = Sandbox {
+        dir: dir.path().canonicalize()?,
+    };
+    std::fs::create_dir_all(sandbox.project().join("internal"))?;
+    line("A sandbox with a project called hydra. Nothing of yours is touched.\n");
+
+    let mut agent = start_agent(&sandbox)?;
+    line(&format!(
+        "1. An agent works in it (pid {}). Every step goes through `cerberus hook claude-code`:",
+        agent.id()
+    ));
+    follow(&mut agent)?;
+    line("   Each was on disk before the agent went on.\n");
+
+    agent.kill().context("kill the agent")?;
+    let ended = agent.wait()?;
+    line("2. kill -9: the agent dies in the middle of its work, without a word.");
+    line(&format!("   {ended}; no end of the session was ever reported.\n"));
+
+    line("3. A new agent starts. Its SessionStart hook is answered with this, before the first prompt:\n");
+    let reply: Value =
+        serde_json::from_str(&sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?)
+            .context("the second session was told nothing")?;
+    let brief = reply["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap_or_default();
+    brief.lines().for_each(|code| line(&format!("      {code}")));
+    for expected in EXPECTED {
+        ensure!(
+            brief.lines().any(|code| code == expected),
+            "the second session was not told {expected}"
+        );
+    }
+    let tokens = cerberus_core::tokens::estimate(brief);
+    line(&format!(
+        "\n   {tokens} tokens instead of explaining it all again. What was done is not told as open.\n"
+    ));
+
+    line("To have this in every session of Claude Code:\n");
+    line("      cerberus install          wires the hooks, merging with what is there; `uninstall` takes them out");
+    line("      cerberus brief --explain  what the next session would be told, and why");
+    Ok(())
+}
+
+/// A real process of its own, so that it can really be killed.
+fn start_agent(sandbox: &Sandbox) -> anyhow::Result<Child> {
+    let mut command = sandbox.cerberus()?;
+    command.args(["try", "--play-agent"]).arg(&sandbox.dir);
+    // It waits on this pipe when it has worked; it never comes to its end by itself.
+    Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?)
+}
+
+/// Prints what the agent says until it waits.
+fn follow(agent: &mut Child) -> anyhow::Result<()> {
+    let said = BufReader::new(agent.stdout.take().context("a pipe")?);
+    for step in said.lines() {
+        match step?.as_str() {
+            WAITING => return Ok(()),
+            step => line(&format!("      {step}")),
+        }
+    }
+    anyhow::bail!("the agent stopped early")
+}
+
+const WAITING: &str = "(waiting)";
+
+fn play_agent(sandbox: &Sandbox) -> anyhow::Result<()> {
+    let tool = |name: &str, id: &str, input: Value, response: Value| json!({"tool_name": name, "tool_use_id": id, "tool_input": input, "tool_response": response});
+    let file = |path: &str| sandbox.project().join("internal").join(path);
+    let wrote = |id: &str, path: &Path, content: &str| -> anyhow::Result<Value> {
+        std::fs::write(path, content)?;
+        Ok(tool(
+            "Write",
+            id,
+            json!({"file_path": path, "content": content}),
+            json!({"type": "create"}),
+        ))
+    };
+    let told = sandbox.hook(FIRST_SESSION, "SessionStart", json!({"source": "startup"}))?;
+    ensure!(told.is_empty(), "the first session was told something");
+    line("SessionStart       told nothing: it is the first");
+    sandbox.hook(
+        FIRST_SESSION,
+        "UserPromptSubmit",
+        json!({"prompt": "Make the proxy safe under load"}),
+    )?;
+    line("UserPromptSubmit   \"Make the proxy safe under load\"");
+    sandbox.hook(
+        FIRST_SESSION,
+        "PostToolUse",
+        wrote("toolu_1", &file("proxy.go"), PROXY)?,
+    )?;
+    line("PostToolUse Write  internal/proxy.go");
+    sandbox.hook(
+        FIRST_SESSION,
+        "PostToolUse",
+        wrote("toolu_2", &file("supervisor.go"), SUPERVISOR)?,
+    )?;
+    line("PostToolUse Write  internal/supervisor.go");
+    let todos = json!({"todos": [
+        {"content": "Split the proxy", "status": "completed"},
+        {"content": "Add a mutex to the process struct", "status": "in_progress"},
+    ]});
+    sandbox.hook(
+        FIRST_SESSION,
+        "PostToolUse",
+        tool("TodoWrite", "toolu_3", todos, json!({})),
+    )?;
+    line("PostToolUse Todo   1 done, 1 to do");
+    record(
+        sandbox,
+        &[
+            "decision",
+            "split proxy in 3 files",
+            "--why",
+            "each stays below 200 lines",
+        ],
+    )?;
+    line("cerberus record    decision: split proxy in 3 files");
+    record(sandbox, &["blocker", "test failure line 712", "--type", "race"])?;
+    line("cerberus record    blocker: test failure line 712");
+    line(WAITING);
+    // Until somebody kills us, or the one who started us is gone.
+    let _ = std::io::stdin().read(&mut [0]);
+    Ok(())
+}
+
+fn record(sandbox: &Sandbox, what: &[&str]) -> anyhow::Result<()> {
+    let recorded = sandbox
+        .cerberus()?
+        .arg("record")
+        .args(what)
+        .stdout(Stdio::null())
+        .status()?;
+    ensure!(recorded.success(), "cerberus record {what:?} failed");
+    Ok(())
 }
