@@ -1,0 +1,21 @@
+//! The whole program from outside: the real binary, in a hermetic place, at a time that the test sets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bad_input;
+mod capture;
+mod claude;
+mod cli;
+mod concurrency;
+mod identity;
+mod install;
+mod kill;
+mod seeds;
+mod style;
+mod view;
+
+use cerberus_testkit::env::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_cerberus"))
+}
