@@ -1,1 +1,3 @@
 //! Pure decisions.
+
+pub mod tokens;
