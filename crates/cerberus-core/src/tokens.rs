@@ -60,10 +60,7 @@ fn first_piece(text: &str) -> Option<(usize, &str)> {
 /// A word, priced with its lead: the one ASCII character before it that the pre-tokeniser leaves on.
 fn word(lead: Option<char>, text: &str) -> (usize, &str) {
     let upper = text.bytes().take_while(u8::is_ascii_uppercase).count();
-    let lower = text[upper..]
-        .bytes()
-        .take_while(u8::is_ascii_lowercase)
-        .count();
+    let lower = text[upper..].bytes().take_while(u8::is_ascii_lowercase).count();
     let (letters, after) = (upper + lower, &text[upper + lower..]);
     // Nearly every word is ASCII, and telling by the byte is what keeps this fast.
     let next = after.as_bytes().first();
@@ -303,10 +300,7 @@ mod tests {
 
         fn slug(&mut self, sentences: &[&str]) -> String {
             let words = self.pick(sentences).split(|c: char| !c.is_alphanumeric());
-            words
-                .filter(|word| !word.is_empty())
-                .collect::<Vec<_>>()
-                .join("-")
+            words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
         }
 
         fn name_line(&mut self) -> String {
@@ -334,9 +328,7 @@ mod tests {
     }
 
     fn real(text: &str) -> usize {
-        tiktoken_rs::o200k_base_singleton()
-            .encode_ordinary(text)
-            .len()
+        tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
     }
 
     /// How far the estimate may stray from o200k, in percent of it.
@@ -373,11 +365,7 @@ mod tests {
     #[test]
     fn stays_near_o200k_on_briefs() {
         check("briefs", &corpus(25, Dice::brief_line), TIGHT);
-        check(
-            "paths",
-            &corpus(25, |dice| format!("impl:{}", dice.path())),
-            TIGHT,
-        );
+        check("paths", &corpus(25, |dice| format!("impl:{}", dice.path())), TIGHT);
         check("names", &corpus(25, Dice::name_line), TIGHT);
         check(
             "slugs",
@@ -388,23 +376,13 @@ mod tests {
 
     #[test]
     fn stays_near_o200k_on_english() {
-        check(
-            "sentences",
-            &corpus(12, |dice| dice.pick(SENTENCES).to_owned()),
-            TIGHT,
-        );
+        check("sentences", &corpus(12, |dice| dice.pick(SENTENCES).to_owned()), TIGHT);
         check(
             "prose",
-            &corpus(3, |dice| {
-                [(); 6].map(|()| dice.pick(SENTENCES)).join(". ") + "."
-            }),
+            &corpus(3, |dice| [(); 6].map(|()| dice.pick(SENTENCES)).join(". ") + "."),
             TIGHT,
         );
-        check(
-            "handoffs",
-            &corpus(2, |dice| dice.pick(HANDOFFS).to_owned()),
-            TIGHT,
-        );
+        check("handoffs", &corpus(2, |dice| dice.pick(HANDOFFS).to_owned()), TIGHT);
     }
 
     #[test]
@@ -420,9 +398,7 @@ mod tests {
         check("mixed briefs", &corpus(25, mixed), TIGHT);
         check(
             "emoji",
-            &corpus(12, |dice| {
-                format!("{} {} done", dice.pick(EMOJI), dice.pick(SENTENCES))
-            }),
+            &corpus(12, |dice| format!("{} {} done", dice.pick(EMOJI), dice.pick(SENTENCES))),
             TIGHT,
         );
         let kinds = [

@@ -7,6 +7,7 @@ use cerberus_core::event::{Event, Place, Record};
 use cerberus_core::id::{Agent, ProjectId, fnv1a};
 use cerberus_core::seed::{self, SeedError, SeedFile};
 use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
 
 use crate::clock::Clock;
 use crate::failures;
@@ -92,10 +93,10 @@ fn by_name(name: &str) -> Place<'static> {
 
 fn note_once(home: &Home, clock: &Clock, path: &Path, reason: &str) {
     let detail = format!("{} is left in place: {reason}", path.display());
-    if !failures::list(home, clock.wall)
+    if !failures::list(home, Timestamp::from_millis(i64::MAX))
         .iter()
         .any(|known| known.detail == detail)
     {
-        failures::note(home, clock.wall, "picking up a file of the original tool", &detail);
+        failures::note(home, clock.now, "picking up a file of the original tool", &detail);
     }
 }

@@ -12,3 +12,4 @@ pub mod env;
 pub mod model_server;
 pub mod process;
 pub mod scratch;
+pub mod tokens;

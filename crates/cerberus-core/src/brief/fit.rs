@@ -1,5 +1,6 @@
 //! Fits the items into the budget: each section keeps its floor as long as the others can give way.
 
+use super::gather::class;
 use super::{Dropped, Item, Request, Section};
 use crate::tokens;
 
@@ -10,7 +11,7 @@ fn floor_tokens(section: Section, budget_tokens: usize) -> usize {
         Section::Functions | Section::Decisions => 200,
         Section::Blockers | Section::Next => 100,
     };
-    of_thousand * budget_tokens / 1_000
+    budget_tokens.saturating_mul(of_thousand) / 1_000
 }
 
 /// Who gives way first.
@@ -59,7 +60,7 @@ fn in_telling_order(mut items: Vec<Item>) -> Vec<Item> {
         let mut sessions: Vec<_> = items.iter().map(|item| (item.at, item.session.clone())).collect();
         sessions.sort_by(|a, b| b.cmp(a));
         let recency = |item: &Item| sessions.iter().position(|(_, session)| *session == item.session);
-        items.sort_by_cached_key(|item| (recency(item), item.at));
+        items.sort_by_cached_key(|item| (class(item.kind), recency(item), item.at));
     }
     items
 }

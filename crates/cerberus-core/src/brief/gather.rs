@@ -1,10 +1,12 @@
 //! Many sessions' facts become one list of what is open: duplicates merged, settled things gone, best first.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::{Dropped, Item, Known, Section, Settlement};
 use crate::fact::{Kind, Settled, Target};
-use crate::text::words;
+use crate::text::{self, words};
+use crate::time::Timestamp;
 use crate::tokens;
 
 /// A thing done settles a thing to do when it says this much of it.
@@ -80,13 +82,8 @@ impl<'a> Merged<'a> {
     }
 
     /// Newest first; among files, edited before read; notes after what is to be done, the objective before it.
-    fn priority(&self) -> (Section, u8, std::cmp::Reverse<crate::time::Timestamp>, usize) {
-        let class = match self.kind {
-            Kind::Objective => 0,
-            Kind::Read | Kind::Note => 2,
-            _ => 1,
-        };
-        (self.section, class, std::cmp::Reverse(self.last.at), self.order)
+    fn priority(&self) -> (Section, u8, Reverse<Timestamp>, usize) {
+        (self.section, class(self.kind), Reverse(self.last.at), self.order)
     }
 
     fn into_item(self) -> Item {
@@ -103,7 +100,7 @@ impl<'a> Merged<'a> {
             String::new()
         };
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
-            Some(path) => format!("{}{}", self.kind.prefix(), crate::text::name(path)),
+            Some(path) => format!("{}{}", self.kind.prefix(), text::name(path)),
             None => fact.code.clone(),
         };
         Item {
@@ -120,9 +117,21 @@ impl<'a> Merged<'a> {
     }
 }
 
+/// What stands first in its section, and what last.
+pub fn class(kind: Kind) -> u8 {
+    match kind {
+        Kind::Objective => 0,
+        Kind::Read | Kind::Note => 2,
+        _ => 1,
+    }
+}
+
+/// When something happened: the time, and the place in the journal for what shares it.
+type Moment = (Timestamp, i64);
+
 /// Knows what was settled, and by what.
 struct Settling<'a> {
-    by_reference: HashMap<(&'a str, &'a str), crate::time::Timestamp>,
+    by_reference: HashMap<(&'a str, &'a str), Moment>,
     by_code: Vec<(&'a Settlement, Kind, &'a str)>,
     done: Vec<(&'a Known, HashSet<String>)>,
 }
@@ -138,8 +147,9 @@ impl<'a> Settling<'a> {
             match &settlement.closing.target {
                 Target::Reference(reference) => {
                     let key = (settlement.session.as_str(), reference.as_str());
-                    let latest = settling.by_reference.entry(key).or_insert(settlement.at);
-                    *latest = settlement.at.max(*latest);
+                    let moment = (settlement.at, settlement.event);
+                    let latest = settling.by_reference.entry(key).or_insert(moment);
+                    *latest = moment.max(*latest);
                 }
                 Target::Code(kind, code) => settling.by_code.push((settlement, *kind, code)),
             }
@@ -151,15 +161,18 @@ impl<'a> Settling<'a> {
 
     fn reason(&self, known: &Known) -> Option<String> {
         let fact = &known.fact;
+        // What an event says itself is open: a list is replaced and refilled at once.
+        let said = (known.at, known.event);
         if let Some(reference) = &fact.reference
-            && let Some(at) = self.by_reference.get(&(known.session.as_str(), reference.as_str()))
-            // A list is replaced and refilled in one event; what that event itself says is open.
-            && (*at > known.at || (*at == known.at && reference.starts_with("task:")))
+            && self
+                .by_reference
+                .get(&(known.session.as_str(), reference.as_str()))
+                .is_some_and(|at| *at > said)
         {
             return Some("settled by the agent".to_string());
         }
         for (settlement, kind, code) in &self.by_code {
-            if settlement.at >= known.at && *kind == fact.kind && same_thing(code, &fact.code) {
+            if (settlement.at, settlement.event) > said && *kind == fact.kind && same_thing(code, &fact.code) {
                 let verb = if settlement.closing.outcome == Settled::Done {
                     "resolved"
                 } else {
@@ -175,7 +188,7 @@ impl<'a> Settling<'a> {
         let done = self
             .done
             .iter()
-            .find(|(done, words)| done.at >= known.at && says(words, &wanted));
+            .find(|(done, words)| (done.at, done.event) > said && says(words, &wanted));
         done.map(|(done, _)| format!("done {}", done.at))
     }
 }

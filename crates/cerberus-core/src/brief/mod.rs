@@ -31,6 +31,8 @@ pub struct Known {
     pub fact: Fact,
     pub session: SessionId,
     pub at: Timestamp,
+    /// Its place in the journal, which tells apart what happened in the same instant.
+    pub event: i64,
 }
 
 /// A settlement as a session left it.
@@ -39,6 +41,7 @@ pub struct Settlement {
     pub closing: Closing,
     pub session: SessionId,
     pub at: Timestamp,
+    pub event: i64,
 }
 
 /// What a brief is made from. Facts are in the order in which they happened.

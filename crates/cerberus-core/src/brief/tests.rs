@@ -16,6 +16,7 @@ fn known(session: &str, secs: i64, fact: Fact) -> Known {
         fact,
         session: SessionId::new(session),
         at: at(secs),
+        event: secs,
     }
 }
 
@@ -35,6 +36,7 @@ fn settled(session: &str, secs: i64, target: Target) -> Settlement {
         },
         session: SessionId::new(session),
         at: at(secs),
+        event: secs,
     }
 }
 

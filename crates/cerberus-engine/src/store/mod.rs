@@ -8,6 +8,7 @@ mod write;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::home::open_append;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use read::{Carried, SessionRow};
@@ -58,6 +59,8 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+            // SQLite would make it readable by others; its log files take this one's mode.
+            let _ = open_append(path, true);
             let connection = Connection::open_with_flags(path, flags)?;
             connection.busy_timeout(BUSY)?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.

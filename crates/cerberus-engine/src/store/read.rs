@@ -131,26 +131,28 @@ impl Store {
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
         };
         let sql = format!(
-            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source FROM fact
-             WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
+            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event FROM fact
+             WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
         );
         let facts = self.rows(&sql, [now.millis()], |row| {
             let known = Known {
                 fact: fact_row(row)?,
                 session: id_of(row, 0)?,
                 at: time(row, 1)?,
+                event: row.get(10)?,
             };
             Ok((known, row.get(9)?))
         })?;
         let (facts, sources) = facts.into_iter().unzip();
         let sql = format!(
-            "SELECT session, at, target, kind, done FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
+            "SELECT session, at, target, kind, done, event FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
         );
         let settlements = self.rows(&sql, [now.millis()], |row| {
             Ok(Settlement {
                 closing: closing_row(row)?,
                 session: id_of(row, 0)?,
                 at: time(row, 1)?,
+                event: row.get(5)?,
             })
         })?;
         Ok(Carried {

@@ -25,13 +25,14 @@ CREATE INDEX IF NOT EXISTS session_by_activity ON session (last_activity);
 
 -- One row an event, so that the same event twice counts once.
 CREATE TABLE IF NOT EXISTS event (
+    row INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     key TEXT NOT NULL,
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
     tool TEXT,
-    PRIMARY KEY (session, key)
-) STRICT, WITHOUT ROWID;
+    UNIQUE (session, key)
+) STRICT;
 
 CREATE TABLE IF NOT EXISTS mark (
     row INTEGER PRIMARY KEY,
@@ -44,6 +45,7 @@ CREATE INDEX IF NOT EXISTS mark_by_session ON mark (session, at);
 
 CREATE TABLE IF NOT EXISTS fact (
     row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
@@ -60,6 +62,7 @@ CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
 -- What was settled: by the session's own reference, or by code in the whole project (then with a kind).
 CREATE TABLE IF NOT EXISTS closing (
     row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
     target TEXT NOT NULL,

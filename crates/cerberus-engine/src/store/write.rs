@@ -10,6 +10,22 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Result, StoreError};
 
+/// Where rows came from.
+struct Source {
+    session: i64,
+    event: i64,
+    at: Timestamp,
+    name: &'static str,
+}
+
+fn source_name(event: &Event) -> &'static str {
+    match event {
+        Event::Note(_) => "record",
+        Event::Seed(_) => "seed",
+        _ => "hook",
+    }
+}
+
 /// Rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
     transaction: Transaction<'a>,
@@ -54,22 +70,23 @@ impl<'a> FoldTransaction<'a> {
     pub fn apply(&self, record: &Record) -> Result<()> {
         let session = self.session(record)?;
         let (kind, tool) = event_words(&record.event);
-        let sql = "INSERT OR IGNORE INTO event VALUES (?1, ?2, ?3, ?4, ?5)";
+        let sql = "INSERT OR IGNORE INTO event (session, key, at, kind, tool) VALUES (?1, ?2, ?3, ?4, ?5)";
         if self.run(sql, params![session, &*record.key, record.at.millis(), kind, tool])? == 0 {
             return Ok(());
         }
-        self.mark(session, record)?;
-        let source = match record.event {
-            Event::Note(_) => "record",
-            Event::Seed(_) => "seed",
-            _ => "hook",
+        let source = Source {
+            session,
+            event: self.transaction.last_insert_rowid(),
+            at: record.at,
+            name: source_name(&record.event),
         };
+        self.mark(session, record)?;
         let extracted = extract(&record.event);
         for fact in &extracted.facts {
-            self.fact(session, record, fact, source)?;
+            self.fact(&source, record, fact)?;
         }
         for closing in &extracted.closings {
-            self.closing(session, record.at, closing)?;
+            self.closing(&source, closing)?;
         }
         if let Event::Receipt { codes, .. } = &record.event {
             let codes = serde_json::to_string(codes).unwrap_or_default();
@@ -154,20 +171,22 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    fn fact(&self, session: i64, record: &Record, fact: &Fact, source: &str) -> Result<()> {
-        let sql = "INSERT INTO fact (session, at, kind, code, text, path, source, reference, severity, custom_key)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    fn fact(&self, source: &Source, record: &Record, fact: &Fact) -> Result<()> {
+        let sql =
+            "INSERT INTO fact (event, session, at, kind, code, text, path, source, reference, severity, custom_key)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
         let severity = fact.severity.map(Severity::word);
         self.run(
             sql,
             params![
-                session,
-                record.at.millis(),
+                source.event,
+                source.session,
+                source.at.millis(),
                 fact.kind.word(),
                 fact.code,
                 fact.text,
                 fact.path,
-                source,
+                source.name,
                 fact.reference,
                 severity,
                 fact.custom_key
@@ -184,14 +203,17 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    fn closing(&self, session: i64, at: Timestamp, closing: &Closing) -> Result<()> {
+    fn closing(&self, source: &Source, closing: &Closing) -> Result<()> {
         let (target, kind) = match &closing.target {
             Target::Reference(reference) => (reference, None),
             Target::Code(kind, code) => (code, Some(kind.word())),
         };
         let done = closing.outcome == Settled::Done;
-        let sql = "INSERT INTO closing (session, at, target, kind, done) VALUES (?1, ?2, ?3, ?4, ?5)";
-        self.run(sql, params![session, at.millis(), target, kind, done])?;
+        let sql = "INSERT INTO closing (event, session, at, target, kind, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        self.run(
+            sql,
+            params![source.event, source.session, source.at.millis(), target, kind, done],
+        )?;
         Ok(())
     }
 

@@ -14,7 +14,11 @@ fn worktrees_subfolders_and_links_share_a_brief_and_namesakes_do_not() {
     std::os::unix::fs::symlink(&project, env.root().join("link")).unwrap();
     let write = |cwd: &std::path::Path, id: &str, file: &str| {
         let input = json!({"file_path": cwd.join(file)});
-        env.hook("s1", "PostToolUse", json!({"cwd": cwd, "tool_name": "Write", "tool_use_id": id, "tool_input": input}));
+        env.hook(
+            "s1",
+            "PostToolUse",
+            json!({"cwd": cwd, "tool_name": "Write", "tool_use_id": id, "tool_input": input}),
+        );
     };
     write(&project, "t1", "src/a.rs");
     write(&env.root().join("side"), "t2", "src/b.rs");
@@ -41,7 +45,10 @@ fn names_are_as_short_as_the_tracked_files_allow() {
     env.write_file("s1", "t2", "src/main.rs", "");
     let outside = env.root().join("notes.txt");
     env.write_file("s1", "t3", outside.to_str().unwrap(), "");
-    let expected = format!("proj:hydra\nimpl:store/mod.rs\nimpl:main.rs\nimpl:{}", outside.display());
+    let expected = format!(
+        "proj:hydra\nimpl:store/mod.rs\nimpl:main.rs\nimpl:{}",
+        outside.display()
+    );
     assert_eq!(env.brief(), expected);
 }
 
@@ -51,7 +58,14 @@ fn a_folder_without_git_is_a_project() {
     let plain = env.root().join("plain");
     std::fs::create_dir_all(&plain).unwrap();
     let input = json!({"file_path": plain.join("x.py")});
-    env.hook("s1", "PostToolUse", json!({"cwd": plain, "tool_name": "Write", "tool_use_id": "t", "tool_input": input}));
-    assert_eq!(env.json(&["brief", "--cwd", plain.to_str().unwrap()])["text"], "proj:plain\nimpl:x.py");
+    env.hook(
+        "s1",
+        "PostToolUse",
+        json!({"cwd": plain, "tool_name": "Write", "tool_use_id": "t", "tool_input": input}),
+    );
+    assert_eq!(
+        env.json(&["brief", "--cwd", plain.to_str().unwrap()])["text"],
+        "proj:plain\nimpl:x.py"
+    );
     assert_eq!(env.brief(), "");
 }

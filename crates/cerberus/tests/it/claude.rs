@@ -1,0 +1,75 @@
+//! The real Claude Code, against a scripted model: what it sends to the model is what counts.
+
+use std::time::Duration;
+
+use cerberus_testkit::claude::{ClaudeCode, print_prompt};
+use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::process::{Running, kill_group};
+use cerberus_testkit::scratch::Scratch;
+use serde_json::json;
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn cerberus(scratch: &Scratch, args: &[&str]) -> String {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_cerberus"))
+        .args(args)
+        .env_clear()
+        .env("HOME", scratch.home())
+        .current_dir(scratch.repo())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "cerberus {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn session(claude: &ClaudeCode, scratch: &Scratch, server: &ModelServer, prompt: &str) -> Running {
+    let mut command = claude.command(&scratch.home(), &scratch.repo(), &server.url());
+    Running::spawn(print_prompt(&mut command, prompt)).unwrap()
+}
+
+#[test]
+fn after_kill_9_the_next_session_sends_the_brief_to_the_model() {
+    let claude = ClaudeCode::locate().unwrap_or_else(|missing| panic!("{missing}"));
+    let scratch = Scratch::new();
+    cerberus(&scratch, &["install", "--agent", "claude-code"]);
+
+    let path = scratch.repo().join("proxy.go");
+    let content = "package proxy\n\nfunc Forward() error {\n\treturn nil\n}\n";
+    let server = ModelServer::start([
+        Reply::tool("Write", json!({"file_path": path, "content": content})),
+        Reply::tool("Bash", json!({"command": "echo working", "description": "work"})),
+        Reply::hang(),
+    ]);
+    let mut running = session(&claude, &scratch, &server, "Write the proxy");
+    server.wait_for_main_requests(3, LIMIT).unwrap();
+    kill_group(running.pid()).unwrap();
+    let _ = running.wait(LIMIT).unwrap();
+    cerberus(&scratch, &["record", "next", "add a mutex to the proxy"]);
+
+    let server = ModelServer::start([Reply::text("I know where we were.")]);
+    let finished = session(&claude, &scratch, &server, "Go on").wait(LIMIT).unwrap();
+    assert!(finished.status.success(), "{}", finished.stderr);
+    let first = &server.main_requests()[0];
+    let text = request_text(first);
+    for code in [
+        "proj:repo",
+        "impl:proxy.go",
+        "impl:Forward",
+        "next:add-a-mutex-to-the-proxy",
+    ] {
+        assert!(text.contains(code), "{code} is not in the first request");
+    }
+    let status = cerberus(&scratch, &["memory", "session-status", "--all", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let sessions = status["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{status}");
+    assert_eq!(
+        (&sessions[0]["status"], &sessions[0]["end_trigger"]),
+        (&json!("ended"), &json!("other"))
+    );
+    assert_eq!(sessions[1]["tools_used"], json!({"Bash": 1, "Write": 1}));
+}

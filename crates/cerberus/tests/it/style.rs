@@ -1,0 +1,165 @@
+//! What the code and the documents must look like, checked by machine.
+
+use std::path::{Path, PathBuf};
+
+const FILE_LINES_MAX: usize = 500;
+const FUNCTION_LINES_MAX: usize = 70;
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn files(ending: &str) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = ["crates", "bench", "docs"]
+        .iter()
+        .map(|dir| workspace().join(dir))
+        .collect();
+    let mut found = Vec::new();
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|found| found == ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(workspace()).unwrap().display().to_string()
+}
+
+/// The part of a source file before its tests.
+fn before_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    let mut wrong = Vec::new();
+    for path in files("rs") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = before_tests(&text).lines().count();
+        let is_test = shown(&path).contains("/tests/") || shown(&path).ends_with("tests.rs");
+        if lines > FILE_LINES_MAX && !is_test {
+            wrong.push(format!("{}: {lines} lines before its tests", shown(&path)));
+        }
+        // A command's doc comment is its help; the module says no more.
+        let is_command = shown(&path).contains("src/commands/") && !shown(&path).ends_with("mod.rs");
+        if !text.starts_with("//!") && !is_command && !shown(&path).ends_with("tests.rs") {
+            wrong.push(format!("{}: does not begin with //!", shown(&path)));
+        }
+        if is_command && !text.contains("\n/// ") {
+            wrong.push(format!("{}: a command without a help", shown(&path)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn functions_are_short() {
+    let mut wrong = Vec::new();
+    for path in files("rs") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = before_tests(&text).lines().collect();
+        for (start, line) in lines.iter().enumerate() {
+            let code = line.trim_start();
+            let indent = line.len() - code.len();
+            let is_function = [
+                "fn ",
+                "pub fn ",
+                "pub(super) fn ",
+                "pub(crate) fn ",
+                "const fn ",
+                "pub const fn ",
+            ]
+            .iter()
+            .any(|begin| code.starts_with(begin));
+            if !is_function || code.ends_with(';') || code.ends_with('}') {
+                continue;
+            }
+            // Formatted code closes a function with a brace in the column it began in.
+            let closing = format!("{}}}", " ".repeat(indent));
+            let length = lines[start..]
+                .iter()
+                .position(|line| *line == closing)
+                .map_or(0, |end| end + 1);
+            if length > FUNCTION_LINES_MAX && !shown(&path).contains("/tests/") {
+                wrong.push(format!("{}:{}: {length} lines", shown(&path), start + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn paths_in_documents_exist() {
+    let mut documents = files("md");
+    documents.extend(
+        std::fs::read_dir(workspace())
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .filter(|p| p.extension().is_some_and(|e| e == "md")),
+    );
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for document in &documents {
+        let text = std::fs::read_to_string(document).unwrap();
+        for cited in cited_paths(&text) {
+            checked += 1;
+            let beside = document.parent().unwrap().join(&cited);
+            if !workspace().join(&cited).exists() && !beside.exists() {
+                wrong.push(format!("{}: {cited}", shown(document)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "cited but not there:\n{}", wrong.join("\n"));
+    assert!(
+        checked > 20,
+        "only {checked} paths found: does this test still see them?"
+    );
+}
+
+/// Paths of ours: in backticks below a folder of the repository, and targets of relative links.
+fn cited_paths(text: &str) -> Vec<String> {
+    const FOLDERS: [&str; 7] = ["crates/", "bench/", "docs/", "dev/", ".ci/", "plugin/", "./dev/"];
+    let ticked = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .map(|code| code.split_whitespace().next().unwrap_or_default());
+    let ticked =
+        ticked.filter(|code| FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains(['*', '<', '{']));
+    let linked = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let linked = linked.filter(|target| !target.contains(':') && !target.starts_with('#'));
+    ticked
+        .chain(linked)
+        .map(|path| {
+            path.split('#')
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches('/')
+                .to_string()
+        })
+        .collect()
+}
+
+#[test]
+fn documents_and_code_speak_of_the_product_alone() {
+    let mut paths = files("rs");
+    paths.extend(files("md"));
+    let forbidden = ["/wor", "k/"].concat();
+    let wrong: Vec<String> = paths
+        .iter()
+        .filter(|path| std::fs::read_to_string(path).unwrap().contains(&forbidden))
+        .map(|path| shown(path))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
