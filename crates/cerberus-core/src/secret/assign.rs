@@ -1,0 +1,352 @@
+//! Secrets that a name announces: `key = value` in all its spellings, headers, arguments.
+//!
+//! Every look back and every undecided look ahead is bounded by a constant; only a cut that is
+//! taken runs on to its end. So the work stays linear whatever the text.
+
+use super::Cut;
+use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
+use super::rules::key_at;
+use super::text::{ALNUM, ALPHA, DASH, DOTTED, Text, UPPER, WORD, is};
+use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
+
+const QUOTED_BYTES: usize = 256;
+const SCHEME_BYTES: usize = 16;
+const SCHEMES: &[&[u8]] = &[
+    b"bearer",
+    b"basic",
+    b"token",
+    b"api-token",
+    b"apikey",
+    b"api-key",
+    b"ssws",
+    b"digest",
+    b"bot",
+    b"jwt",
+    b"key",
+    b"negotiate",
+    b"geniekey",
+];
+
+/// A value: where it lies and how it was written.
+pub(super) struct Value {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) written: Written,
+}
+
+impl Value {
+    pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
+        if self.written != Written::Quoted
+            && self.start < text.judged.replace(self.end.max(text.judged.get()))
+        {
+            return None;
+        }
+        if text.holds_cut(self.start, self.end)
+            || !is_secret(
+                text.slice(self.start, self.end),
+                announced.bar,
+                self.written,
+            )
+        {
+            return None;
+        }
+        let end = if self.written == Written::Quoted {
+            self.end
+        } else {
+            text.until_stop(self.end, usize::MAX)
+        };
+        // A format says more than a key does.
+        let name = key_at(text, self.start).map_or(announced.name, |cut| cut.name);
+        Some(Cut {
+            name,
+            start: self.start,
+            end,
+        })
+    }
+}
+
+/// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
+pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
+    let prefix = usize::from(
+        matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@')
+            && is_quote(text.at(from + 1)),
+    );
+    let escape = usize::from(text.at(from) == b'\\');
+    let open = from + prefix + escape;
+    let quote = text.at(open);
+    if !is_quote(quote) {
+        return Value {
+            start: from,
+            end: text.until_stop(from, JUDGED_BYTES),
+            written: bare,
+        };
+    }
+    let start = open + 1;
+    let window = text.slice(start, start + QUOTED_BYTES);
+    let mut escaped = false;
+    let close = window.iter().position(|&byte| {
+        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape == 1 && byte == b'\\');
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    let end = start + close.unwrap_or(window.len());
+    Value {
+        start,
+        end,
+        written: Written::Quoted,
+    }
+}
+
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// Does a name end before the operator at `at` that may announce a secret? Most names in code do
+/// not, so this is all that is done for them. Never wrong when it says no.
+#[inline]
+pub(super) fn may_be_named(text: &Text, at: usize) -> bool {
+    let end = if text.before(at) == b' ' {
+        at.saturating_sub(1)
+    } else {
+        at
+    };
+    match text.bytes.get(end.saturating_sub(3)..end) {
+        Some(&[third, second, last]) if is(last, ALPHA) => may_end_name(third, second, last),
+        _ => true,
+    }
+}
+
+/// `key = value` in all its spellings; `at` is the first byte of the operator, or a later one.
+pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
+    let operator =
+        at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
+    let key_end = text.skip_spaces_back(operator);
+    let name_end = key_end_before(text, key_end);
+    if !is(text.before(name_end), WORD) {
+        return None;
+    }
+    let announced =
+        announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;
+    let key = key_before(text, key_end)?;
+    let name = text.slice(key.start, key.end);
+    let after = at
+        + 1
+        + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~'))
+        + usize::from(text.starts_with(at, b"==="));
+    let from = text.skip_spaces(after);
+    if from < text.judged.get() && !is_quote(text.at(from)) {
+        return None;
+    }
+    let spaced = key_end < operator || from > after;
+    let value = value_at(
+        text,
+        from,
+        if is_literal(text, &key, spaced) {
+            Written::Literal
+        } else {
+            Written::Bare
+        },
+    );
+    // `--- PASS: TestName` is a verdict, `these pass: x` a verb.
+    let verdict = text.at(at) == b':'
+        && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
+    // The quote that closes a text in which the operator stands: `"Password: "`.
+    let closing = value.written == Written::Quoted
+        && !key.quoted
+        && text.before(key.start) == text.at(value.start - 1);
+    // `"AWS::IAM::AccessKey":` is the name of a type.
+    let path = key.start >= text.floor + 2 && text.starts_with(key.start - 2, b"::");
+    if verdict || closing || path {
+        return None;
+    }
+    match announced.place {
+        Place::AfterScheme => authorization(text, &value, announced),
+        Place::Cookie if !is_cookie(text, &key) => None,
+        _ => value.cut(text, announced),
+    }
+}
+
+/// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value,
+/// in which `at` is the beginning of a long word.
+pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
+    let scheme = if text.before(at) == b' ' {
+        text.run_back(at - 1, ALPHA | DASH, SCHEME_BYTES)
+    } else {
+        at
+    };
+    if !is_quote(text.before(scheme)) {
+        return after_name(text, at);
+    }
+    let comma = text.skip_spaces_back(scheme - 1);
+    let name = text.skip_spaces_back(comma.saturating_sub(1));
+    if text.before(comma) != b',' || !is_quote(text.before(name)) {
+        return None;
+    }
+    let announced = announces(text.back(key_end_before(text, name), KEY_BYTES))?;
+    let value = value_at(text, scheme - 1, Written::Bare);
+    match announced.place {
+        Place::AfterScheme => authorization(text, &value, announced),
+        // Names listed one after the other are no pair: a password has no shape to tell.
+        Place::Anywhere if announced != PASSWORD => value.cut(text, announced),
+        _ => None,
+    }
+}
+
+/// `ENV API_KEY x`, `the token is x`: a name, a blank, a long word that looks very random.
+fn after_name(text: &Text, at: usize) -> Option<Cut> {
+    let end = text.skip_spaces_back(at);
+    let end = if text.back(end, 3) == b" is" {
+        end - 3
+    } else {
+        end
+    };
+    if end == at || !is(text.before(end), ALPHA) {
+        return None;
+    }
+    let announced =
+        announces(text.back(end, KEY_BYTES)).filter(|found| found.place == Place::Anywhere)?;
+    value_at(text, at, Written::Bare).cut(
+        text,
+        Announced {
+            bar: Bar::Strong,
+            ..announced
+        },
+    )
+}
+
+/// `Cookie: name=` or a later one of the same header.
+fn is_cookie(text: &Text, key: &Key) -> bool {
+    let end = text.skip_spaces_back(key.start);
+    let header = text.slice(end.saturating_sub(7).max(text.floor), end);
+    text.at(key.end) == b'=' && (header.ends_with(b";") || header.eq_ignore_ascii_case(b"cookie:"))
+}
+
+struct Key {
+    start: usize,
+    end: usize,
+    quoted: bool,
+}
+
+/// Where the name before `end` ends: `key`, `"key"`, `\"key\"`, `x["key"]`.
+fn key_end_before(text: &Text, end: usize) -> usize {
+    if is(text.before(end), ALNUM) {
+        return end;
+    }
+    let bracket =
+        usize::from(text.before(end) == b']' && end > text.floor && is_quote(text.before(end - 1)));
+    let end = end - bracket;
+    let quoted = is_quote(text.before(end)) && end > text.floor;
+    let end = end - usize::from(quoted);
+    if quoted && text.before(end) == b'\\' && end > text.floor {
+        end - 1
+    } else {
+        end
+    }
+}
+
+/// The name before `end`, with the blanks inside it: `api key`.
+fn key_before(text: &Text, end: usize) -> Option<Key> {
+    let name_end = key_end_before(text, end);
+    let lowest = name_end.saturating_sub(KEY_BYTES).max(text.floor);
+    let mut start = name_end;
+    while start > lowest {
+        let byte = text.at(start - 1);
+        let inner_space = byte == b' ' && is(text.before(start - 1), ALNUM);
+        if !is(byte, DOTTED) && !inner_space {
+            break;
+        }
+        start -= 1;
+    }
+    (start < name_end).then_some(Key {
+        start,
+        end: name_end,
+        quoted: name_end < end,
+    })
+}
+
+/// The name stands before the one at the operator: `key="password" value=`, `token: &str =`.
+fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
+    let typed = match text.back(end, 3) {
+        b"lue" | b"ult" => false,
+        b"str" | b"ing" => true,
+        _ => return None,
+    };
+    let start = text.run_back(end, WORD, 10);
+    if !typed {
+        let before = text.skip_spaces_back(start);
+        let named = matches!(text.slice(start, end), b"value" | b"default");
+        let quoted = is_quote(text.before(before)) && before > text.floor;
+        return if named && quoted {
+            announces(text.back(before - 1, KEY_BYTES))
+        } else {
+            None
+        };
+    }
+    // A type between name and operator: back over `&'static str` to its colon.
+    let lowest = start.saturating_sub(12).max(text.floor);
+    let mut at = start;
+    while at > lowest && matches!(text.at(at - 1), b'&' | b'\'' | b'<' | b' ' | b'a'..=b'z') {
+        at -= 1;
+    }
+    let typed = at > text.floor && text.at(at - 1) == b':' && text.before(at - 1) != b':';
+    if typed {
+        announces(text.back(key_end_before(text, at - 1), KEY_BYTES))
+    } else {
+        None
+    }
+}
+
+/// Can only a literal stand here? A flag, a line of an environment file, a connection string.
+fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
+    // Of `export DB_PASSWORD` and `tool --password` only the last word counts.
+    let name = text.slice(key.start, key.end);
+    let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
+    let start = key.end - name.len();
+    let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
+    let listed = matches!(
+        text.before(text.skip_spaces_back(start)),
+        b';' | b'?' | b'&'
+    );
+    let own_line = matches!(text.before(start), b'\n' | b' ' | b'#' | b'&' | b'?') && {
+        let value = text.slice(key.end, key.end + JUDGED_BYTES);
+        value.first() == Some(&b'=')
+            && value
+                .iter()
+                .find(|&&byte| is_end(byte))
+                .is_none_or(|&byte| byte == b'\n' || byte == b'\r')
+    };
+    (!spaced && !key.quoted && (shell || own_line || name.first() == Some(&b'-'))) || listed
+}
+
+fn is_end(byte: u8) -> bool {
+    matches!(
+        byte,
+        b' ' | b'\n' | b'\r' | b',' | b';' | b')' | b'(' | b'"' | b'\''
+    )
+}
+
+/// `Authorization: Bearer x`, `Basic x`, `token x`, or the value at once.
+fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
+    let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
+    let from = text.skip_spaces(scheme);
+    let word = text.slice(value.start, scheme);
+    if from == scheme || !SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        return value.cut(text, announced);
+    }
+    let end = text.until_stop(from, JUDGED_BYTES);
+    let bytes = text.slice(from, end);
+    let word = bytes.len() < 8
+        || bytes
+            .iter()
+            .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b'.'));
+    let code = bytes
+        .iter()
+        .any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
+    let end = text.until_stop(end, usize::MAX);
+    let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
+    (!word && !code && !is_placeholder(bytes)).then_some(Cut {
+        name,
+        start: from,
+        end,
+    })
+}

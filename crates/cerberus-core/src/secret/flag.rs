@@ -1,0 +1,182 @@
+//! Secrets on command lines and in sentences: where a blank stands between the name and the value.
+
+use super::Cut;
+use super::assign::{is_quote, value_at};
+use super::key::{KEY_BYTES, PASSWORD, announces};
+use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
+use super::value::{JUDGED_BYTES, Written, is_placeholder};
+
+/// What follows a flag in a sentence about it.
+const PROSE: &[&[u8]] = &[
+    b"option",
+    b"options",
+    b"flag",
+    b"flags",
+    b"argument",
+    b"arguments",
+    b"parameter",
+    b"from",
+    b"with",
+    b"file",
+    b"instead",
+    b"when",
+    b"which",
+    b"must",
+];
+
+/// `--token x`, `-Password x`, `-u user:pass`, `sshpass -p x`.
+pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
+    let end = text.run(at + 1, URL64, KEY_BYTES);
+    let name = text.slice(at + 1, end);
+    // In an argument list the flag and its value are quoted apart: `"--token", "x"`.
+    let listed = is_quote(text.at(end)) && text.at(end + 1) == b',';
+    let from = text.skip_spaces(if listed { end + 2 } else { end });
+    let user = matches!(name, b"u" | b"user" | b"proxy-user");
+    if user && from > end {
+        return user_and_password(text, from);
+    }
+    if let Some(glued) = name.strip_prefix(b"p")
+        && signs_in(text, at)
+    {
+        let from = if glued.is_empty() { from } else { at + 2 };
+        let value = value_at(text, from, Written::Literal);
+        let ports = text
+            .slice(value.start, value.end)
+            .iter()
+            .all(|&byte| is(byte, DIGIT) || matches!(byte, b':' | b'.' | b'/'));
+        return if ports {
+            None
+        } else {
+            value.cut(text, PASSWORD)
+        };
+    }
+    let dashed = is(text.before(text.run_back(at, DASH, 2)), ALNUM);
+    let variable = listed && !is_quote(text.at(from));
+    if dashed || variable || from == end || text.at(from) == b'-' {
+        return None;
+    }
+    let announced = announces(name)?;
+    let value = value_at(text, from, Written::Literal);
+    if PROSE.contains(&text.slice(value.start, value.end)) {
+        return None;
+    }
+    value.cut(text, announced)
+}
+
+/// Before `-p`: `sshpass`, or `-u name`.
+fn signs_in(text: &Text, at: usize) -> bool {
+    let end = text.skip_spaces_back(at);
+    let lowest = end.saturating_sub(KEY_BYTES).max(text.floor);
+    let word = text.slice(lowest, end);
+    let start = word
+        .iter()
+        .rposition(|&byte| byte == b' ')
+        .map_or(0, |found| found + 1);
+    word[start..].ends_with(b"sshpass")
+        || word[..start].ends_with(b"-u ")
+        || word[start..].starts_with(b"-u")
+}
+
+/// `user:pass`, quoted or not; also a password alone before or after the colon.
+fn user_and_password(text: &Text, from: usize) -> Option<Cut> {
+    let value = value_at(text, from, Written::Literal);
+    let pair = text.slice(value.start, value.end);
+    if text.holds_cut(value.start, value.end) {
+        return None;
+    }
+    let colon = pair.iter().position(|&byte| byte == b':');
+    let Some(colon) = colon else {
+        let outside = value.end + 1;
+        return (value.written == Written::Quoted && text.at(outside) == b':')
+            .then(|| value_at(text, outside + 1, Written::Literal))
+            .and_then(|value| login(text, value.start, value.end));
+    };
+    let password = value.start + colon + 1;
+    if password < value.end {
+        return login(text, password, value.end);
+    }
+    let quoted = is_quote(text.at(password)) && value.written != Written::Quoted;
+    if quoted {
+        let value = value_at(text, password, Written::Literal);
+        return login(text, value.start, value.end);
+    }
+    login(text, value.start, value.start + colon)
+}
+
+/// The password of a pair: short plain words and numbers are placeholders or user and group.
+fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
+    let bytes = text.slice(start, end.min(start + JUDGED_BYTES));
+    let end = if is_quote(text.at(end)) {
+        end
+    } else {
+        text.until_stop(end, usize::MAX)
+    };
+    let plain = bytes
+        .iter()
+        .all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
+        || bytes.iter().all(|&byte| is(byte, DIGIT));
+    let kept =
+        plain || bytes.len() < 4 || is_placeholder(bytes.strip_prefix(b"{").unwrap_or(bytes));
+    (!kept).then_some(Cut {
+        name: "password",
+        start,
+        end,
+    })
+}
+
+/// `password 'x'`, `login a password x`, `<password>x</`, `the password … is "x"`. `at` is the `w`.
+pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
+    let fold = |start: usize, word: &[u8]| {
+        text.slice(start, start + word.len())
+            .eq_ignore_ascii_case(word)
+    };
+    let end = if fold(at, b"word") {
+        at + 4
+    } else if fold(at, b"wd") {
+        at + 2
+    } else {
+        return None;
+    };
+    let start = at
+        .checked_sub(4)
+        .filter(|&start| start >= text.floor && fold(start, b"pass"))?;
+    let from = text.skip_spaces(end);
+    let next = text.at(from);
+    if text.at(end) == b'>' {
+        return value_at(text, end + 1, Written::Literal).cut(text, PASSWORD);
+    }
+    if from > end && is_quote(next) {
+        return value_at(text, from, Written::Literal).cut(text, PASSWORD);
+    }
+    if from > end && after_login(text, start) {
+        return value_at(text, from, Written::Literal).cut(text, PASSWORD);
+    }
+    if next == b'=' || from == end {
+        return None;
+    }
+    let window = text.slice(end, end + KEY_BYTES);
+    let line = &window[..window
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .unwrap_or(window.len())];
+    let is = line.windows(4).position(|part| part == b" is ")?;
+    // Without quotes it is one word, and the next.
+    let from = end + is + 4;
+    if is_quote(text.at(from)) || is == 0 {
+        value_at(text, from, Written::Bare).cut(text, PASSWORD)
+    } else {
+        None
+    }
+}
+
+/// The words before a netrc password: `login name`.
+fn after_login(text: &Text, at: usize) -> bool {
+    let blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let lowest = at.saturating_sub(KEY_BYTES).max(text.floor);
+    let before = text.slice(lowest, at);
+    let mut words = before
+        .split(|&byte| blank(byte))
+        .rev()
+        .filter(|word| !word.is_empty());
+    at > lowest && blank(text.at(at - 1)) && words.nth(1) == Some(b"login")
+}

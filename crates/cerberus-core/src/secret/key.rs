@@ -1,0 +1,297 @@
+//! Does this name announce a secret? `api_key`, `apiKey`, `API-KEY` and `api key` are one name.
+//!
+//! Names are read from their end (`stripe_api_key`, `key_id` differ there), so a look costs a few
+//! comparisons for an ordinary name.
+
+use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
+use super::value::Bar;
+
+/// What a key announces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Announced {
+    pub(super) name: &'static str,
+    pub(super) bar: Bar,
+    pub(super) place: Place,
+}
+
+/// Where the value stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Anywhere,
+    /// `Authorization`: a scheme may stand before the value.
+    AfterScheme,
+    /// A session is a secret in a cookie; elsewhere it is an id that must stay readable.
+    Cookie,
+}
+
+const fn announced(name: &'static str, bar: Bar) -> Announced {
+    Announced {
+        name,
+        bar,
+        place: Place::Anywhere,
+    }
+}
+
+pub(super) const PASSWORD: Announced = announced("password", Bar::Password);
+const TOKEN: Announced = announced("token", Bar::Token);
+const SECRET: Announced = announced("secret", Bar::Token);
+const KEY: Announced = announced("key", Bar::Token);
+const VAGUE_KEY: Announced = announced("key", Bar::Strong);
+const AUTH: Announced = Announced {
+    name: "authorization",
+    bar: Bar::Token,
+    place: Place::AfterScheme,
+};
+const CREDENTIAL: Announced = announced("credential", Bar::Token);
+const SESSION: Announced = Announced {
+    name: "session",
+    bar: Bar::Token,
+    place: Place::Cookie,
+};
+
+/// Last words of a name, by last letter. Short ones must be words of their own.
+const fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
+    match letter {
+        b'd' => &[
+            ("password", PASSWORD),
+            ("passwd", PASSWORD),
+            ("pwd", PASSWORD),
+            ("sessionid", SESSION),
+            ("sid", SESSION),
+        ],
+        b'e' => &[
+            ("license", VAGUE_KEY),
+            ("passphrase", PASSWORD),
+            ("passcode", PASSWORD),
+        ],
+        b'h' => &[("auth", AUTH)],
+        b'i' => &[("api", VAGUE_KEY)],
+        b'k' => &[("psk", PASSWORD)],
+        b'l' => &[("credential", CREDENTIAL)],
+        b'n' => &[
+            ("token", TOKEN),
+            ("authorization", AUTH),
+            ("session", SESSION),
+            ("sonarlogin", TOKEN),
+        ],
+        b'r' => &[("bearer", AUTH)],
+        b's' => &[("pass", PASSWORD), ("credentials", CREDENTIAL)],
+        b't' => &[("secret", SECRET), ("jwt", TOKEN), ("pat", TOKEN)],
+        b'w' => &[("pw", PASSWORD)],
+        b'y' => &[("key", KEY)],
+        _ => &[],
+    }
+}
+
+/// What may follow the last word: `SECRET_KEY_BASE`, `TOKEN_PROD`, `PRIVATE_KEY_B64`, `key 2`.
+const TAILS: &[&str] = &[
+    "base", "base64", "b64", "dev", "enc", "hash", "hex", "live", "prod", "test",
+];
+
+const TAIL_BYTES: usize = 11;
+/// No look back for a name goes further.
+pub(super) const KEY_BYTES: usize = 48;
+
+/// For each last letter (`byte % 32`) of a name that may announce something, the letters that may
+/// stand second and third from its end, as bits. Most names of a program fail here.
+const ENDINGS: [(u32, u32); 32] = {
+    let mut table = [(0, 0); 32];
+    let mut letter = b'a';
+    while letter <= b'z' {
+        let words = by_last_letter(letter);
+        let mut at = 0;
+        while at < words.len() {
+            add_ending(&mut table, words[at].0);
+            at += 1;
+        }
+        letter += 1;
+    }
+    let mut at = 0;
+    while at < TAILS.len() {
+        add_ending(&mut table, TAILS[at]);
+        at += 1;
+    }
+    // Between the name and the operator: an attribute, or a type.
+    add_ending(&mut table, "default");
+    add_ending(&mut table, "value");
+    add_ending(&mut table, "str");
+    add_ending(&mut table, "string");
+    table
+};
+
+const fn add_ending(table: &mut [(u32, u32); 32], word: &str) {
+    let word = word.as_bytes();
+    let last = &mut table[(word[word.len() - 1] % 32) as usize];
+    last.0 |= 1 << (word[word.len() - 2] % 32);
+    // A word of two letters may follow any third.
+    last.1 |= if word.len() > 2 {
+        1 << (word[word.len() - 3] % 32)
+    } else {
+        u32::MAX
+    };
+}
+
+/// May a name that announces something end in these three bytes? Never wrong when it says no.
+#[inline]
+pub(super) fn may_end_name(third: u8, second: u8, last: u8) -> bool {
+    let (seconds, thirds) = ENDINGS[usize::from(last % 32)];
+    !is(last, ALPHA) || (seconds >> (second % 32)) & (thirds >> (third % 32)) & 1 == 1
+}
+
+/// Words before `key` that make it a secret one, and those that make it a harmless one.
+const SECRET_KEYS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "api",
+    "app",
+    "auth",
+    "client",
+    "consumer",
+    "deploy",
+    "developer",
+    "encryption",
+    "hmac",
+    "insert",
+    "jwt",
+    "license",
+    "master",
+    "preshared",
+    "private",
+    "query",
+    "secret",
+    "service",
+    "session",
+    "shared",
+    "signing",
+    "ssh",
+    "storage",
+    "stream",
+    "subscription",
+    "unseal",
+    "webhook",
+    "wrapping",
+];
+const HARMLESS_KEYS: &[&str] = &[
+    "public",
+    "pub",
+    "cache",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "object",
+    "bucket",
+    "index",
+    "hot",
+    "group",
+    "routing",
+    "idempotency",
+    "row",
+    "query",
+    "map",
+    "registry",
+    "issue",
+    "jira",
+    "site",
+];
+/// Tokens which are meant to be seen, or which count.
+const HARMLESS_TOKENS: &[&str] = &[
+    "csrf",
+    "xsrf",
+    "authenticity",
+    "public",
+    "page",
+    "continuation",
+    "verification",
+];
+
+/// What the name at the end of `text` announces. What stands before the name does not matter.
+pub(super) fn announces(text: &[u8]) -> Option<Announced> {
+    let key = without_number(text);
+    by_name(key).or_else(|| {
+        let tail = key
+            .iter()
+            .rev()
+            .take(TAIL_BYTES)
+            .position(|&byte| is_separator(byte))?;
+        let (name, tail) = key.split_at(key.len() - tail);
+        let found = by_name(name.get(..name.len() - 1)?)?;
+        TAILS
+            .iter()
+            .any(|word| tail.eq_ignore_ascii_case(word.as_bytes()))
+            .then_some(found)
+    })
+}
+
+/// `TOKEN_2` and `key 2` without their number, but not `B64`.
+fn without_number(key: &[u8]) -> &[u8] {
+    let mut end = key.len();
+    while end > 0 && (is(key[end - 1], DIGIT) || is_separator(key[end - 1])) {
+        end -= 1;
+    }
+    if key.ends_with(b"64") {
+        key
+    } else {
+        &key[..end]
+    }
+}
+
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, b'_' | b'-' | b'.' | b' ')
+}
+
+fn by_name(key: &[u8]) -> Option<Announced> {
+    let words = by_last_letter(key.last()?.to_ascii_lowercase());
+    let (rest, found) = words.iter().find_map(|&(word, found)| {
+        let rest = strip_end(key, word)?;
+        (word.len() > 4 || word == "key" || starts_word(key, rest)).then_some((&key[..rest], found))
+    })?;
+    let ends_in = |words: &[&str]| words.iter().any(|word| ends_with(rest, word));
+    if found == TOKEN && ends_in(HARMLESS_TOKENS) {
+        return None;
+    }
+    if found != KEY || ends_in(SECRET_KEYS) {
+        return Some(found);
+    }
+    let qualified = rest
+        .last()
+        .is_some_and(|&byte| is(byte, ALNUM | UNDERSCORE | DASH | DOT))
+        && starts_word(key, rest.len());
+    (qualified && !ends_in(HARMLESS_KEYS)).then_some(VAGUE_KEY)
+}
+
+/// Where `word` begins, if the key ends in it, whatever separates its letters.
+fn strip_end(key: &[u8], word: &str) -> Option<usize> {
+    let mut at = key.len();
+    for &letter in word.as_bytes().iter().rev() {
+        while at > 0 && is_separator(key[at - 1]) {
+            at -= 1;
+        }
+        if at == 0 || !key[at - 1].eq_ignore_ascii_case(&letter) {
+            return None;
+        }
+        at -= 1;
+    }
+    Some(at)
+}
+
+/// [`strip_end`] for a list of words, of which all but a few differ in their last letter.
+fn ends_with(key: &[u8], word: &str) -> bool {
+    let separated = key.last().is_some_and(|&byte| is_separator(byte));
+    let last = key
+        .len()
+        .checked_sub(1 + usize::from(separated))
+        .and_then(|at| key.get(at));
+    let same = last.is_some_and(|last| {
+        word.as_bytes()
+            .last()
+            .is_some_and(|letter| letter.eq_ignore_ascii_case(last))
+    });
+    same && strip_end(key, word).is_some()
+}
+
+/// Does a word begin at `at`: after a separator, or with a capital after a small letter?
+fn starts_word(key: &[u8], at: usize) -> bool {
+    at == 0 || !is(key[at - 1], ALPHA) || (is(key[at - 1], LOWER) && is(key[at], UPPER))
+}

@@ -1,0 +1,250 @@
+//! Secrets are cut before anything is written.
+//!
+//! [`redact`] is the one door: pure, total, linear in its input. Known formats come from a table
+//! (`rules`), the rest from what stands around a value (`assign`, `flag`, `shape`), what
+//! its name announces (`key`) and how random it looks (`value`).
+//!
+//! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals
+//! redacting once; the name and everything around a secret stay. Never reads a clock, a file or
+//! the environment, and keeps nothing of what it cut.
+
+mod assign;
+mod flag;
+mod key;
+mod rules;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
+
+/// A secret: what found it and where it lies, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cut {
+    name: &'static str,
+    start: usize,
+    end: usize,
+}
+
+/// A cut can lay bare another secret beside it, so a text that had one is looked at again. What
+/// people write needs two passes; the limit keeps what an attacker writes linear.
+const PASSES: usize = 8;
+
+/// The text with every secret replaced by `[redacted:NAME]`.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let Some(mut out) = pass(text) else {
+        return Cow::Borrowed(text);
+    };
+    for _ in 1..PASSES {
+        match pass(&out) {
+            Some(next) => out = next,
+            None => break,
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn pass(text: &str) -> Option<String> {
+    let view = Text {
+        bytes: text.as_bytes(),
+        floor: 0,
+        judged: Cell::new(0),
+        shammed: Cell::new(0),
+    };
+    let mut cuts = Cuts {
+        text: view,
+        at: 0,
+        searched: 0,
+    };
+    let first = cuts.next()?;
+    let mut out = String::with_capacity(text.len());
+    let mut kept = 0;
+    for cut in std::iter::once(first).chain(cuts) {
+        // Cuts end at ASCII bytes, except where a limit ended the look ahead.
+        out.push_str(&text[kept..text.floor_char_boundary(cut.start).max(kept)]);
+        out.push_str("[redacted:");
+        out.push_str(cut.name);
+        out.push(']');
+        kept = text.ceil_char_boundary(cut.end);
+    }
+    out.push_str(&text[kept..]);
+    Some(out)
+}
+
+/// The cuts of a text, from left to right, none overlapping.
+struct Cuts<'a> {
+    text: Text<'a>,
+    /// All before it was passed over or looked at.
+    at: usize,
+    /// All before it was searched for keys, not only for triggers.
+    searched: usize,
+}
+
+impl Iterator for Cuts<'_> {
+    type Item = Cut;
+
+    fn next(&mut self) -> Option<Cut> {
+        let (words, rest) = self.text.bytes.get(self.at..)?.as_chunks::<WORD_BYTES>();
+        let mut at = self.at;
+        let mut filled = true;
+        for word in words {
+            let seen = glance(word);
+            if seen & (TRIGGERS | BREAKS) != BREAKS
+                && let Some(cut) = self.look(at, word, seen, filled)
+            {
+                return self.take(cut);
+            }
+            filled = seen & BREAKS == 0;
+            at += WORD_BYTES;
+        }
+        let mut last = [b'\n'; WORD_BYTES];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        self.at = self.text.bytes.len();
+        let cut = self.look(at, &last, glance(rest), filled)?;
+        self.take(cut)
+    }
+}
+
+impl Cuts<'_> {
+    /// Looks closer at the word at `at`; `filled` tells whether the one before it has no break.
+    #[inline]
+    fn look(&mut self, at: usize, word: &[u8; WORD_BYTES], seen: u8, filled: bool) -> Option<Cut> {
+        if seen & BREAKS == 0 && (filled || seen & SMALL == 0) && self.in_run(at) {
+            return self.search(at);
+        }
+        for (offset, &byte) in word.iter().enumerate() {
+            if GLANCE[usize::from(byte)] & TRIGGERS != 0
+                && self.is_promising(at + offset, byte)
+                && let Some(cut) = self.triggered(at + offset, byte)
+            {
+                return Some(cut);
+            }
+        }
+        None
+    }
+
+    /// Can this trigger give anything away? Most in code are settled by the bytes beside them. Never wrong when it says no.
+    #[inline]
+    fn is_promising(&self, at: usize, byte: u8) -> bool {
+        let before = self.text.before(at);
+        match byte {
+            // The second byte of `:=` and `==` was seen with the first.
+            b'=' => !matches!(before, b'=' | b':') && assign::may_be_named(&self.text, at),
+            b':' => match self.text.at(at + 1) {
+                b':' => false,
+                b'/' | b'A' => true,
+                _ => before != b':' && assign::may_be_named(&self.text, at),
+            },
+            // Inside a line of dashes only its ends tell something.
+            b'-' => !is(before, ALNUM) && (before != b'-' || self.text.at(at + 1) != b'-'),
+            _ => before | 0x20 == b's',
+        }
+    }
+
+    fn take(&mut self, cut: Cut) -> Option<Cut> {
+        (self.text.floor, self.at, self.searched) = (cut.end, cut.end, cut.end);
+        Some(cut)
+    }
+
+    /// The secret which the trigger byte at `at` gives away.
+    #[inline(never)]
+    fn triggered(&self, at: usize, byte: u8) -> Option<Cut> {
+        let text = &self.text;
+        match (byte, text.at(at + 1)) {
+            (b'=', _) => assign::assignment(text, at),
+            (b':', b'/') => shape::address(text, at).or_else(|| assign::assignment(text, at)),
+            (b':', _) => shape::telegram(text, at).or_else(|| assign::assignment(text, at)),
+            (b'-', b'-') => shape::key_block(text, at),
+            (b'-', _) => flag::flag(text, at),
+            (b'~', _) => shape::azure_secret(text, at),
+            (b'$', _) => shape::password_hash(text, at),
+            _ => flag::password_word(text, at),
+        }
+    }
+
+    /// Is the word at `at` inside a run that is long enough for a key?
+    fn in_run(&self, at: usize) -> bool {
+        self.searched == at || {
+            let end = self.text.run(at, WIDE, KEY_BYTES);
+            end >= at + WORD_BYTES && end - self.text.run_back(at, WIDE, KEY_BYTES) >= KEY_BYTES
+        }
+    }
+
+    /// Looks at triggers and at the beginnings of words, from the start of the run around the
+    /// word at `at` to the end of that word.
+    #[inline(never)]
+    fn search(&mut self, at: usize) -> Option<Cut> {
+        let start = self
+            .text
+            .run_back(at, WIDE, 3 * WORD_BYTES)
+            .max(self.searched)
+            .min(at);
+        self.searched = at + WORD_BYTES;
+        let mut last = self.text.before(start);
+        self.text
+            .slice(start, self.searched)
+            .iter()
+            .enumerate()
+            .find_map(|(offset, &byte)| {
+                let at = start + offset;
+                let begins = is(byte, ALNUM) && !is(last, text::WORD);
+                last = byte;
+                let promising = is(byte, TRIGGER)
+                    && (matches!(byte, b'~' | b'$') || self.is_promising(at, byte));
+                let found = if promising {
+                    self.triggered(at, byte)
+                } else {
+                    None
+                };
+                found.or_else(|| {
+                    if begins {
+                        rules::key_at(&self.text, at).or_else(|| assign::argument(&self.text, at))
+                    } else {
+                        None
+                    }
+                })
+            })
+    }
+}
+
+const WORD_BYTES: usize = 8;
+/// No key of a known format is shorter. It fills two words in a row wherever it lies, unless it
+/// is one of 20 capitals and digits, which fills one.
+const KEY_BYTES: usize = 20;
+
+/// What a word shows at a glance; plain text is passed over with this alone.
+const TRIGGERS: u8 = 1;
+/// A byte that cannot be part of a key.
+const BREAKS: u8 = 2;
+/// A small letter.
+const SMALL: u8 = 4;
+
+const GLANCE: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        // `~` and `$` only tell something inside a long run.
+        if is(byte as u8, TRIGGER) && byte as u8 != b'~' && byte as u8 != b'$' {
+            table[byte] |= TRIGGERS;
+        }
+        if !is(byte as u8, WIDE) {
+            table[byte] |= BREAKS;
+        }
+        if is(byte as u8, LOWER) {
+            table[byte] |= SMALL;
+        }
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
+fn glance(word: &[u8]) -> u8 {
+    word.iter()
+        .fold(0, |seen, &byte| seen | GLANCE[usize::from(byte)])
+}

@@ -1,0 +1,183 @@
+//! Secrets that a shape gives away without any name: addresses, bot tokens, hashes, key blocks.
+//!
+//! Each is anchored at one byte inside it and looks a bounded way around that byte.
+
+use super::Cut;
+use super::text::{ALNUM, BASE64, DIGIT, DOT, DOTTED, Text, URL64, WORD, is};
+use super::value::{JUDGED_BYTES, is_placeholder};
+
+const AUTHORITY_BYTES: usize = 256;
+const BLOCK_BYTES: usize = 16 * 1024;
+
+/// `scheme://user:PASS@host`: the last `@` of the authority ends the password.
+pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
+    if text.at(at + 2) != b'/' {
+        return None;
+    }
+    let from = at + 3;
+    let window = text.slice(from, from + AUTHORITY_BYTES);
+    let ends = |&byte: &u8| {
+        matches!(
+            byte,
+            b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | 0..=b' '
+        )
+    };
+    let authority = &window[..window.iter().position(ends).unwrap_or(window.len())];
+    let host = authority.iter().rposition(|&byte| byte == b'@')?;
+    let colon = authority[..host].iter().position(|&byte| byte == b':')?;
+    let password = &authority[colon + 1..host];
+    if text.holds_cut(from, from + host)
+        || is_placeholder(&password[..password.len().min(JUDGED_BYTES)])
+    {
+        return None;
+    }
+    Some(Cut {
+        name: "url-password",
+        start: from + colon + 1,
+        end: from + host,
+    })
+}
+
+/// A Telegram bot token: its id, a colon, 35 characters that begin with `AA`.
+pub(super) fn telegram(text: &Text, at: usize) -> Option<Cut> {
+    if !is(text.before(at), DIGIT) || !text.starts_with(at, b":AA") {
+        return None;
+    }
+    let start = text.run_back(at, DIGIT, 11);
+    let end = text.run(at + 1, URL64, 40);
+    let shape = (8..=10).contains(&(at - start)) && (34..=36).contains(&(end - at - 1));
+    (shape && !is(text.before(start), WORD)).then_some(Cut {
+        name: "telegram-token",
+        start,
+        end,
+    })
+}
+
+/// An Azure client secret: three characters, a digit, `Q~`, 31 to 34 more.
+pub(super) fn azure_secret(text: &Text, at: usize) -> Option<Cut> {
+    let allowed = |byte: u8| is(byte, DOTTED) || byte == b'~';
+    let start = at.checked_sub(5)?;
+    if start < text.floor || text.at(at - 1) != b'Q' || !is(text.at(at - 2), DIGIT) {
+        return None;
+    }
+    let window = text.slice(at + 1, at + 36);
+    let length = window
+        .iter()
+        .position(|&byte| !allowed(byte))
+        .unwrap_or(window.len());
+    let fits = (31..=34).contains(&length)
+        && text.slice(start, at).iter().all(|&byte| allowed(byte))
+        && !allowed(text.before(start))
+        && !is_placeholder(&window[..length]);
+    fits.then_some(Cut {
+        name: "azure-secret",
+        start,
+        end: at + 1 + length,
+    })
+}
+
+/// A crypt(3) hash: `$2b$12$…`, `$6$salt$…`, `$argon2id$…`.
+pub(super) fn password_hash(text: &Text, at: usize) -> Option<Cut> {
+    let id = text.run(at + 1, ALNUM, 10);
+    let known = matches!(
+        text.slice(at + 1, id),
+        b"1" | b"2a" | b"2b" | b"2x" | b"2y" | b"5" | b"6" | b"8" | b"9" | b"y" | b"krb5asrep"
+    ) || text.starts_with(at, b"$argon2");
+    if !known || text.at(id) != b'$' {
+        return None;
+    }
+    let hash = |byte: u8| {
+        is(byte, WORD | DOT) || matches!(byte, b'$' | b'/' | b'+' | b'=' | b',' | b'@' | b':')
+    };
+    let window = text.slice(id + 1, id + 33);
+    if window.len() < 24 || !window[..24].iter().all(|&byte| hash(byte)) {
+        return None;
+    }
+    let end = text.scan(id, usize::MAX, hash);
+    let end = end - usize::from(matches!(text.at(end - 1), b',' | b':'));
+    Some(Cut {
+        name: "password-hash",
+        start: at,
+        end,
+    })
+}
+
+/// A PEM private key, whole; one that is cut off, as far as it goes.
+pub(super) fn key_block(text: &Text, at: usize) -> Option<Cut> {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    if !text.starts_with(at, BEGIN) {
+        return None;
+    }
+    let label = text.slice(at + BEGIN.len(), at + BEGIN.len() + 40);
+    let close = label.windows(5).position(|part| part == b"-----")?;
+    if !label[..close]
+        .windows(11)
+        .any(|part| part == b"PRIVATE KEY")
+    {
+        return None;
+    }
+    let body = at + BEGIN.len() + close + 5;
+    let marker = next_marker(text, body);
+    match marker {
+        Some(end) if text.starts_with(end, b"-----END") => {
+            if end - body < 20 {
+                return None;
+            }
+            let line = text.run(end + 5, ALNUM, 3) + 1;
+            let closed = text
+                .slice(line, line + 40)
+                .windows(5)
+                .position(|part| part == b"-----");
+            Some(Cut {
+                name: "private-key",
+                start: at,
+                end: closed.map_or(end + 8, |found| line + found + 5),
+            })
+        }
+        _ => {
+            let end = truncated_block(text, body);
+            (end > body).then_some(Cut {
+                name: "private-key",
+                start: at,
+                end,
+            })
+        }
+    }
+}
+
+/// The next line of five dashes and a capital, at most [`BLOCK_BYTES`] away.
+fn next_marker(text: &Text, from: usize) -> Option<usize> {
+    let mut at = from;
+    while at < from + BLOCK_BYTES && at < text.bytes.len() {
+        at = text.scan(at, BLOCK_BYTES, |byte| byte != b'-');
+        let dashes = text.scan(at, BLOCK_BYTES, |byte| byte == b'-');
+        if dashes - at >= 5 && matches!(text.at(dashes), b'B' | b'E') {
+            return Some(dashes - 5);
+        }
+        at = dashes;
+    }
+    None
+}
+
+/// The end of the lines of base64 that follow `from`: long words between line breaks and quotes.
+fn truncated_block(text: &Text, from: usize) -> usize {
+    let mut end = from;
+    loop {
+        let gap = text.slice(end, end + 24);
+        let mut start = 0;
+        while let Some(&byte) = gap.get(start) {
+            let escape =
+                byte == b'\\' && matches!(gap.get(start + 1), Some(b'n' | b'r' | b't' | b'"'));
+            if !escape && !matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'"' | b'\'' | b'+') {
+                break;
+            }
+            start += if escape { 2 } else { 1 };
+        }
+        let word = end + start.min(gap.len());
+        let stop = text.run(word, BASE64, usize::MAX);
+        if stop - word < 16 {
+            return end;
+        }
+        end = stop;
+    }
+}

@@ -1,0 +1,190 @@
+//! Bytes as the rules see them: a class per byte, and a view that never looks behind the last cut.
+//!
+//! Invariant: what lies before `floor` is already written as `[redacted:…]`, so looking back from
+//! the floor sees the closing bracket. This is what makes a second pass find nothing new.
+
+use std::cell::Cell;
+
+pub(super) const DIGIT: u16 = 1;
+pub(super) const HEX_LOWER: u16 = 1 << 1;
+pub(super) const HEX_UPPER: u16 = 1 << 2;
+const REST_LOWER: u16 = 1 << 3;
+const REST_UPPER: u16 = 1 << 4;
+pub(super) const UNDERSCORE: u16 = 1 << 5;
+pub(super) const DASH: u16 = 1 << 6;
+pub(super) const DOT: u16 = 1 << 7;
+/// `+`, `/`, `=`, `%`: what base64 and its URL escapes add.
+pub(super) const BASE64_MARK: u16 = 1 << 8;
+const SPACE: u16 = 1 << 9;
+/// A byte that ends a value written without quotes.
+const STOP: u16 = 1 << 10;
+/// A byte at which [`super::context`] looks closer.
+pub(super) const TRIGGER: u16 = 1 << 11;
+
+const MARK: u16 = 1 << 12;
+
+pub(super) const LOWER: u16 = HEX_LOWER | REST_LOWER;
+pub(super) const UPPER: u16 = HEX_UPPER | REST_UPPER;
+pub(super) const ALPHA: u16 = LOWER | UPPER;
+pub(super) const HEX: u16 = DIGIT | HEX_LOWER;
+pub(super) const ALNUM: u16 = DIGIT | ALPHA;
+pub(super) const WORD: u16 = ALNUM | UNDERSCORE;
+pub(super) const URL64: u16 = WORD | DASH;
+pub(super) const BASE64: u16 = ALNUM | BASE64_MARK;
+pub(super) const DOTTED: u16 = URL64 | DOT;
+/// What a run of a key or a hash is made of.
+pub(super) const WIDE: u16 = DOTTED | BASE64_MARK | MARK;
+const BLANK: u16 = SPACE | STOP;
+
+const fn class_of(byte: u8) -> u16 {
+    let kind = match byte {
+        b'0'..=b'9' => DIGIT,
+        b'a'..=b'f' => HEX_LOWER,
+        b'g'..=b'z' => REST_LOWER,
+        b'A'..=b'F' => HEX_UPPER,
+        b'G'..=b'Z' => REST_UPPER,
+        b'_' => UNDERSCORE,
+        b'-' => DASH,
+        b'.' => DOT,
+        b'+' | b'/' | b'=' | b'%' => BASE64_MARK,
+        b'~' | b'$' => MARK,
+        b' ' | b'\t' => BLANK,
+        0..=0x1f | 0x7f | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' | b'<' | b')' | b'}' => {
+            STOP
+        }
+        _ => 0,
+    };
+    let trigger = matches!(byte, b'=' | b':' | b'-' | b'w' | b'W' | b'~' | b'$');
+    if trigger { kind | TRIGGER } else { kind }
+}
+
+const CLASS: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = class_of(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
+pub(super) const fn is(byte: u8, class: u16) -> bool {
+    CLASS[byte as usize] & class != 0
+}
+
+/// A text with a floor: no look back crosses it.
+pub(super) struct Text<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) floor: usize,
+    /// The end of the last bare value that was judged and left: none is judged twice, however
+    /// many names and operators it holds.
+    pub(super) judged: Cell<usize>,
+    /// The same for the last key that was a placeholder.
+    pub(super) shammed: Cell<usize>,
+}
+
+impl<'a> Text<'a> {
+    /// The byte at `at`; past the end a line break.
+    #[inline]
+    pub(super) fn at(&self, at: usize) -> u8 {
+        #[cfg(test)]
+        steps::add(1);
+        self.bytes.get(at).copied().unwrap_or(b'\n')
+    }
+
+    /// The byte before `at`; a line break at the very start, the closing bracket behind a cut.
+    #[inline]
+    pub(super) fn before(&self, at: usize) -> u8 {
+        if at > self.floor {
+            self.at(at - 1)
+        } else if at == 0 {
+            b'\n'
+        } else {
+            b']'
+        }
+    }
+
+    pub(super) fn slice(&self, start: usize, end: usize) -> &'a [u8] {
+        #[cfg(test)]
+        steps::add(end.min(self.bytes.len()).saturating_sub(start));
+        self.bytes
+            .get(start..end.min(self.bytes.len()))
+            .unwrap_or_default()
+    }
+
+    /// Does a cut of an earlier pass lie in these bytes? Then all was decided there.
+    pub(super) fn holds_cut(&self, start: usize, end: usize) -> bool {
+        const MARK: &[u8] = b"[redacted:";
+        let window = self.slice(start, end.saturating_add(MARK.len()));
+        window.windows(MARK.len()).any(|part| part == MARK)
+    }
+
+    pub(super) fn starts_with(&self, at: usize, word: &[u8]) -> bool {
+        self.slice(at, at + word.len()) == word
+    }
+
+    /// The end of the run of `class` that starts at `from`, looking no further than `limit` bytes.
+    pub(super) fn run(&self, from: usize, class: u16, limit: usize) -> usize {
+        self.scan(from, limit, |byte| is(byte, class))
+    }
+
+    /// The end of the unquoted value that starts at `from`.
+    pub(super) fn until_stop(&self, from: usize, limit: usize) -> usize {
+        self.scan(from, limit, |byte| !is(byte, STOP))
+    }
+
+    /// The end of the bytes from `from` that are `wanted`, looking no further than `limit` bytes.
+    pub(super) fn scan(&self, from: usize, limit: usize, wanted: impl Fn(u8) -> bool) -> usize {
+        let window = self
+            .bytes
+            .get(from..from.saturating_add(limit).min(self.bytes.len()))
+            .unwrap_or_default();
+        let length = window
+            .iter()
+            .position(|&byte| !wanted(byte))
+            .unwrap_or(window.len());
+        #[cfg(test)]
+        steps::add(length);
+        from + length
+    }
+
+    /// The start of the run of `class` that ends before `end`, at most `limit` bytes back.
+    pub(super) fn run_back(&self, end: usize, class: u16, limit: usize) -> usize {
+        let lowest = end.saturating_sub(limit).max(self.floor);
+        let mut start = end;
+        while start > lowest && is(self.at(start - 1), class) {
+            start -= 1;
+        }
+        start
+    }
+
+    /// At most `limit` bytes that end before `end`, none of them behind the floor.
+    pub(super) fn back(&self, end: usize, limit: usize) -> &'a [u8] {
+        self.slice(end.saturating_sub(limit).max(self.floor), end)
+    }
+
+    pub(super) fn skip_spaces(&self, from: usize) -> usize {
+        self.run(from, SPACE, 32)
+    }
+
+    pub(super) fn skip_spaces_back(&self, end: usize) -> usize {
+        self.run_back(end, SPACE, 32)
+    }
+}
+
+/// How many bytes the rules touched, so that tests can tell linear from quadratic without a clock.
+#[cfg(test)]
+pub(super) mod steps {
+    use std::cell::Cell;
+
+    thread_local!(static STEPS: Cell<usize> = const { Cell::new(0) });
+
+    pub(in super::super) fn add(count: usize) {
+        STEPS.with(|steps| steps.set(steps.get() + count));
+    }
+
+    pub(in super::super) fn take() -> usize {
+        STEPS.with(|steps| steps.replace(0))
+    }
+}

@@ -1,0 +1,294 @@
+//! Is this value a secret? Decided on the value alone, without its key.
+//!
+//! Three bars, from low to high: a password is nearly any literal that is not a placeholder or
+//! code; a token must look random; a value under a vague key must look very random. Never judges
+//! more than [`JUDGED_BYTES`].
+
+use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
+
+pub(super) const JUDGED_BYTES: usize = 64;
+
+/// Parts, by their first letter, of values that were written to be replaced or refer elsewhere.
+const fn placeholder_parts(first: u8) -> &'static [&'static [u8]] {
+    match first {
+        b'c' => &[b"change"],
+        b'd' => &[b"dummy"],
+        b'e' => &[b"example", b"environ"],
+        b'g' => &[b"getenv", b"goes_here", b"goes here"],
+        b'i' => &[b"insert"],
+        b'n' => &[b"not-set"],
+        b'p' => &[b"placeholder", b"process."],
+        b'r' => &[b"redacted", b"replace"],
+        b's' => &[b"sample", b"secrets.", b"stringhere"],
+        b't' => &[b"token_here", b"tokenhere", b"todo"],
+        b'u' => &[b"undefined"],
+        b'x' => &[b"xxxx"],
+        b'y' => &[b"your"],
+        b'.' => &[b"..."],
+        b'*' => &[b"***"],
+        _ => &[],
+    }
+}
+
+/// Lower case; a value that is exactly one of them says nothing.
+const PLACEHOLDER_WORDS: &[&[u8]] = &[
+    b"password",
+    b"passwd",
+    b"pass",
+    b"pwd",
+    b"token",
+    b"apikey",
+    b"api_key",
+    b"api-key",
+    b"key",
+    b"none",
+    b"null",
+    b"nil",
+    b"true",
+    b"false",
+    b"test",
+    b"string",
+    b"str",
+    b"default",
+    b"required",
+    b"optional",
+    b"empty",
+    b"text",
+    b"yyy",
+    b"xxx",
+    b"hidden",
+    b"foobar",
+    b"bearer",
+    b"basic",
+    b"prompt",
+    b"stdin",
+    b"credentials",
+    b"passphrase",
+];
+
+/// Values which stand for another one: variables, templates, masks, repetitions, alphabets.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    is_reference(value) || is_monotonous(value) || is_named_placeholder(value)
+}
+
+/// `$VAR`, `${VAR}`, `%VAR%`, `<your-key>`, `{{ x }}`, `#{x}`, `[PASSWORD]`.
+fn is_reference(value: &[u8]) -> bool {
+    let next = value.get(1).copied().unwrap_or(b' ');
+    match value.first() {
+        None | Some(b'<' | b'[' | b'{' | b'(' | b'*') => return true,
+        Some(b'$') if !is(next, DIGIT) || value.len() == 2 => return true,
+        Some(b'%') if next == b'(' || value.last() == Some(&b'%') || value.len() == 2 => {
+            return true;
+        }
+        Some(b'&') if value.starts_with(b"&lt;") => return true,
+        _ => {}
+    }
+    value
+        .windows(2)
+        .any(|pair| matches!(pair, b"${" | b"{{" | b"#{" | b"$(" | b"<%" | b"%s"))
+}
+
+/// Few different bytes for the length, or mostly the alphabet or the digits in order.
+fn is_monotonous(value: &[u8]) -> bool {
+    let mut seen = [false; 256];
+    let mut distinct = 0;
+    let mut in_order = 0;
+    let mut last = 0u8;
+    for &byte in value {
+        distinct += usize::from(!std::mem::replace(&mut seen[usize::from(byte)], true));
+        in_order += usize::from(byte == last || byte == last.wrapping_add(1));
+        last = byte;
+    }
+    let few = match value.len() {
+        0..=3 => 1,
+        4..=11 => 2,
+        12..=19 => 4,
+        _ => 6,
+    };
+    distinct <= few || (value.len() >= 16 && in_order * 2 > value.len())
+}
+
+fn is_named_placeholder(value: &[u8]) -> bool {
+    let mut folded = [0; JUDGED_BYTES];
+    let length = value.len().min(JUDGED_BYTES);
+    for (to, from) in folded.iter_mut().zip(value) {
+        *to = from.to_ascii_lowercase();
+    }
+    let folded = &folded[..length];
+    let holds = |at: usize| {
+        placeholder_parts(folded[at])
+            .iter()
+            .any(|part| folded[at..].starts_with(part))
+    };
+    PLACEHOLDER_WORDS.contains(&folded) || (0..length).any(holds)
+}
+
+/// What the value was written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Written {
+    /// Between quotes: a literal.
+    Quoted,
+    /// Bare, where only a literal can stand: a flag, an environment line, a connection string.
+    Literal,
+    /// Bare, where code could stand.
+    Bare,
+}
+
+/// How much a value must look like a secret.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bar {
+    Password,
+    Token,
+    Strong,
+}
+
+pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
+    let value = &value[..value.len().min(JUDGED_BYTES)];
+    let plausible = match bar {
+        Bar::Password => is_password(value, written),
+        Bar::Token => value.len() >= 8 && is_random(value, 3),
+        Bar::Strong => value.len() >= 16 && is_random(value, 4),
+    };
+    let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
+    let code = bar != Bar::Password && written != Written::Quoted && value.iter().any(opens);
+    plausible && !code && !is_placeholder(value)
+}
+
+fn is_password(value: &[u8], written: Written) -> bool {
+    let digit = value.iter().any(|&byte| is(byte, DIGIT));
+    let mark = value.iter().any(|&byte| {
+        byte.is_ascii() && !is(byte, WORD) && !matches!(byte, b'.' | b'-' | b'/' | b' ')
+    });
+    if value.len() < 4 || is_path(value) || (written != Written::Literal && names_a_password(value))
+    {
+        return false;
+    }
+    match written {
+        // A label or a message has blanks or is one capitalised word; a password rarely.
+        Written::Quoted => {
+            let joined = matches!(
+                value[0],
+                b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\'
+            );
+            let blank = value.contains(&b' ') || !value.is_ascii();
+            let word = is(value[0], UPPER) && value[1..].iter().all(|&byte| is(byte, LOWER));
+            !(joined || word || (blank && !(digit && mark)) || (!digit && is_dotted_name(value)))
+        }
+        Written::Literal => digit || mark || !is_dotted_name(value),
+        Written::Bare => value.len() >= 6 && (digit || mark) && !is_code(value),
+    }
+}
+
+/// `a.b`, `self.password`: a name in code or a translation key.
+fn is_dotted_name(value: &[u8]) -> bool {
+    value.contains(&b'.') && value.iter().all(|&byte| is(byte, WORD | DOT))
+}
+
+/// Calls, members, arithmetic, types: what stands bare on the right of `=` in code.
+fn is_code(value: &[u8]) -> bool {
+    let name = value.iter().all(|&byte| is(byte, WORD | DOT));
+    let member = value
+        .windows(2)
+        .any(|pair| matches!(pair, b"->" | b"::" | b"()" | b"[\"" | b"['"));
+    let opens = value
+        .iter()
+        .any(|&byte| matches!(byte, b'(' | b'[' | b'{' | b'|' | b'>' | b'?'));
+    let dotted = value
+        .windows(3)
+        .any(|w| is(w[0], ALPHA) && w[1] == b'.' && is(w[2], ALPHA));
+    member || opens || (name && (dotted || !is_random(value, 1)))
+}
+
+fn is_path(value: &[u8]) -> bool {
+    matches!(
+        value,
+        [b'/', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..] | [b'~', b'/', ..]
+    ) || value.windows(3).any(|part| part == b"://")
+        || value.starts_with(b"arn:")
+}
+
+/// `reset_password`, `#add-password`, `passwordField`, `Password:`: a name, not a password. A
+/// password made of words run together (`thisismypassword`) is one.
+fn names_a_password(value: &[u8]) -> bool {
+    let named = |word: &[u8]| {
+        value
+            .windows(word.len())
+            .any(|part| part.eq_ignore_ascii_case(word))
+    };
+    let plain = value.iter().all(|&byte| is(byte, ALNUM))
+        && !value[1..].iter().any(|&byte| is(byte, UPPER));
+    !plain && (named(b"password") || named(b"passwd")) && !value.iter().any(|&byte| is(byte, DIGIT))
+}
+
+/// Random strings change between digits, capitals and small letters far more often than words,
+/// names, versions and paths do; their bytes also repeat little (Shannon entropy).
+fn is_random(value: &[u8], least_turns: usize) -> bool {
+    if value.contains(&b' ') || is_path(value) || !value.is_ascii() {
+        return false;
+    }
+    let turns = turns(value);
+    turns >= least_turns && turns * 12 >= value.len() && entropy_ok(value)
+}
+
+/// Changes of class inside words. The capital of a word (`getName`) does not count.
+fn turns(value: &[u8]) -> usize {
+    let kind = |at: usize| match value.get(at) {
+        Some(b'0'..=b'9') => 1,
+        Some(b'a'..=b'z') => 2,
+        Some(b'A'..=b'Z') => 3,
+        Some(b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+') => 4,
+        _ => 0,
+    };
+    (1..value.len())
+        .filter(|&at| {
+            let (before, here) = (kind(at - 1), kind(at));
+            let hump = before == 2 && here == 3 && kind(at + 1) == 2 && kind(at + 2) == 2;
+            before != 0 && here != 0 && before != here && !hump && !(before == 3 && here == 2)
+        })
+        .count()
+}
+
+/// `n · log2(n)` in 1/256 bits for n up to [`JUDGED_BYTES`], so that no logarithm is taken at run time.
+const N_LOG2: [u32; JUDGED_BYTES + 1] = {
+    let mut table = [0; JUDGED_BYTES + 1];
+    let mut n = 2;
+    while n <= JUDGED_BYTES {
+        table[n] = n as u32 * log2_256(n as u32);
+        n += 1;
+    }
+    table
+};
+
+/// log2 in 1/256 by repeated squaring, for the table above.
+const fn log2_256(n: u32) -> u32 {
+    let whole = n.ilog2();
+    let mut fraction = 0;
+    let mut x = ((n as u64) << 16) >> whole;
+    let mut bit = 0;
+    while bit < 8 {
+        x = (x * x) >> 16;
+        fraction <<= 1;
+        if x >= 2 << 16 {
+            x >>= 1;
+            fraction |= 1;
+        }
+        bit += 1;
+    }
+    (whole << 8) | fraction
+}
+
+/// Shannon entropy of at least 2.5 bits a byte (3 from 20 bytes on; hexadecimal has at most 4).
+fn entropy_ok(value: &[u8]) -> bool {
+    let mut counts = [0u8; 128];
+    let mut spread = 0;
+    for &byte in value {
+        let count = &mut counts[usize::from(byte & 0x7f)];
+        let before = N_LOG2[usize::from(*count)];
+        *count += 1;
+        spread += N_LOG2[usize::from(*count)] - before;
+    }
+    let length = value.len();
+    let bits_256 = N_LOG2[length] - spread;
+    let least = if length >= 20 { 3 * 256 } else { 5 * 128 };
+    bits_256 as usize >= least * length
+}
