@@ -36,17 +36,11 @@ pub(super) struct Value {
 
 impl Value {
     pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
-        if self.written != Written::Quoted
-            && self.start < text.judged.replace(self.end.max(text.judged.get()))
-        {
+        if self.written != Written::Quoted && self.start < text.judged.replace(self.end.max(text.judged.get())) {
             return None;
         }
         if text.holds_cut(self.start, self.end)
-            || !is_secret(
-                text.slice(self.start, self.end),
-                announced.bar,
-                self.written,
-            )
+            || !is_secret(text.slice(self.start, self.end), announced.bar, self.written)
         {
             return None;
         }
@@ -67,10 +61,8 @@ impl Value {
 
 /// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
 pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
-    let prefix = usize::from(
-        matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@')
-            && is_quote(text.at(from + 1)),
-    );
+    let prefix =
+        usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
     let escape = usize::from(text.at(from) == b'\\');
     let open = from + prefix + escape;
     let quote = text.at(open);
@@ -118,21 +110,17 @@ pub(super) fn may_be_named(text: &Text, at: usize) -> bool {
 
 /// `key = value` in all its spellings; `at` is the first byte of the operator, or a later one.
 pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
-    let operator =
-        at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
+    let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
     let key_end = text.skip_spaces_back(operator);
     let name_end = key_end_before(text, key_end);
     if !is(text.before(name_end), WORD) {
         return None;
     }
-    let announced =
-        announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;
+    let announced = announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;
     let key = key_before(text, key_end)?;
     let name = text.slice(key.start, key.end);
-    let after = at
-        + 1
-        + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~'))
-        + usize::from(text.starts_with(at, b"==="));
+    let after =
+        at + 1 + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~')) + usize::from(text.starts_with(at, b"==="));
     let from = text.skip_spaces(after);
     if from < text.judged.get() && !is_quote(text.at(from)) {
         return None;
@@ -148,12 +136,9 @@ pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
         },
     );
     // `--- PASS: TestName` is a verdict, `these pass: x` a verb.
-    let verdict = text.at(at) == b':'
-        && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
+    let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
     // The quote that closes a text in which the operator stands: `"Password: "`.
-    let closing = value.written == Written::Quoted
-        && !key.quoted
-        && text.before(key.start) == text.at(value.start - 1);
+    let closing = value.written == Written::Quoted && !key.quoted && text.before(key.start) == text.at(value.start - 1);
     // `"AWS::IAM::AccessKey":` is the name of a type.
     let path = key.start >= text.floor + 2 && text.starts_with(key.start - 2, b"::");
     if verdict || closing || path {
@@ -195,16 +180,11 @@ pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
 /// `ENV API_KEY x`, `the token is x`: a name, a blank, a long word that looks very random.
 fn after_name(text: &Text, at: usize) -> Option<Cut> {
     let end = text.skip_spaces_back(at);
-    let end = if text.back(end, 3) == b" is" {
-        end - 3
-    } else {
-        end
-    };
+    let end = if text.back(end, 3) == b" is" { end - 3 } else { end };
     if end == at || !is(text.before(end), ALPHA) {
         return None;
     }
-    let announced =
-        announces(text.back(end, KEY_BYTES)).filter(|found| found.place == Place::Anywhere)?;
+    let announced = announces(text.back(end, KEY_BYTES)).filter(|found| found.place == Place::Anywhere)?;
     value_at(text, at, Written::Bare).cut(
         text,
         Announced {
@@ -232,8 +212,7 @@ fn key_end_before(text: &Text, end: usize) -> usize {
     if is(text.before(end), ALNUM) {
         return end;
     }
-    let bracket =
-        usize::from(text.before(end) == b']' && end > text.floor && is_quote(text.before(end - 1)));
+    let bracket = usize::from(text.before(end) == b']' && end > text.floor && is_quote(text.before(end - 1)));
     let end = end - bracket;
     let quoted = is_quote(text.before(end)) && end > text.floor;
     let end = end - usize::from(quoted);
@@ -303,10 +282,7 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
     let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
     let start = key.end - name.len();
     let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
-    let listed = matches!(
-        text.before(text.skip_spaces_back(start)),
-        b';' | b'?' | b'&'
-    );
+    let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
     let own_line = matches!(text.before(start), b'\n' | b' ' | b'#' | b'&' | b'?') && {
         let value = text.slice(key.end, key.end + JUDGED_BYTES);
         value.first() == Some(&b'=')
@@ -319,10 +295,7 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
 }
 
 fn is_end(byte: u8) -> bool {
-    matches!(
-        byte,
-        b' ' | b'\n' | b'\r' | b',' | b';' | b')' | b'(' | b'"' | b'\''
-    )
+    matches!(byte, b' ' | b'\n' | b'\r' | b',' | b';' | b')' | b'(' | b'"' | b'\'')
 }
 
 /// `Authorization: Bearer x`, `Basic x`, `token x`, or the value at once.
@@ -344,9 +317,5 @@ fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut
         .any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
     let end = text.until_stop(end, usize::MAX);
     let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
-    (!word && !code && !is_placeholder(bytes)).then_some(Cut {
-        name,
-        start: from,
-        end,
-    })
+    (!word && !code && !is_placeholder(bytes)).then_some(Cut { name, start: from, end })
 }

@@ -44,11 +44,7 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
             .slice(value.start, value.end)
             .iter()
             .all(|&byte| is(byte, DIGIT) || matches!(byte, b':' | b'.' | b'/'));
-        return if ports {
-            None
-        } else {
-            value.cut(text, PASSWORD)
-        };
+        return if ports { None } else { value.cut(text, PASSWORD) };
     }
     let dashed = is(text.before(text.run_back(at, DASH, 2)), ALNUM);
     let variable = listed && !is_quote(text.at(from));
@@ -68,13 +64,8 @@ fn signs_in(text: &Text, at: usize) -> bool {
     let end = text.skip_spaces_back(at);
     let lowest = end.saturating_sub(KEY_BYTES).max(text.floor);
     let word = text.slice(lowest, end);
-    let start = word
-        .iter()
-        .rposition(|&byte| byte == b' ')
-        .map_or(0, |found| found + 1);
-    word[start..].ends_with(b"sshpass")
-        || word[..start].ends_with(b"-u ")
-        || word[start..].starts_with(b"-u")
+    let start = word.iter().rposition(|&byte| byte == b' ').map_or(0, |found| found + 1);
+    word[start..].ends_with(b"sshpass") || word[..start].ends_with(b"-u ") || word[start..].starts_with(b"-u")
 }
 
 /// `user:pass`, quoted or not; also a password alone before or after the colon.
@@ -111,12 +102,9 @@ fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
     } else {
         text.until_stop(end, usize::MAX)
     };
-    let plain = bytes
-        .iter()
-        .all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
+    let plain = bytes.iter().all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
         || bytes.iter().all(|&byte| is(byte, DIGIT));
-    let kept =
-        plain || bytes.len() < 4 || is_placeholder(bytes.strip_prefix(b"{").unwrap_or(bytes));
+    let kept = plain || bytes.len() < 4 || is_placeholder(bytes.strip_prefix(b"{").unwrap_or(bytes));
     (!kept).then_some(Cut {
         name: "password",
         start,
@@ -126,10 +114,7 @@ fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
 
 /// `password 'x'`, `login a password x`, `<password>x</`, `the password … is "x"`. `at` is the `w`.
 pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
-    let fold = |start: usize, word: &[u8]| {
-        text.slice(start, start + word.len())
-            .eq_ignore_ascii_case(word)
-    };
+    let fold = |start: usize, word: &[u8]| text.slice(start, start + word.len()).eq_ignore_ascii_case(word);
     let end = if fold(at, b"word") {
         at + 4
     } else if fold(at, b"wd") {
@@ -155,10 +140,7 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let window = text.slice(end, end + KEY_BYTES);
-    let line = &window[..window
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .unwrap_or(window.len())];
+    let line = &window[..window.iter().position(|&byte| byte == b'\n').unwrap_or(window.len())];
     let is = line.windows(4).position(|part| part == b" is ")?;
     // Without quotes it is one word, and the next.
     let from = end + is + 4;
@@ -174,9 +156,6 @@ fn after_login(text: &Text, at: usize) -> bool {
     let blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let lowest = at.saturating_sub(KEY_BYTES).max(text.floor);
     let before = text.slice(lowest, at);
-    let mut words = before
-        .split(|&byte| blank(byte))
-        .rev()
-        .filter(|word| !word.is_empty());
+    let mut words = before.split(|&byte| blank(byte)).rev().filter(|word| !word.is_empty());
     at > lowest && blank(text.at(at - 1)) && words.nth(1) == Some(b"login")
 }

@@ -59,11 +59,7 @@ const fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
             ("sessionid", SESSION),
             ("sid", SESSION),
         ],
-        b'e' => &[
-            ("license", VAGUE_KEY),
-            ("passphrase", PASSWORD),
-            ("passcode", PASSWORD),
-        ],
+        b'e' => &[("license", VAGUE_KEY), ("passphrase", PASSWORD), ("passcode", PASSWORD)],
         b'h' => &[("auth", AUTH)],
         b'i' => &[("api", VAGUE_KEY)],
         b'k' => &[("psk", PASSWORD)],
@@ -210,11 +206,7 @@ const HARMLESS_TOKENS: &[&str] = &[
 pub(super) fn announces(text: &[u8]) -> Option<Announced> {
     let key = without_number(text);
     by_name(key).or_else(|| {
-        let tail = key
-            .iter()
-            .rev()
-            .take(TAIL_BYTES)
-            .position(|&byte| is_separator(byte))?;
+        let tail = key.iter().rev().take(TAIL_BYTES).position(|&byte| is_separator(byte))?;
         let (name, tail) = key.split_at(key.len() - tail);
         let found = by_name(name.get(..name.len() - 1)?)?;
         TAILS
@@ -230,11 +222,7 @@ fn without_number(key: &[u8]) -> &[u8] {
     while end > 0 && (is(key[end - 1], DIGIT) || is_separator(key[end - 1])) {
         end -= 1;
     }
-    if key.ends_with(b"64") {
-        key
-    } else {
-        &key[..end]
-    }
+    if key.ends_with(b"64") { key } else { &key[..end] }
 }
 
 fn is_separator(byte: u8) -> bool {

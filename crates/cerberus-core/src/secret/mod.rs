@@ -179,11 +179,7 @@ impl Cuts<'_> {
     /// word at `at` to the end of that word.
     #[inline(never)]
     fn search(&mut self, at: usize) -> Option<Cut> {
-        let start = self
-            .text
-            .run_back(at, WIDE, 3 * WORD_BYTES)
-            .max(self.searched)
-            .min(at);
+        let start = self.text.run_back(at, WIDE, 3 * WORD_BYTES).max(self.searched).min(at);
         self.searched = at + WORD_BYTES;
         let mut last = self.text.before(start);
         self.text
@@ -194,13 +190,8 @@ impl Cuts<'_> {
                 let at = start + offset;
                 let begins = is(byte, ALNUM) && !is(last, text::WORD);
                 last = byte;
-                let promising = is(byte, TRIGGER)
-                    && (matches!(byte, b'~' | b'$') || self.is_promising(at, byte));
-                let found = if promising {
-                    self.triggered(at, byte)
-                } else {
-                    None
-                };
+                let promising = is(byte, TRIGGER) && (matches!(byte, b'~' | b'$') || self.is_promising(at, byte));
+                let found = if promising { self.triggered(at, byte) } else { None };
                 found.or_else(|| {
                     if begins {
                         rules::key_at(&self.text, at).or_else(|| assign::argument(&self.text, at))
@@ -245,6 +236,5 @@ const GLANCE: [u8; 256] = {
 
 #[inline]
 fn glance(word: &[u8]) -> u8 {
-    word.iter()
-        .fold(0, |seen, &byte| seen | GLANCE[usize::from(byte)])
+    word.iter().fold(0, |seen, &byte| seen | GLANCE[usize::from(byte)])
 }

@@ -6,10 +6,9 @@
 
 use super::Cut;
 use super::text::{
-    ALNUM, BASE64, DASH, DIGIT, DOTTED, HEX, HEX_UPPER, LOWER, Text, UNDERSCORE, UPPER, URL64,
-    WIDE, WORD, is,
+    ALNUM, BASE64, DASH, DIGIT, DOTTED, HEX, HEX_UPPER, LOWER, Text, UNDERSCORE, UPPER, URL64, WIDE, WORD, is,
 };
-use super::value::is_placeholder;
+use super::value::is_mask;
 
 /// No body is judged on more than this; what follows in the same run is cut with it.
 const JUDGED_BYTES: usize = 64;
@@ -283,11 +282,7 @@ impl Rule {
         }
         let judged = text.slice(body, end.min(body + JUDGED_BYTES));
         // A name in code (`hf_generated…`) is all small letters; a key is not.
-        if judged
-            .iter()
-            .all(|&byte| is(byte, LOWER | UNDERSCORE | DASH))
-            || is_placeholder(judged)
-        {
+        if judged.iter().all(|&byte| is(byte, LOWER | UNDERSCORE | DASH)) || is_mask(judged) {
             text.shammed.set(end);
             return None;
         }
@@ -369,21 +364,13 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
         _ => {}
     }
     // Azure DevOps names itself near the end: 76 characters, `AZDO`, four more.
-    if text.at(at + 76) == b'A'
-        && text.starts_with(at + 76, b"AZDO")
-        && text.run(at, ALNUM, 85) == at + 84
-    {
+    if text.at(at + 76) == b'A' && text.starts_with(at + 76, b"AZDO") && text.run(at, ALNUM, 85) == at + 84 {
         return cut("azure-devops-token", at, at + 84);
     }
     // TrueNAS: a number, a dash, 64 characters of both cases.
     let number = text.run(at, DIGIT, 4);
-    let shape =
-        number > at && text.at(number) == b'-' && text.run(number + 1, ALNUM, 65) == number + 65;
-    let mixed = shape
-        && text
-            .slice(number, number + 65)
-            .iter()
-            .any(|&byte| is(byte, UPPER));
+    let shape = number > at && text.at(number) == b'-' && text.run(number + 1, ALNUM, 65) == number + 65;
+    let mixed = shape && text.slice(number, number + 65).iter().any(|&byte| is(byte, UPPER));
     if mixed {
         cut("truenas-key", at, number + 65)
     } else {

@@ -26,9 +26,7 @@ pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
     let host = authority.iter().rposition(|&byte| byte == b'@')?;
     let colon = authority[..host].iter().position(|&byte| byte == b':')?;
     let password = &authority[colon + 1..host];
-    if text.holds_cut(from, from + host)
-        || is_placeholder(&password[..password.len().min(JUDGED_BYTES)])
-    {
+    if text.holds_cut(from, from + host) || is_placeholder(&password[..password.len().min(JUDGED_BYTES)]) {
         return None;
     }
     Some(Cut {
@@ -61,10 +59,7 @@ pub(super) fn azure_secret(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let window = text.slice(at + 1, at + 36);
-    let length = window
-        .iter()
-        .position(|&byte| !allowed(byte))
-        .unwrap_or(window.len());
+    let length = window.iter().position(|&byte| !allowed(byte)).unwrap_or(window.len());
     let fits = (31..=34).contains(&length)
         && text.slice(start, at).iter().all(|&byte| allowed(byte))
         && !allowed(text.before(start))
@@ -86,9 +81,7 @@ pub(super) fn password_hash(text: &Text, at: usize) -> Option<Cut> {
     if !known || text.at(id) != b'$' {
         return None;
     }
-    let hash = |byte: u8| {
-        is(byte, WORD | DOT) || matches!(byte, b'$' | b'/' | b'+' | b'=' | b',' | b'@' | b':')
-    };
+    let hash = |byte: u8| is(byte, WORD | DOT) || matches!(byte, b'$' | b'/' | b'+' | b'=' | b',' | b'@' | b':');
     let window = text.slice(id + 1, id + 33);
     if window.len() < 24 || !window[..24].iter().all(|&byte| hash(byte)) {
         return None;
@@ -110,10 +103,7 @@ pub(super) fn key_block(text: &Text, at: usize) -> Option<Cut> {
     }
     let label = text.slice(at + BEGIN.len(), at + BEGIN.len() + 40);
     let close = label.windows(5).position(|part| part == b"-----")?;
-    if !label[..close]
-        .windows(11)
-        .any(|part| part == b"PRIVATE KEY")
-    {
+    if !label[..close].windows(11).any(|part| part == b"PRIVATE KEY") {
         return None;
     }
     let body = at + BEGIN.len() + close + 5;
@@ -124,10 +114,7 @@ pub(super) fn key_block(text: &Text, at: usize) -> Option<Cut> {
                 return None;
             }
             let line = text.run(end + 5, ALNUM, 3) + 1;
-            let closed = text
-                .slice(line, line + 40)
-                .windows(5)
-                .position(|part| part == b"-----");
+            let closed = text.slice(line, line + 40).windows(5).position(|part| part == b"-----");
             Some(Cut {
                 name: "private-key",
                 start: at,
@@ -166,8 +153,7 @@ fn truncated_block(text: &Text, from: usize) -> usize {
         let gap = text.slice(end, end + 24);
         let mut start = 0;
         while let Some(&byte) = gap.get(start) {
-            let escape =
-                byte == b'\\' && matches!(gap.get(start + 1), Some(b'n' | b'r' | b't' | b'"'));
+            let escape = byte == b'\\' && matches!(gap.get(start + 1), Some(b'n' | b'r' | b't' | b'"'));
             if !escape && !matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'"' | b'\'' | b'+') {
                 break;
             }

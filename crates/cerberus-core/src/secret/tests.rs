@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use proptest::prelude::{
-    Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest,
-};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::redact;
 use super::text::steps;
@@ -81,9 +79,7 @@ const KEYS: &[(&str, &str, &str, usize)] = &[
 fn known_keys() -> Vec<(&'static str, String)> {
     let mut keys: Vec<_> = KEYS
         .iter()
-        .map(|(name, prefix, alphabet, length)| {
-            (*name, prefix.to_string() + &body(alphabet, *length))
-        })
+        .map(|(name, prefix, alphabet, length)| (*name, prefix.to_string() + &body(alphabet, *length)))
         .collect();
     keys.push((
         "sendgrid-key",
@@ -93,21 +89,10 @@ fn known_keys() -> Vec<(&'static str, String)> {
         "postman-key",
         ["PM", "AK-", &body(HEX, 24), "-", &body(HEX, 34)].concat(),
     ));
-    keys.push((
-        "telegram-token",
-        ["4839574812", ":", "AA", &body(BASE62, 33)].concat(),
-    ));
+    keys.push(("telegram-token", ["4839574812", ":", "AA", &body(BASE62, 33)].concat()));
     keys.push((
         "discord-token",
-        [
-            "M",
-            &body(BASE62, 23),
-            ".",
-            &body(BASE62, 6),
-            ".",
-            &body(BASE62, 38),
-        ]
-        .concat(),
+        ["M", &body(BASE62, 23), ".", &body(BASE62, 6), ".", &body(BASE62, 38)].concat(),
     ));
     keys.push((
         "jwt",
@@ -124,18 +109,9 @@ fn known_keys() -> Vec<(&'static str, String)> {
         ]
         .concat(),
     ));
-    keys.push((
-        "azure-secret",
-        ["aB3", "8", "Q~", &body(BASE62, 34)].concat(),
-    ));
-    keys.push((
-        "azure-devops-token",
-        [&body(BASE62, 76), "AZ", "DO", "3eqU"].concat(),
-    ));
-    keys.push((
-        "facebook-token",
-        ["911602140448729", "|", &body(BASE62, 27)].concat(),
-    ));
+    keys.push(("azure-secret", ["aB3", "8", "Q~", &body(BASE62, 34)].concat()));
+    keys.push(("azure-devops-token", [&body(BASE62, 76), "AZ", "DO", "3eqU"].concat()));
+    keys.push(("facebook-token", ["911602140448729", "|", &body(BASE62, 27)].concat()));
     keys.push((
         "salesforce-token",
         ["00D", &body(BASE62, 12), "!", &body(BASE62, 96)].concat(),
@@ -143,6 +119,16 @@ fn known_keys() -> Vec<(&'static str, String)> {
     keys.push(("truenas-key", ["8-", &body(BASE62, 64)].concat()));
     keys.push(("password-hash", ["$2", "b$12$", &body(BASE62, 53)].concat()));
     keys
+}
+
+#[test]
+fn a_made_up_key_in_the_right_format_is_cut_too() {
+    check(concat!("AK", "IAIOSFODNN7EXAMPLE"), "[redacted:aws-key]");
+    check(
+        concat!("use gh", "p_0123456789abcdefghijABCDEFGHIJ012345"),
+        "use [redacted:github-token]",
+    );
+    stays(concat!("gh", "p_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"));
 }
 
 #[test]
@@ -162,10 +148,7 @@ fn a_known_key_is_cut_wherever_it_stands() {
             ("é", "é"),
         ];
         for (before, after) in places {
-            check(
-                &[before, &key, after].concat(),
-                &[before, &mark, after].concat(),
-            );
+            check(&[before, &key, after].concat(), &[before, &mark, after].concat());
         }
         for offset in 0..40 {
             let pad = "the quick brown fox jumps over the lazy dog "[..offset].to_owned() + " ";
@@ -194,11 +177,7 @@ fn a_value_is_cut_and_its_surroundings_stay() {
         ("https://x.example/?access_token=%&n=1", &hex, "token"),
         ("setHeader(\"X-Api-Key\", \"%\")", &random, "key"),
         ("os.getenv('API_KEY', '%')", &hex, "key"),
-        (
-            "AccountName=x;AccountKey=%;Suffix=y",
-            &(body(BASE62, 86) + "=="),
-            "key",
-        ),
+        ("AccountName=x;AccountKey=%;Suffix=y", &(body(BASE62, 86) + "=="), "key"),
     ];
     check_templates(cases);
 }
@@ -226,18 +205,10 @@ fn headers_flags_addresses_and_sentences_give_secrets_away() {
         ),
         ("\"Authorization\": \"token %\"", &hex, "authorization"),
         ("Cookie: theme=dark; session=%; a=b", &random, "session"),
-        (
-            "postgres://app:%@db.local:5432/app",
-            "s3cr3t",
-            "url-password",
-        ),
+        ("postgres://app:%@db.local:5432/app", "s3cr3t", "url-password"),
         ("redis://:%@cache", "p@ss:w0rd", "url-password"),
         ("curl -u admin:% https://x.example", "Tr0ub4dor", "password"),
-        (
-            "curl --user 'api:%' https://x.example",
-            "d2LkV78z!t",
-            "password",
-        ),
+        ("curl --user 'api:%' https://x.example", "d2LkV78z!t", "password"),
         ("sshpass -p % ssh host", "hunter2", "password"),
         ("mysql -u root -p% db", "hunter2", "password"),
         ("docker login -u me -p % host", "hunter2", "password"),
@@ -248,11 +219,7 @@ fn headers_flags_addresses_and_sentences_give_secrets_away() {
         ("machine h login me password %", "hunter2", "password"),
         ("password: %", "hunter2!", "password"),
         ("my password is %, log in", "hunter2", "password"),
-        (
-            "docker run -e DB_PASSWORD=% -d x",
-            "mysecretpassword",
-            "password",
-        ),
+        ("docker run -e DB_PASSWORD=% -d x", "mysecretpassword", "password"),
         ("export DB_PASSWORD=%", "whiteduke", "password"),
         ("ENV API_KEY %", &hex, "key"),
         ("the api token is %", &hex, "token"),
@@ -261,11 +228,7 @@ fn headers_flags_addresses_and_sentences_give_secrets_away() {
         ("if password == \"%\":", "team10", "password"),
         ("Server=h;Uid=sa;Pwd=%;", "myPassword", "password"),
         ("<password>%</password>", "hunter2", "password"),
-        (
-            "<add key=\"MailPassword\" value=\"%\"/>",
-            "Prestig$",
-            "password",
-        ),
+        ("<add key=\"MailPassword\" value=\"%\"/>", "Prestig$", "password"),
         ("the default password is '%'", "blooberry", "password"),
         (
             "https://hooks.slack.com/services/%",
@@ -284,10 +247,7 @@ fn a_private_key_is_cut_as_a_block() {
             let begin = format!("-----BEGIN {label}PRIVATE{} KEY-----", "");
             let open = [&begin, newline, &line, newline, &line].concat();
             let whole = format!("{open}{newline}-----END {label}PRIVATE KEY-----");
-            check(
-                &format!("k = <{whole}> z"),
-                "k = <[redacted:private-key]> z",
-            );
+            check(&format!("k = <{whole}> z"), "k = <[redacted:private-key]> z");
             check(&open, "[redacted:private-key]");
             check(
                 &format!("{open}\nand prose goes on"),
@@ -335,7 +295,6 @@ fn what_is_no_secret_stays() {
         "clap 4.5.20, serde@1.0.219+build.7",
         "csrf_token: Mj2qykJO5rELyHgezQ69nzUX0i3OH67V",
         "session_id: 198393f2-22db-477b-ac77-1825bea883ae",
-        "AKIAIOSFODNN7EXAMPLE",
         "TODAYINASIAASACKOFRICEFELLOVER",
         "tool takes --user and --password options, and words--pass `on`",
         "auth = base64.b64encode(user_passwd.encode())",
@@ -345,22 +304,11 @@ fn what_is_no_secret_stays() {
         "hf_generated_by_the_debugging_purposes_key",
     ];
     texts.iter().for_each(|text| stays(text));
-    stays(&format!(
-        "commit {hash}\nindex {}..{}",
-        &hash[..7],
-        &hash[8..15]
-    ));
+    stays(&format!("commit {hash}\nindex {}..{}", &hash[..7], &hash[8..15]));
     stays("id 550e8400-e29b-41d4-a716-446655440000");
     stays(&format!("\"integrity\": \"sha512-{}==\"", body(BASE62, 86)));
-    stays(&format!(
-        "data:image/png;base64,iVBORw0KGgo{}",
-        body(BASE62, 400)
-    ));
-    stays(&format!(
-        "sha256:{} checksum = \"{}\"",
-        body(HEX, 64),
-        body(HEX, 64)
-    ));
+    stays(&format!("data:image/png;base64,iVBORw0KGgo{}", body(BASE62, 400)));
+    stays(&format!("sha256:{} checksum = \"{}\"", body(HEX, 64), body(HEX, 64)));
     stays(&format!(
         "toolu_{} call_{} msg_{}",
         body(BASE62, 24),
@@ -418,10 +366,7 @@ fn work_grows_with_the_text_and_not_faster() {
             steps::take()
         };
         let (small, large) = (cost(20_000), cost(80_000));
-        assert!(
-            large <= 5 * small + 4_096,
-            "{seed:?}: {small} steps, then {large}"
-        );
+        assert!(large <= 5 * small + 4_096, "{seed:?}: {small} steps, then {large}");
         assert!(large <= 150 * 80_000, "{seed:?}: {large} steps");
     }
 }

@@ -49,9 +49,7 @@ const fn class_of(byte: u8) -> u16 {
         b'+' | b'/' | b'=' | b'%' => BASE64_MARK,
         b'~' | b'$' => MARK,
         b' ' | b'\t' => BLANK,
-        0..=0x1f | 0x7f | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' | b'<' | b')' | b'}' => {
-            STOP
-        }
+        0..=0x1f | 0x7f | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' | b'<' | b')' | b'}' => STOP,
         _ => 0,
     };
     let trigger = matches!(byte, b'=' | b':' | b'-' | b'w' | b'W' | b'~' | b'$');
@@ -108,9 +106,7 @@ impl<'a> Text<'a> {
     pub(super) fn slice(&self, start: usize, end: usize) -> &'a [u8] {
         #[cfg(test)]
         steps::add(end.min(self.bytes.len()).saturating_sub(start));
-        self.bytes
-            .get(start..end.min(self.bytes.len()))
-            .unwrap_or_default()
+        self.bytes.get(start..end.min(self.bytes.len())).unwrap_or_default()
     }
 
     /// Does a cut of an earlier pass lie in these bytes? Then all was decided there.
@@ -140,10 +136,7 @@ impl<'a> Text<'a> {
             .bytes
             .get(from..from.saturating_add(limit).min(self.bytes.len()))
             .unwrap_or_default();
-        let length = window
-            .iter()
-            .position(|&byte| !wanted(byte))
-            .unwrap_or(window.len());
+        let length = window.iter().position(|&byte| !wanted(byte)).unwrap_or(window.len());
         #[cfg(test)]
         steps::add(length);
         from + length

@@ -71,6 +71,17 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     is_reference(value) || is_monotonous(value) || is_named_placeholder(value)
 }
 
+/// A value in the exact format of a key: an alphabet in order or the word "example" is cut all the same, since a
+/// false alarm costs nothing there and a leak does. Only what cannot be a key is left.
+pub(super) fn is_mask(value: &[u8]) -> bool {
+    const MASKS: [&[u8]; 5] = [b"xxxx", b"...", b"***", b"your", b"placeholder"];
+    is_reference(value)
+        || has_few_bytes(value)
+        || MASKS
+            .iter()
+            .any(|mask| value.windows(mask.len()).any(|part| part.eq_ignore_ascii_case(mask)))
+}
+
 /// `$VAR`, `${VAR}`, `%VAR%`, `<your-key>`, `{{ x }}`, `#{x}`, `[PASSWORD]`.
 fn is_reference(value: &[u8]) -> bool {
     let next = value.get(1).copied().unwrap_or(b' ');
@@ -90,14 +101,18 @@ fn is_reference(value: &[u8]) -> bool {
 
 /// Few different bytes for the length, or mostly the alphabet or the digits in order.
 fn is_monotonous(value: &[u8]) -> bool {
+    let in_order = value
+        .windows(2)
+        .filter(|pair| pair[1] == pair[0] || pair[1] == pair[0].wrapping_add(1))
+        .count();
+    has_few_bytes(value) || (value.len() >= 16 && in_order * 2 > value.len())
+}
+
+fn has_few_bytes(value: &[u8]) -> bool {
     let mut seen = [false; 256];
     let mut distinct = 0;
-    let mut in_order = 0;
-    let mut last = 0u8;
     for &byte in value {
         distinct += usize::from(!std::mem::replace(&mut seen[usize::from(byte)], true));
-        in_order += usize::from(byte == last || byte == last.wrapping_add(1));
-        last = byte;
     }
     let few = match value.len() {
         0..=3 => 1,
@@ -105,7 +120,7 @@ fn is_monotonous(value: &[u8]) -> bool {
         12..=19 => 4,
         _ => 6,
     };
-    distinct <= few || (value.len() >= 16 && in_order * 2 > value.len())
+    distinct <= few
 }
 
 fn is_named_placeholder(value: &[u8]) -> bool {
@@ -156,11 +171,10 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
 
 fn is_password(value: &[u8], written: Written) -> bool {
     let digit = value.iter().any(|&byte| is(byte, DIGIT));
-    let mark = value.iter().any(|&byte| {
-        byte.is_ascii() && !is(byte, WORD) && !matches!(byte, b'.' | b'-' | b'/' | b' ')
-    });
-    if value.len() < 4 || is_path(value) || (written != Written::Literal && names_a_password(value))
-    {
+    let mark = value
+        .iter()
+        .any(|&byte| byte.is_ascii() && !is(byte, WORD) && !matches!(byte, b'.' | b'-' | b'/' | b' '));
+    if value.len() < 4 || is_path(value) || (written != Written::Literal && names_a_password(value)) {
         return false;
     }
     match written {
@@ -210,13 +224,8 @@ fn is_path(value: &[u8]) -> bool {
 /// `reset_password`, `#add-password`, `passwordField`, `Password:`: a name, not a password. A
 /// password made of words run together (`thisismypassword`) is one.
 fn names_a_password(value: &[u8]) -> bool {
-    let named = |word: &[u8]| {
-        value
-            .windows(word.len())
-            .any(|part| part.eq_ignore_ascii_case(word))
-    };
-    let plain = value.iter().all(|&byte| is(byte, ALNUM))
-        && !value[1..].iter().any(|&byte| is(byte, UPPER));
+    let named = |word: &[u8]| value.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    let plain = value.iter().all(|&byte| is(byte, ALNUM)) && !value[1..].iter().any(|&byte| is(byte, UPPER));
     !plain && (named(b"password") || named(b"passwd")) && !value.iter().any(|&byte| is(byte, DIGIT))
 }
 
