@@ -117,13 +117,8 @@ pub enum StartSource {
 }
 
 impl StartSource {
-    pub const ALL: [StartSource; 5] = [
-        StartSource::Startup,
-        StartSource::Resume,
-        StartSource::Clear,
-        StartSource::Compact,
-        StartSource::Fork,
-    ];
+    pub const ALL: [StartSource; 5] =
+        [StartSource::Startup, StartSource::Resume, StartSource::Clear, StartSource::Compact, StartSource::Fork];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -163,6 +158,15 @@ pub struct ToolUse<'a> {
     pub command: Option<Clean<'a>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Clean<'a>>,
+    /// What a test, a build or git printed; of no other command.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Clean<'a>>,
+    /// Questions put to the user, and what was chosen.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<(Clean<'a>, Clean<'a>)>,
+    /// A plan that the user accepted.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Clean<'a>>,
     /// The whole list as it now stands; what is not in it any more was dropped.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Task<'a>>>,

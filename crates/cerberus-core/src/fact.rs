@@ -105,20 +105,13 @@ impl Fact {
     /// A function or type, perhaps with the file it stands in.
     pub fn function(function: &str, path: Option<&str>) -> Fact {
         let code = format!("{}{}", Kind::Function.prefix(), name(function));
-        Fact {
-            path: path.map(str::to_string),
-            ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX))
-        }
+        Fact { path: path.map(str::to_string), ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX)) }
     }
 
     /// A sentence; text that already is a code of this kind stays that code.
     pub fn words(kind: Kind, text: &str) -> Fact {
         let said = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
-        Fact::plain(
-            kind,
-            format!("{}{}", kind.prefix(), slug(said, CODE_CHARS_MAX)),
-            line(text, TEXT_CHARS_MAX),
-        )
+        Fact::plain(kind, format!("{}{}", kind.prefix(), slug(said, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
     }
 
     pub fn decision(choice: &str, why: Option<&str>) -> Fact {
@@ -136,25 +129,13 @@ impl Fact {
         let mut fact = Fact::words(Kind::Blocker, text);
         if !text.trim_start().starts_with(Kind::Blocker.prefix()) {
             let sort = slug(sort.unwrap_or("issue"), 20).replace(':', "-");
-            fact.code = format!(
-                "{}{sort}:{}",
-                Kind::Blocker.prefix(),
-                &fact.code[Kind::Blocker.prefix().len()..]
-            );
+            fact.code = format!("{}{sort}:{}", Kind::Blocker.prefix(), &fact.code[Kind::Blocker.prefix().len()..]);
         }
         fact
     }
 
     fn plain(kind: Kind, code: String, text: String) -> Fact {
-        Fact {
-            kind,
-            code,
-            text,
-            path: None,
-            reference: None,
-            severity: None,
-            custom_key: None,
-        }
+        Fact { kind, code, text, path: None, reference: None, severity: None, custom_key: None }
     }
 }
 
@@ -189,28 +170,13 @@ mod tests {
             (Fact::file(Kind::File, "src/proxy.go"), "impl:src/proxy.go"),
             (Fact::file(Kind::Read, "a\nb"), "see:a?b"),
             (Fact::function("supervisor.Process", None), "impl:supervisor.Process"),
-            (
-                Fact::decision("threshold=0.75", Some("better precision")),
-                "dec:threshold=0.75-better-precision",
-            ),
+            (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75-better-precision"),
             (Fact::decision("no LLM, pure data", None), "dec:no-LLM,-pure-data"),
-            (
-                Fact::blocker("codebase analyzer", Some("need")),
-                "block:need:codebase-analyzer",
-            ),
+            (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase-analyzer"),
             (Fact::blocker("tests hang", None), "block:issue:tests-hang"),
-            (
-                Fact::blocker("block:race:test failure line 712", None),
-                "block:race:test-failure-line-712",
-            ),
-            (
-                Fact::words(Kind::Next, "rerun race detector"),
-                "next:rerun-race-detector",
-            ),
-            (
-                Fact::words(Kind::Next, "next:test-5-scenarios"),
-                "next:test-5-scenarios",
-            ),
+            (Fact::blocker("block:race:test failure line 712", None), "block:race:test-failure-line-712"),
+            (Fact::words(Kind::Next, "rerun race detector"), "next:rerun-race-detector"),
+            (Fact::words(Kind::Next, "next:test-5-scenarios"), "next:test-5-scenarios"),
         ] {
             assert_eq!(fact.code, code);
         }
@@ -219,10 +185,8 @@ mod tests {
     #[test]
     fn long_sentences_become_short_codes_and_keep_their_words() {
         let why = "because the readers of the view must never wait for a writer, not even while it checkpoints";
-        let fact = Fact::decision(
-            "keep the journal append only and fold it into the view in one transaction",
-            Some(why),
-        );
+        let fact =
+            Fact::decision("keep the journal append only and fold it into the view in one transaction", Some(why));
         assert!(fact.code.chars().count() <= 130, "{}", fact.code);
         assert!(fact.text.ends_with("checkpoints"));
         assert!(!fact.code.contains(char::is_whitespace));

@@ -27,12 +27,7 @@ pub fn without_ours(text: &str) -> Cow<'_, str> {
     if !text.lines().any(is_ours) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(
-        text.lines()
-            .filter(|line| !is_ours(line))
-            .collect::<Vec<_>>()
-            .join("\n"),
-    )
+    Cow::Owned(text.lines().filter(|line| !is_ours(line)).collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -41,24 +36,11 @@ mod tests {
 
     #[test]
     fn our_lines_are_told_from_the_users() {
-        for ours in [
-            "proj:hydra",
-            "impl:My Notes.md",
-            "  next:rerun-race-detector",
-            "> dec:no-llm",
-            "- `block:race:x`",
-        ] {
+        for ours in ["proj:hydra", "impl:My Notes.md", "  next:rerun-race-detector", "> dec:no-llm", "- `block:race:x`"]
+        {
             assert!(is_ours(ours), "{ours}");
         }
-        for theirs in [
-            "next: rerun it",
-            "decision: use tabs",
-            "impl:",
-            "test: all",
-            "dec:we should",
-            "",
-            "https://x",
-        ] {
+        for theirs in ["next: rerun it", "decision: use tabs", "impl:", "test: all", "dec:we should", "", "https://x"] {
             assert!(!is_ours(theirs), "{theirs}");
         }
     }

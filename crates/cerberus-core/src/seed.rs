@@ -41,9 +41,7 @@ pub fn parse(text: &str) -> Result<SeedFile, SeedError> {
         Some(text) => Ok(text),
         None => Err(SeedError::Missing(name)),
     };
-    let expires = value["metadata"]["expires_at"]
-        .as_str()
-        .or_else(|| value["expires_at"].as_str());
+    let expires = value["metadata"]["expires_at"].as_str().or_else(|| value["expires_at"].as_str());
     let at = match expires {
         Some(expires) => Timestamp::parse(expires)?.minus(CARRY_OVER),
         None => Timestamp::parse(word("timestamp")?)?,
@@ -58,13 +56,7 @@ pub fn parse(text: &str) -> Result<SeedFile, SeedError> {
 
 fn codes(value: &Value) -> SeedCodes<'static> {
     let list = |name: &str| -> Vec<Clean<'static>> {
-        value[name]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .take(CODES_MAX)
-            .filter_map(code)
-            .collect()
+        value[name].as_array().into_iter().flatten().take(CODES_MAX).filter_map(code).collect()
     };
     let mut codes = SeedCodes {
         files: list("files"),
@@ -72,9 +64,7 @@ fn codes(value: &Value) -> SeedCodes<'static> {
         decisions: list("decisions"),
         blockers: list("blockers"),
         next_actions: list("next_actions"),
-        summary: value["summary"]
-            .as_str()
-            .map(|summary| Clean::new(summary, Keep::MESSAGE).into_owned()),
+        summary: value["summary"].as_str().map(|summary| Clean::new(summary, Keep::MESSAGE).into_owned()),
     };
     for code in list("key_context") {
         let section = match &*code {
@@ -181,15 +171,9 @@ mod tests {
             "blockers": ["block:race:line-712"], "next_actions": ["next:rerun", 5, ""],
             "metadata": {"expires_at": "2026-01-29T13:35:14Z", "phase": "x"}}"#;
         let file = parse(sections).unwrap();
-        assert_eq!(
-            (file.session_id.as_str(), file.project.as_str()),
-            ("20260122-133514", "hydra")
-        );
+        assert_eq!((file.session_id.as_str(), file.project.as_str()), ("20260122-133514", "hydra"));
         assert_eq!(file.at.to_string(), "2026-01-22T13:35:14Z");
-        assert_eq!(
-            listed(&file.codes.decisions),
-            ["dec:split-proxy-3-files", "dec:threshold=0.75-precision"]
-        );
+        assert_eq!(listed(&file.codes.decisions), ["dec:split-proxy-3-files", "dec:threshold=0.75-precision"]);
         assert_eq!(listed(&file.codes.next_actions), ["next:rerun"]);
 
         let summary = r#"{"session_id": "s", "project": "p", "summary": "Split proxy.go.", "token_estimate": 9,
@@ -206,15 +190,9 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_why() {
         for (text, why) in [
-            (
-                "{\"session_id\": ",
-                "not JSON: EOF while parsing a value at line 1 column 15",
-            ),
+            ("{\"session_id\": ", "not JSON: EOF while parsing a value at line 1 column 15"),
             ("[]", "no \"timestamp\" in it"),
-            (
-                r#"{"timestamp": "2026-01-22T13:35:14Z", "project": "x"}"#,
-                "no \"session_id\" in it",
-            ),
+            (r#"{"timestamp": "2026-01-22T13:35:14Z", "project": "x"}"#, "no \"session_id\" in it"),
             (
                 r#"{"timestamp": "soon", "project": "x", "session_id": "y"}"#,
                 "\"soon\" is not a time; write it as 2026-01-22T13:35:14Z",

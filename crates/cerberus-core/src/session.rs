@@ -68,18 +68,10 @@ pub struct State {
 
 /// Decides from the marks up to `now`, oldest first, and the last activity up to `now`.
 pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State {
-    let mut state = State {
-        status: Status::Active,
-        ended: None,
-    };
+    let mut state = State { status: Status::Active, ended: None };
     for mark in marks.iter().filter(|mark| mark.at <= now) {
         match &mark.what {
-            MarkKind::Alive => {
-                state = State {
-                    status: Status::Active,
-                    ended: None,
-                }
-            }
+            MarkKind::Alive => state = State { status: Status::Active, ended: None },
             MarkKind::Ended { trigger } => {
                 // A completed session stays completed, and still knows when it ended.
                 if state.status == Status::Active {
@@ -104,20 +96,9 @@ mod tests {
     #[test]
     fn the_state_follows_the_marks_and_the_clock() {
         let at = |secs: i64| Timestamp::from_millis(secs * 1000);
-        let alive = |secs| Mark {
-            at: at(secs),
-            what: MarkKind::Alive,
-        };
-        let ended = |secs| Mark {
-            at: at(secs),
-            what: MarkKind::Ended {
-                trigger: "other".into(),
-            },
-        };
-        let completed = |secs| Mark {
-            at: at(secs),
-            what: MarkKind::Completed,
-        };
+        let alive = |secs| Mark { at: at(secs), what: MarkKind::Alive };
+        let ended = |secs| Mark { at: at(secs), what: MarkKind::Ended { trigger: "other".into() } };
+        let completed = |secs| Mark { at: at(secs), what: MarkKind::Completed };
         let week = CARRY_OVER.as_secs() as i64;
         for (marks, last, now, status) in [
             (vec![alive(1)], 1, 2, Status::Active),

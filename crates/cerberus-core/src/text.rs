@@ -55,31 +55,15 @@ const EDGE_BYTES: usize = 512;
 
 impl Keep {
     /// Names: paths, ids, branches. Longer than any file system allows is not a name.
-    pub const NAME: Keep = Keep {
-        head_bytes: 4096,
-        tail_bytes: 0,
-    };
-    pub const SUBJECT: Keep = Keep {
-        head_bytes: 400,
-        tail_bytes: 0,
-    };
-    pub const PROMPT: Keep = Keep {
-        head_bytes: 4000,
-        tail_bytes: 2000,
-    };
+    pub const NAME: Keep = Keep { head_bytes: 4096, tail_bytes: 0 };
+    pub const SUBJECT: Keep = Keep { head_bytes: 400, tail_bytes: 0 };
+    pub const PROMPT: Keep = Keep { head_bytes: 4000, tail_bytes: 2000 };
     /// What comes next stands at the end of a message.
-    pub const MESSAGE: Keep = Keep {
-        head_bytes: 1500,
-        tail_bytes: 4500,
-    };
-    pub const COMMAND: Keep = Keep {
-        head_bytes: 1500,
-        tail_bytes: 500,
-    };
-    pub const ERROR: Keep = Keep {
-        head_bytes: 1000,
-        tail_bytes: 1000,
-    };
+    pub const MESSAGE: Keep = Keep { head_bytes: 1500, tail_bytes: 4500 };
+    pub const COMMAND: Keep = Keep { head_bytes: 1500, tail_bytes: 500 };
+    /// A run's names stand at its beginning, its verdict at its end.
+    pub const OUTPUT: Keep = Keep { head_bytes: 6000, tail_bytes: 10_000 };
+    pub const ERROR: Keep = Keep { head_bytes: 1000, tail_bytes: 1000 };
 
     fn cut(self, text: &str) -> Cow<'_, str> {
         let kept_bytes = self.head_bytes + self.tail_bytes;
@@ -125,10 +109,7 @@ fn is_hostile(c: char) -> bool {
 /// One line of plain words: hostile characters become spaces, runs of space one, `max_chars` at most.
 pub fn line(text: &str, max_chars: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max_chars));
-    for word in text
-        .split(|c: char| c.is_whitespace() || is_hostile(c))
-        .filter(|word| !word.is_empty())
-    {
+    for word in text.split(|c: char| c.is_whitespace() || is_hostile(c)).filter(|word| !word.is_empty()) {
         if !out.is_empty() {
             out.push(' ');
         }
@@ -145,11 +126,7 @@ pub fn line(text: &str, max_chars: usize) -> String {
 
 /// A path or a name as it may stand in a code: only what would break the line is replaced.
 pub fn name(text: &str) -> Cow<'_, str> {
-    if text.contains(is_hostile) {
-        Cow::Owned(text.replace(is_hostile, "?"))
-    } else {
-        Cow::Borrowed(text)
-    }
+    if text.contains(is_hostile) { Cow::Owned(text.replace(is_hostile, "?")) } else { Cow::Borrowed(text) }
 }
 
 /// Words as one token of a code: `Use SQLite, WAL mode.` becomes `Use-SQLite,-WAL-mode`. Case is kept.
@@ -163,15 +140,12 @@ pub fn slug(text: &str, max_chars: usize) -> String {
             slug = &slug[..last];
         }
     }
-    slug.trim_matches(|c| matches!(c, '-' | '.' | ',' | ';' | ':' | '!'))
-        .to_string()
+    slug.trim_matches(|c| matches!(c, '-' | '.' | ',' | ';' | ':' | '!')).to_string()
 }
 
 /// Lower-case words of two letters or more, for comparing what two texts say.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().nth(1).is_some())
-        .map(str::to_lowercase)
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().nth(1).is_some()).map(str::to_lowercase)
 }
 
 #[cfg(test)]
@@ -197,10 +171,7 @@ mod tests {
 
     #[test]
     fn keeps_both_ends_and_cuts_before_the_edge_is_drawn() {
-        let keep = Keep {
-            head_bytes: 10,
-            tail_bytes: 5,
-        };
+        let keep = Keep { head_bytes: 10, tail_bytes: 5 };
         assert_eq!(&*Clean::new("short", keep), "short");
         assert_eq!(&*Clean::new("0123456789abcdefghij", keep), "0123456789\n…\nfghij");
         assert_eq!(&*Clean::new("x".repeat(9000), Keep::NAME), "x".repeat(4096));

@@ -37,10 +37,9 @@ impl Timestamp {
     pub fn parse(text: &str) -> Result<Timestamp, NotATime> {
         let text = text.trim();
         // The original tool wrote local times without an offset; they are read as UTC.
-        let moment = text.parse::<jiff::Timestamp>().or_else(|_| {
-            text.parse::<DateTime>()
-                .and_then(|civil| Offset::UTC.to_timestamp(civil))
-        });
+        let moment = text
+            .parse::<jiff::Timestamp>()
+            .or_else(|_| text.parse::<DateTime>().and_then(|civil| Offset::UTC.to_timestamp(civil)));
         match moment {
             Ok(moment) if MILLIS_RANGE.contains(&moment.as_millisecond()) => Ok(Timestamp(moment.as_millisecond())),
             _ => Err(NotATime(text.chars().take(40).collect())),
@@ -69,15 +68,7 @@ impl Timestamp {
     /// `20260122-133514`: what a session is called after the moment it began.
     pub fn stamp(self) -> String {
         let at = self.civil();
-        format!(
-            "{:04}{:02}{:02}-{:02}{:02}{:02}",
-            at.year(),
-            at.month(),
-            at.day(),
-            at.hour(),
-            at.minute(),
-            at.second()
-        )
+        format!("{:04}{:02}{:02}-{:02}{:02}{:02}", at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second())
     }
 
     fn civil(self) -> DateTime {
@@ -90,14 +81,7 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = self.civil();
-        write!(
-            f,
-            "{}T{:02}:{:02}:{:02}",
-            self.day(),
-            at.hour(),
-            at.minute(),
-            at.second()
-        )?;
+        write!(f, "{}T{:02}:{:02}:{:02}", self.day(), at.hour(), at.minute(), at.second())?;
         match self.0.rem_euclid(1000) {
             0 => f.write_str("Z"),
             millis => write!(f, ".{millis:03}Z"),
@@ -118,11 +102,7 @@ mod tests {
             ("2026-01-22T13:35:14.123456", "2026-01-22T13:35:14.123Z"),
             (" 2026-01-22T13:35:14 ", "2026-01-22T13:35:14Z"),
         ] {
-            assert_eq!(
-                Timestamp::parse(text).map(|t| t.to_string()),
-                Ok(written.to_string()),
-                "{text}"
-            );
+            assert_eq!(Timestamp::parse(text).map(|t| t.to_string()), Ok(written.to_string()), "{text}");
         }
         for text in ["", "yesterday", "2026-13-01T00:00:00Z", "1900-01-01T00:00:00Z"] {
             assert!(Timestamp::parse(text).is_err(), "{text}");

@@ -283,10 +283,7 @@ mod tests {
 
     impl Dice {
         fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             from[(self.0 >> 33) as usize % from.len()]
         }
 
@@ -322,9 +319,7 @@ mod tests {
     /// Forty texts of `lines` lines each.
     fn corpus(lines: usize, mut make: impl FnMut(&mut Dice) -> String) -> Vec<String> {
         let mut dice = Dice(7);
-        (0..40)
-            .map(|_| (0..lines).map(|_| make(&mut dice) + "\n").collect())
-            .collect()
+        (0..40).map(|_| (0..lines).map(|_| make(&mut dice) + "\n").collect()).collect()
     }
 
     fn real(text: &str) -> usize {
@@ -337,24 +332,13 @@ mod tests {
         under_pct: f64,
     }
 
-    const TIGHT: Limits = Limits {
-        mean_pct: 10.0,
-        under_pct: 5.0,
-    };
+    const TIGHT: Limits = Limits { mean_pct: 10.0, under_pct: 5.0 };
 
     fn check(kind: &str, texts: &[String], limits: Limits) {
-        let pairs: Vec<_> = texts
-            .iter()
-            .map(|text| (estimate(text) as f64, real(text) as f64))
-            .collect();
-        let mean_pct = pairs
-            .iter()
-            .map(|(ours, real)| 100.0 * (ours - real).abs() / real)
-            .sum::<f64>()
-            / pairs.len() as f64;
-        let (ours, real) = pairs
-            .iter()
-            .fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        let pairs: Vec<_> = texts.iter().map(|text| (estimate(text) as f64, real(text) as f64)).collect();
+        let mean_pct =
+            pairs.iter().map(|(ours, real)| 100.0 * (ours - real).abs() / real).sum::<f64>() / pairs.len() as f64;
+        let (ours, real) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
         let total_pct = 100.0 * (ours - real) / real;
         let measured = format!("{kind}: mean error {mean_pct:.1} %, total {total_pct:+.1} %");
         println!("{measured}");
@@ -367,21 +351,13 @@ mod tests {
         check("briefs", &corpus(25, Dice::brief_line), TIGHT);
         check("paths", &corpus(25, |dice| format!("impl:{}", dice.path())), TIGHT);
         check("names", &corpus(25, Dice::name_line), TIGHT);
-        check(
-            "slugs",
-            &corpus(25, |dice| format!("dec:{}", dice.slug(SENTENCES))),
-            TIGHT,
-        );
+        check("slugs", &corpus(25, |dice| format!("dec:{}", dice.slug(SENTENCES))), TIGHT);
     }
 
     #[test]
     fn stays_near_o200k_on_english() {
         check("sentences", &corpus(12, |dice| dice.pick(SENTENCES).to_owned()), TIGHT);
-        check(
-            "prose",
-            &corpus(3, |dice| [(); 6].map(|()| dice.pick(SENTENCES)).join(". ") + "."),
-            TIGHT,
-        );
+        check("prose", &corpus(3, |dice| [(); 6].map(|()| dice.pick(SENTENCES)).join(". ") + "."), TIGHT);
         check("handoffs", &corpus(2, |dice| dice.pick(HANDOFFS).to_owned()), TIGHT);
     }
 
@@ -389,18 +365,10 @@ mod tests {
     fn stays_on_the_safe_side_outside_ascii() {
         let mixed = |dice: &mut Dice| {
             let other = dice.pick(&[GERMAN, FRENCH, RUSSIAN, CJK]);
-            if dice.pick(&[0, 1, 2, 3, 4]) == 0 {
-                format!("dec:{}", dice.slug(other))
-            } else {
-                dice.brief_line()
-            }
+            if dice.pick(&[0, 1, 2, 3, 4]) == 0 { format!("dec:{}", dice.slug(other)) } else { dice.brief_line() }
         };
         check("mixed briefs", &corpus(25, mixed), TIGHT);
-        check(
-            "emoji",
-            &corpus(12, |dice| format!("{} {} done", dice.pick(EMOJI), dice.pick(SENTENCES))),
-            TIGHT,
-        );
+        check("emoji", &corpus(12, |dice| format!("{} {} done", dice.pick(EMOJI), dice.pick(SENTENCES))), TIGHT);
         let kinds = [
             ("German", GERMAN, 15.0),
             ("French", FRENCH, 25.0),
@@ -408,16 +376,8 @@ mod tests {
             ("Chinese and Japanese", CJK, 50.0),
         ];
         for (kind, sentences, mean_pct) in kinds {
-            check(
-                kind,
-                &corpus(12, |dice| dice.pick(sentences).to_owned()),
-                Limits { mean_pct, ..TIGHT },
-            );
-            check(
-                kind,
-                &corpus(12, |dice| format!("dec:{}", dice.slug(sentences))),
-                Limits { mean_pct, ..TIGHT },
-            );
+            check(kind, &corpus(12, |dice| dice.pick(sentences).to_owned()), Limits { mean_pct, ..TIGHT });
+            check(kind, &corpus(12, |dice| format!("dec:{}", dice.slug(sentences))), Limits { mean_pct, ..TIGHT });
         }
     }
 
@@ -430,15 +390,7 @@ mod tests {
 
     #[test]
     fn prices_single_lines() {
-        let cases = [
-            ("", 1),
-            ("   ", 1),
-            ("}", 1),
-            ("ok", 2),
-            ("proj:hydra", 4),
-            ("2026-11-15", 7),
-            ("don't.", 2),
-        ];
+        let cases = [("", 1), ("   ", 1), ("}", 1), ("ok", 2), ("proj:hydra", 4), ("2026-11-15", 7), ("don't.", 2)];
         for (text, tokens) in cases {
             assert_eq!(line(text), tokens, "{text:?}");
         }
@@ -448,11 +400,7 @@ mod tests {
     fn any_text() -> impl Strategy<Value = String> {
         let char = prop_oneof![
             any::<char>(),
-            proptest::sample::select(
-                "aZ09 \t\r\n-_/.:'(éßЖÀ中カ한😀²\u{301}\u{2028}Ａ"
-                    .chars()
-                    .collect::<Vec<_>>()
-            ),
+            proptest::sample::select("aZ09 \t\r\n-_/.:'(éßЖÀ中カ한😀²\u{301}\u{2028}Ａ".chars().collect::<Vec<_>>()),
         ];
         proptest::collection::vec(char, 0..60).prop_map(String::from_iter)
     }

@@ -64,23 +64,13 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     let record = record(agent, clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
     Ok(match record.event {
-        Event::Start { source, .. } => Some(Started {
-            agent,
-            session: record.session.into_owned(),
-            source,
-            located,
-        }),
+        Event::Start { source, .. } => Some(Started { agent, session: record.session.into_owned(), source, located }),
         _ => None,
     })
 }
 
 fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
-    let Heard {
-        session,
-        cwd,
-        mut key,
-        mut event,
-    } = heard;
+    let Heard { session, cwd, mut key, mut event } = heard;
     match &mut event {
         Event::Tool(used) => {
             for touched in &mut used.files {
@@ -92,14 +82,7 @@ fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located)
         Event::Start { .. } | Event::End { .. } => key = Clean::new(format!("{}-{}", &*key, now.millis()), Keep::NAME),
         _ => {}
     }
-    Record {
-        at: now,
-        key,
-        agent,
-        session,
-        place: located.place(),
-        event,
-    }
+    Record { at: now, key, agent, session, place: located.place(), event }
 }
 
 /// What the session that began is told; `None` when there is nothing to tell.
@@ -119,12 +102,7 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
     if briefing.brief.text.is_empty() {
         return Ok(None);
     }
-    let codes = briefing
-        .brief
-        .items
-        .into_iter()
-        .map(|item| Clean::new(item.code, Keep::NAME))
-        .collect();
+    let codes = briefing.brief.items.into_iter().map(|item| Clean::new(item.code, Keep::NAME)).collect();
     Ok(Some(Answer {
         reply: claude_code::session_start_reply(&briefing.brief.text),
         receipt: Record {
@@ -133,10 +111,7 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
             agent: started.agent,
             session: started.session.clone(),
             place: started.located.place(),
-            event: Event::Receipt {
-                source: started.source,
-                codes,
-            },
+            event: Event::Receipt { source: started.source, codes },
         },
     }))
 }
@@ -156,12 +131,5 @@ pub fn own_record<'a>(
     event: Event<'a>,
 ) -> Record<'a> {
     let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
-    Record {
-        at: clock.now,
-        key,
-        agent,
-        session,
-        place,
-        event,
-    }
+    Record { at: clock.now, key, agent, session, place, event }
 }

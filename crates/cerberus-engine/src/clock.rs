@@ -17,10 +17,6 @@ impl Clock {
     pub fn new(given: Option<Timestamp>) -> Clock {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let wall = Timestamp::from_millis(since_epoch.as_millis().min(i64::MAX as u128) as i64);
-        Clock {
-            now: given.unwrap_or(wall),
-            wall,
-            is_given: given.is_some(),
-        }
+        Clock { now: given.unwrap_or(wall), wall, is_given: given.is_some() }
     }
 }

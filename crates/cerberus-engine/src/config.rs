@@ -23,9 +23,7 @@ pub struct BriefConfig {
 
 impl Default for BriefConfig {
     fn default() -> Self {
-        BriefConfig {
-            session_tokens: BUDGET_TOKENS,
-        }
+        BriefConfig { session_tokens: BUDGET_TOKENS }
     }
 }
 
@@ -42,17 +40,11 @@ pub fn load(home: &Home) -> Result<Config, ConfigError> {
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
         Err(source) => {
-            return Err(ConfigError::Read {
-                path: path.display().to_string(),
-                source,
-            });
+            return Err(ConfigError::Read { path: path.display().to_string(), source });
         }
         Ok(text) => text,
     };
-    parse(&text).map_err(|message| ConfigError::Wrong {
-        path: path.display().to_string(),
-        message,
-    })
+    parse(&text).map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
 }
 
 fn parse(text: &str) -> Result<Config, String> {
@@ -71,10 +63,7 @@ mod tests {
     #[test]
     fn what_is_written_holds_and_what_is_wrong_is_said() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
-        assert_eq!(
-            parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens,
-            700
-        );
+        assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",

@@ -23,11 +23,7 @@ pub struct Failure {
 
 pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
     let detail = Clean::new(detail.to_string(), Keep::SUBJECT).to_string();
-    let Ok(mut line) = serde_json::to_vec(&Failure {
-        at,
-        what: what.to_string(),
-        detail,
-    }) else {
+    let Ok(mut line) = serde_json::to_vec(&Failure { at, what: what.to_string(), detail }) else {
         return;
     };
     line.push(b'\n');
@@ -49,8 +45,5 @@ pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
     let path = home.failures();
     let text = [path.with_extension("old.jsonl"), path].map(|path| fs::read_to_string(path).unwrap_or_default());
     let lines = text.iter().flat_map(|text| text.lines());
-    lines
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .filter(|failure: &Failure| failure.at <= now)
-        .collect()
+    lines.filter_map(|line| serde_json::from_str(line).ok()).filter(|failure: &Failure| failure.at <= now).collect()
 }

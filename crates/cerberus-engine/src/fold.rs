@@ -30,10 +30,8 @@ pub fn open(home: &Home) -> Result<Store, FoldError> {
 
 fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
-    crate::home::create_dir(home.root()).map_err(|source| JournalError::Write {
-        path: home.root().to_path_buf(),
-        source,
-    })?;
+    crate::home::create_dir(home.root())
+        .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
     let mut store = Store::open(&home.view())?;
     match fold(home, &mut store) {
         // Another process is folding; what it has committed so far is a consistent, slightly older view.
@@ -58,9 +56,7 @@ fn set_aside(home: &Home) {
 pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let folded = store.segments()?;
     let is_behind = |segment: &Segment| {
-        !folded
-            .iter()
-            .any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
+        !folded.iter().any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
     };
     for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
         loop {

@@ -55,10 +55,5 @@ pub fn create_dir(path: &Path) -> io::Result<()> {
 /// Opens a file of ours for appending; a symbolic link in its place is refused.
 pub fn open_append(path: &Path, create: bool) -> io::Result<File> {
     let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-    OpenOptions::new()
-        .append(true)
-        .create(create)
-        .mode(0o600)
-        .custom_flags(no_follow)
-        .open(path)
+    OpenOptions::new().append(true).create(create).mode(0o600).custom_flags(no_follow).open(path)
 }

@@ -59,13 +59,7 @@ pub fn locate(cwd: &Path) -> Located {
         }
     }
     let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
-    Located {
-        project: ProjectId::of_anchor(&anchor),
-        name: base_name(&cwd),
-        root: cwd.clone(),
-        cwd,
-        git_dir: None,
-    }
+    Located { project: ProjectId::of_anchor(&anchor), name: base_name(&cwd), root: cwd.clone(), cwd, git_dir: None }
 }
 
 /// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
@@ -79,10 +73,7 @@ pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
     if let Ok(inside) = absolute.strip_prefix(&located.root) {
         return shown(inside);
     }
-    let (parent, file) = (
-        absolute.parent().unwrap_or(&absolute),
-        absolute.file_name().unwrap_or_default(),
-    );
+    let (parent, file) = (absolute.parent().unwrap_or(&absolute), absolute.file_name().unwrap_or_default());
     if let Ok(real) = fs::canonicalize(parent) {
         if let Ok(inside) = real.join(file).strip_prefix(&located.root) {
             return shown(inside);
@@ -147,27 +138,15 @@ fn git_dirs(root: &Path) -> Option<GitDirs> {
     // A folder called `.git` without a HEAD is no repository; git says so too.
     fs::symlink_metadata(own.join("HEAD")).ok()?;
     match pointer(&own.join("commondir")) {
-        Some(common) => Some(GitDirs {
-            common: fs::canonicalize(own.join(common.trim())).ok()?,
-            own,
-            is_linked: true,
-        }),
-        None => Some(GitDirs {
-            common: own.clone(),
-            own,
-            is_linked: false,
-        }),
+        Some(common) => Some(GitDirs { common: fs::canonicalize(own.join(common.trim())).ok()?, own, is_linked: true }),
+        None => Some(GitDirs { common: own.clone(), own, is_linked: false }),
     }
 }
 
 fn pointer(path: &Path) -> Option<String> {
     use std::io::Read;
     let mut text = String::new();
-    fs::File::open(path)
-        .ok()?
-        .take(POINTER_BYTES_MAX)
-        .read_to_string(&mut text)
-        .ok()?;
+    fs::File::open(path).ok()?.take(POINTER_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
@@ -179,8 +158,7 @@ fn branch(git_dir: &Path) -> Option<String> {
 }
 
 fn base_name(path: &Path) -> String {
-    path.file_name()
-        .map_or_else(|| "/".to_string(), |name| name.to_string_lossy().into_owned())
+    path.file_name().map_or_else(|| "/".to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -190,25 +168,14 @@ mod tests {
 
     fn git(dir: &Path, args: &[&str]) {
         let run = Command::new("git")
-            .args([
-                "-c",
-                "user.name=t",
-                "-c",
-                "user.email=t@example.com",
-                "-c",
-                "protocol.file.allow=always",
-            ])
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"])
             .args(args)
             .current_dir(dir)
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .output()
             .unwrap();
-        assert!(
-            run.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&run.stderr)
-        );
+        assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
     }
 
     fn repository(dir: &Path) -> PathBuf {
@@ -230,11 +197,7 @@ mod tests {
         assert_eq!(main.branch().as_deref(), Some("main"));
         for other in ["hydra/src/deep", "link/src", "wt"] {
             let found = locate(&dir.path().join(other));
-            assert_eq!(
-                (&found.project, found.name.as_str()),
-                (&main.project, "hydra"),
-                "{other}"
-            );
+            assert_eq!((&found.project, found.name.as_str()), (&main.project, "hydra"), "{other}");
         }
         assert_eq!(locate(&dir.path().join("wt")).branch().as_deref(), Some("side"));
     }
@@ -242,10 +205,7 @@ mod tests {
     #[test]
     fn same_names_submodules_and_plain_folders_are_their_own() {
         let dir = tempfile::tempdir().unwrap();
-        let (a, b) = (
-            repository(&dir.path().join("a/hydra")),
-            repository(&dir.path().join("b/hydra")),
-        );
+        let (a, b) = (repository(&dir.path().join("a/hydra")), repository(&dir.path().join("b/hydra")));
         assert_ne!(locate(&a).project, locate(&b).project);
         git(&a, &["submodule", "add", "-q", b.to_str().unwrap(), "sub"]);
         let sub = locate(&a.join("sub"));
@@ -274,9 +234,6 @@ mod tests {
         assert_eq!(said(&repo, Path::new("src/../c.rs")), "c.rs");
         let real = fs::canonicalize(dir.path()).unwrap();
         assert_eq!(said(&repo, &real.join("wt/lib/x.rs")), "lib/x.rs");
-        assert_eq!(
-            said(&repo, &real.join("else.txt")),
-            real.join("else.txt").to_str().unwrap()
-        );
+        assert_eq!(said(&repo, &real.join("else.txt")), real.join("else.txt").to_str().unwrap());
     }
 }

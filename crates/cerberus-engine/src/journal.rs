@@ -55,6 +55,20 @@ pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), Journ
     write(home, &path, &line).map_err(|source| JournalError::Write { path, source })
 }
 
+/// Appends many records with a sync a chunk. Cut short, it has written a beginning of them, each whole.
+pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<(), JournalError> {
+    let path = home.journal_dir().join(segment_name(wall));
+    let mut chunk = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        chunk.extend(encode(record)?);
+        if chunk.len() as u64 >= CHUNK_BYTES / 4 || index + 1 == records.len() {
+            write(home, &path, &chunk).map_err(|source| JournalError::Write { path: path.clone(), source })?;
+            chunk.clear();
+        }
+    }
+    Ok(())
+}
+
 fn segment_name(wall: Timestamp) -> String {
     format!("{}.jsonl", wall.day())
 }
@@ -75,9 +89,7 @@ fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
             return file.sync_data();
         }
     }
-    Err(io::Error::other(
-        "the record could not be written in one piece; is the disk full?",
-    ))
+    Err(io::Error::other("the record could not be written in one piece; is the disk full?"))
 }
 
 /// A segment that exists, and how long it is.
@@ -90,10 +102,7 @@ pub struct Segment {
 /// All segments, in order.
 pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
     let dir = home.journal_dir();
-    let read_error = |source| JournalError::Read {
-        path: dir.clone(),
-        source,
-    };
+    let read_error = |source| JournalError::Read { path: dir.clone(), source };
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(read_error)?,
@@ -103,10 +112,7 @@ pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
         let entry = entry.map_err(read_error)?;
         if let Some(name) = entry.file_name().to_str().filter(|name| name.ends_with(".jsonl")) {
             let bytes = entry.metadata().map_err(read_error)?.len();
-            found.push(Segment {
-                name: name.to_string(),
-                bytes,
-            });
+            found.push(Segment { name: name.to_string(), bytes });
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -131,16 +137,9 @@ pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalE
     filled.map_err(|source| JournalError::Read { path, source })?;
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     // A stretch without a line break is no journal; step over it rather than read it forever.
-    let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES {
-        bytes.len()
-    } else {
-        whole
-    };
+    let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES { bytes.len() } else { whole };
     bytes.truncate(whole);
-    Ok(Stretch {
-        next_offset: offset + whole as u64,
-        bytes,
-    })
+    Ok(Stretch { next_offset: offset + whole as u64, bytes })
 }
 
 impl Stretch {
@@ -167,14 +166,7 @@ mod tests {
             branch: None,
         };
         let event = Event::Prompt { text: clean(text) };
-        Record {
-            at: Timestamp::EPOCH,
-            key: clean("k"),
-            agent: Agent::ClaudeCode,
-            session: clean("s"),
-            place,
-            event,
-        }
+        Record { at: Timestamp::EPOCH, key: clean("k"), agent: Agent::ClaudeCode, session: clean("s"), place, event }
     }
 
     #[test]
@@ -184,10 +176,7 @@ mod tests {
         append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
         let path = home.journal_dir().join("1970-01-01.jsonl");
         let line = encode(&record("torn")).unwrap();
-        open_append(&path, false)
-            .unwrap()
-            .write_all(&line[..line.len() / 2])
-            .unwrap();
+        open_append(&path, false).unwrap().write_all(&line[..line.len() / 2]).unwrap();
         let before = read(&home, "1970-01-01.jsonl", 0).unwrap();
         assert_eq!(before.lines().filter_map(decode).count(), 1);
         append(&home, Timestamp::EPOCH, &record("three")).unwrap();

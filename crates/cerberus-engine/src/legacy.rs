@@ -93,10 +93,7 @@ fn by_name(name: &str) -> Place<'static> {
 
 fn note_once(home: &Home, clock: &Clock, path: &Path, reason: &str) {
     let detail = format!("{} is left in place: {reason}", path.display());
-    if !failures::list(home, Timestamp::from_millis(i64::MAX))
-        .iter()
-        .any(|known| known.detail == detail)
-    {
+    if !failures::list(home, Timestamp::from_millis(i64::MAX)).iter().any(|known| known.detail == detail) {
         failures::note(home, clock.now, "picking up a file of the original tool", &detail);
     }
 }

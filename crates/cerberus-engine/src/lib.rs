@@ -10,6 +10,7 @@ pub mod failures;
 pub mod fold;
 pub mod home;
 pub mod identity;
+pub mod import;
 pub mod journal;
 pub mod legacy;
 pub mod lifecycle;

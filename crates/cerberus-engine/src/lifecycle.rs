@@ -18,16 +18,12 @@ use crate::store::{self, SessionRow, Store};
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recall::recent_sessions(store, located, clock.now)?;
     sessions.retain(|session| session.state.status.is_live());
-    Ok(sessions
-        .into_iter()
-        .max_by_key(|session| (session.last_activity, session.row)))
+    Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
 }
 
 /// Marks sessions as completed: what they left open no longer carries over.
 pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
-    sessions
-        .iter()
-        .try_for_each(|session| mark(home, clock, session, Event::Complete))
+    sessions.iter().try_for_each(|session| mark(home, clock, session, Event::Complete))
 }
 
 /// Archives every session that has left the brief by age; returns those that were not archived before.
@@ -43,11 +39,7 @@ fn mark(home: &Home, clock: &Clock, session: &SessionRow, event: Event<'static>)
     let Some(agent) = Agent::from_name(&session.agent) else {
         return Ok(());
     };
-    let key = format!(
-        "{}-{}",
-        if event == Event::Archive { "archive" } else { "complete" },
-        clock.now.millis()
-    );
+    let key = format!("{}-{}", if event == Event::Archive { "archive" } else { "complete" }, clock.now.millis());
     let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
     Ok(journal::append(home, clock.wall, &record)?)
 }

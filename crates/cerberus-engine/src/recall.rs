@@ -55,10 +55,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         known: known.as_ref(),
     });
     let told: HashSet<&SessionId> = brief.items.iter().map(|item| &item.session).collect();
-    let newest = sessions
-        .iter()
-        .filter(|session| told.contains(&session.id))
-        .max_by_key(|s| (s.last_activity, s.row));
+    let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
     Ok(Briefing {
         project: located.name.clone(),
         session_id: newest.map(|session| session.id.clone()),
@@ -78,17 +75,12 @@ pub fn project_ids(located: &Located) -> [ProjectId; 2] {
 
 /// What stands in the asking session's context. A fresh or emptied context holds nothing.
 fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<AlreadyKnown>> {
-    let newest = sessions
-        .iter()
-        .max_by_key(|session| (session.last_activity, session.row));
+    let newest = sessions.iter().max_by_key(|session| (session.last_activity, session.row));
     let own = question.session.or(newest);
     let lineage: Vec<&SessionRow> = match question.source {
         StartSource::Startup | StartSource::Clear | StartSource::Compact => return Ok(None),
         StartSource::Resume => own.into_iter().collect(),
-        StartSource::Fork => own
-            .into_iter()
-            .chain(question.session.and_then(|own| parent(sessions, own)))
-            .collect(),
+        StartSource::Fork => own.into_iter().chain(question.session.and_then(|own| parent(sessions, own))).collect(),
     };
     let mut known = AlreadyKnown::default();
     for session in lineage {
@@ -119,18 +111,12 @@ fn file_names(store: &Store, located: &Located, carried: &Carried, now: Timestam
     }
     for base in &bases {
         for project in project_ids(located) {
-            store
-                .files(&project, base, now)?
-                .iter()
-                .for_each(|path| files.add(path));
+            store.files(&project, base, now)?.iter().for_each(|path| files.add(path));
         }
     }
     if let Some(git_dir) = &located.git_dir {
         let tracked = tracked::paths(git_dir);
-        tracked
-            .iter()
-            .filter(|path| bases.contains(brief::base(path)))
-            .for_each(|path| files.add(path));
+        tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
     }
     Ok(files)
 }

@@ -8,10 +8,7 @@ use std::path::{Path, PathBuf};
 /// Writes `bytes` to `path`, or to what it points to. An existing file keeps its mode.
 pub fn replace(path: &Path, bytes: &[u8], mode_if_new: u32) -> io::Result<()> {
     let target = resolve(path)?;
-    let dir = target
-        .parent()
-        .filter(|dir| !dir.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = fs::metadata(&target).map_or(mode_if_new, |known| known.permissions().mode() & 0o7777);
     if mode & 0o200 == 0 {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
@@ -45,9 +42,7 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

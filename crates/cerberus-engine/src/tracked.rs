@@ -50,11 +50,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<String>> {
         }
         let end = rest.iter().position(|byte| *byte == 0)?;
         name.extend_from_slice(take(&mut rest, end)?);
-        let padding = if version == 4 {
-            1
-        } else {
-            8 - (FIXED_BYTES + 2 * usize::from(extended) + end) % 8
-        };
+        let padding = if version == 4 { 1 } else { 8 - (FIXED_BYTES + 2 * usize::from(extended) + end) % 8 };
         take(&mut rest, padding)?;
         paths.push(String::from_utf8_lossy(&name).into_owned());
     }
@@ -73,10 +69,7 @@ fn varint(rest: &mut &[u8]) -> Option<usize> {
     let mut value = usize::from(byte & 0x7f);
     while byte & 0x80 != 0 {
         byte = take(rest, 1)?[0];
-        value = value
-            .checked_add(1)?
-            .checked_mul(128)?
-            .checked_add(usize::from(byte & 0x7f))?;
+        value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
     }
     Some(value)
 }
@@ -89,14 +82,7 @@ mod tests {
     #[test]
     fn reads_what_git_wrote_in_every_version() {
         let long = format!("{}x.rs", "deep/".repeat(60));
-        let names = [
-            "README.md",
-            "src/a.rs",
-            "src/ab.rs",
-            "src/b/mod.rs",
-            "ümlaut.txt",
-            long.as_str(),
-        ];
+        let names = ["README.md", "src/a.rs", "src/ab.rs", "src/b/mod.rs", "ümlaut.txt", long.as_str()];
         for version in ["2", "3", "4"] {
             let dir = tempfile::tempdir().unwrap();
             let git = |args: &[&str]| {

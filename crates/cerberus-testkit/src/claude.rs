@@ -30,12 +30,7 @@ impl ClaudeCode {
     /// Finds the pinned client; otherwise says what is missing and which command installs it.
     pub fn locate() -> Result<Self, String> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let default = || {
-            workspace
-                .canonicalize()
-                .unwrap_or(workspace.clone())
-                .join(".cache/clients")
-        };
+        let default = || workspace.canonicalize().unwrap_or(workspace.clone()).join(".cache/clients");
         let clients = std::env::var_os(CLIENTS_DIR_VARIABLE).map_or_else(default, PathBuf::from);
         Self::locate_in(&clients)
     }
@@ -45,12 +40,8 @@ impl ClaudeCode {
         let modules = clients.join(NAME).join("node_modules");
         let manifest = modules.join(PACKAGE).join("package.json");
         let advice = format!("to install it: {INSTALL} (into {})", clients.display());
-        let text = std::fs::read_to_string(&manifest).map_err(|error| {
-            format!(
-                "Claude Code {VERSION} is missing: {}: {error}; {advice}",
-                manifest.display()
-            )
-        })?;
+        let text = std::fs::read_to_string(&manifest)
+            .map_err(|error| format!("Claude Code {VERSION} is missing: {}: {error}; {advice}", manifest.display()))?;
         let found: Value = serde_json::from_str(&text)
             .map_err(|error| format!("{} is damaged: {error}; {advice}", manifest.display()))?;
         if found["version"] != VERSION {
@@ -58,12 +49,9 @@ impl ClaudeCode {
             return Err(format!("Claude Code {VERSION} is needed, {version} is there; {advice}"));
         }
         let link = modules.join(".bin/claude");
-        let binary = link.canonicalize().map_err(|error| {
-            format!(
-                "Claude Code {VERSION} has no binary: {}: {error}; {advice}",
-                link.display()
-            )
-        })?;
+        let binary = link
+            .canonicalize()
+            .map_err(|error| format!("Claude Code {VERSION} has no binary: {}: {error}; {advice}", link.display()))?;
         Ok(Self { binary })
     }
 
@@ -81,10 +69,7 @@ impl ClaudeCode {
             .envs([("PATH", SYSTEM_PATH), ("TERM", "xterm-256color"), ("LANG", "C.UTF-8")])
             .envs([("HOME", home), ("TMPDIR", &scratch), ("CLAUDE_CODE_TMPDIR", &scratch)])
             .envs([("ANTHROPIC_BASE_URL", server_url), ("ANTHROPIC_API_KEY", "stub")])
-            .envs([
-                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-                ("DISABLE_TELEMETRY", "1"),
-            ])
+            .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_TELEMETRY", "1")])
             .envs([("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")])
             .current_dir(cwd)
             .process_group(0);
@@ -94,9 +79,7 @@ impl ClaudeCode {
 
 /// One session without a terminal: the prompt, answered until the turn ends, every step on stdout as JSON lines.
 pub fn print_prompt<'a>(command: &'a mut Command, prompt: &str) -> &'a mut Command {
-    command
-        .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
-        .arg("--dangerously-skip-permissions")
+    command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).arg("--dangerously-skip-permissions")
 }
 
 #[cfg(test)]
@@ -107,25 +90,17 @@ mod tests {
     fn says_what_is_missing_and_what_installs_it() {
         let clients = tempfile::tempdir().unwrap();
         let told = ClaudeCode::locate_in(clients.path()).unwrap_err();
-        assert!(
-            told.contains("2.1.325 is missing") && told.contains("dev/clients claude-code"),
-            "{told}"
-        );
+        assert!(told.contains("2.1.325 is missing") && told.contains("dev/clients claude-code"), "{told}");
     }
 
     #[test]
     fn refuses_another_version() {
         let clients = tempfile::tempdir().unwrap();
-        let package = clients
-            .path()
-            .join("claude-code/node_modules/@anthropic-ai/claude-code");
+        let package = clients.path().join("claude-code/node_modules/@anthropic-ai/claude-code");
         std::fs::create_dir_all(&package).unwrap();
         std::fs::write(package.join("package.json"), r#"{"version":"2.0.0"}"#).unwrap();
         let told = ClaudeCode::locate_in(clients.path()).unwrap_err();
-        assert!(
-            told.contains("\"2.0.0\" is there") && told.contains("dev/clients"),
-            "{told}"
-        );
+        assert!(told.contains("\"2.0.0\" is there") && told.contains("dev/clients"), "{told}");
     }
 
     #[test]

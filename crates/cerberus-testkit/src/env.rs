@@ -24,15 +24,8 @@ pub struct TestEnv {
 impl TestEnv {
     /// `binary` is the program under test; it runs at [`START`] in an empty git repository called `hydra`.
     pub fn new(binary: impl AsRef<Path>) -> TestEnv {
-        let dir = tempfile::Builder::new()
-            .prefix("cerberus-")
-            .tempdir()
-            .expect("makes a temporary directory");
-        let env = TestEnv {
-            dir,
-            binary: binary.as_ref().to_path_buf(),
-            now: Some(START.to_string()),
-        };
+        let dir = tempfile::Builder::new().prefix("cerberus-").tempdir().expect("makes a temporary directory");
+        let env = TestEnv { dir, binary: binary.as_ref().to_path_buf(), now: Some(START.to_string()) };
         std::fs::create_dir_all(env.root().join("user")).expect("makes a directory in a new one");
         env.add_repository("hydra");
         env
@@ -66,15 +59,9 @@ impl TestEnv {
 
     pub fn git(&self, dir: &Path, args: &[&str]) -> String {
         let author = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
-        let output = self
-            .clean(Command::new("git").args(author).args(args).current_dir(dir))
-            .output();
+        let output = self.clean(Command::new("git").args(author).args(args).current_dir(dir)).output();
         let output = output.expect("git is installed");
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -99,11 +86,7 @@ impl TestEnv {
 
     /// Runs a command to its end.
     pub fn run(&self, args: &[&str]) -> Output {
-        self.command()
-            .args(args)
-            .stdin(Stdio::null())
-            .output()
-            .expect("the binary runs")
+        self.command().args(args).stdin(Stdio::null()).output().expect("the binary runs")
     }
 
     /// Runs a command that must succeed; what it printed.
@@ -122,20 +105,13 @@ impl TestEnv {
 
     /// The brief's text as it is now.
     pub fn brief(&self) -> String {
-        self.json(&["brief"])["text"]
-            .as_str()
-            .expect("a brief has a text")
-            .to_string()
+        self.json(&["brief"])["text"].as_str().expect("a brief has a text").to_string()
     }
 
     /// Gives raw bytes to the hook.
     pub fn hook_bytes(&self, payload: &[u8]) -> Output {
         let mut command = self.command();
-        command
-            .args(["hook", "claude-code"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
         // A hook that stops reading early is for the caller to judge, by what it did.
         let _ = child.stdin.take().expect("standard input is a pipe").write_all(payload);
@@ -158,10 +134,7 @@ impl TestEnv {
         }
         let reply: Value = serde_json::from_str(&reply).expect("a reply is JSON");
         assert_eq!(reply["hookSpecificOutput"]["hookEventName"], "SessionStart");
-        reply["hookSpecificOutput"]["additionalContext"]
-            .as_str()
-            .expect("a reply has a text")
-            .to_string()
+        reply["hookSpecificOutput"]["additionalContext"].as_str().expect("a reply has a text").to_string()
     }
 
     /// A file of the project is written by the agent.

@@ -53,12 +53,7 @@ impl Running {
             .stderr(stderr.try_clone()?)
             .process_group(0)
             .spawn()?;
-        Ok(Self {
-            child,
-            stdout,
-            stderr,
-            state: Reaped::NotYet,
-        })
+        Ok(Self { child, stdout, stderr, state: Reaped::NotYet })
     }
 
     /// Its pid, which is also the id of its group.
@@ -110,14 +105,8 @@ pub fn kill_group(pid: u32) -> io::Result<()> {
 
 /// Kills with SIGKILL what works below this directory, which must be one that the test made for itself.
 pub(crate) fn kill_below(dir: &Path) {
-    let shared = std::env::temp_dir()
-        .canonicalize()
-        .expect("there is a temporary directory");
-    assert!(
-        dir.starts_with(&shared) && dir != shared,
-        "{} is not a scratch directory",
-        dir.display()
-    );
+    let shared = std::env::temp_dir().canonicalize().expect("there is a temporary directory");
+    assert!(dir.starts_with(&shared) && dir != shared, "{} is not a scratch directory", dir.display());
     for pid in pids().filter(|pid| *pid != std::process::id()) {
         // The handle comes first: a pid that is given to another process afterwards is then not ours to kill.
         let handle = to_pid(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
@@ -234,12 +223,7 @@ mod tests {
         let mut running = Running::spawn(sh("setsid sleep 600 &").current_dir(&dir)).unwrap();
         running.wait(LIMIT).unwrap();
         let group = running.pid();
-        let sleeps = || {
-            running_in(group, &dir)
-                .iter()
-                .any(|one| one.ends_with(" sleep"))
-                .then_some(())
-        };
+        let sleeps = || running_in(group, &dir).iter().any(|one| one.ends_with(" sleep")).then_some(());
         wait_until("the sleeper", LIMIT, sleeps).unwrap();
         kill_below(&dir);
         wait_until("none", LIMIT, || running_in(group, &dir).is_empty().then_some(())).unwrap();

@@ -23,10 +23,7 @@ pub struct Scratch {
 impl Scratch {
     /// Creates both; the repository has one empty commit on `main`.
     pub fn new() -> Self {
-        let dir = tempfile::Builder::new()
-            .prefix("cerberus-")
-            .tempdir()
-            .expect("makes a temporary directory");
+        let dir = tempfile::Builder::new().prefix("cerberus-").tempdir().expect("makes a temporary directory");
         // Agents report resolved paths.
         let root = dir.path().canonicalize().expect("a new directory has a real path");
         let scratch = Self { root, _dir: dir };
@@ -61,11 +58,7 @@ impl Scratch {
             .current_dir(self.repo())
             .output()
             .expect("git is installed");
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }

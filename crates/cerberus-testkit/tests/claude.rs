@@ -17,14 +17,7 @@ use serde_json::{Value, json};
 const LIMIT: Duration = Duration::from_secs(120);
 const SIGKILL: i32 = 9;
 const MARKER: &str = "MARKER-6f1d: the parser was left half done";
-const EVENTS: [&str; 6] = [
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "Stop",
-    "SessionEnd",
-];
+const EVENTS: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"];
 
 fn claude() -> ClaudeCode {
     ClaudeCode::locate().unwrap_or_else(|missing| panic!("{missing}"))
@@ -39,11 +32,7 @@ fn install_recorder(scratch: &Scratch) -> PathBuf {
     let hooks: serde_json::Map<String, Value> = EVENTS
         .iter()
         .map(|event| {
-            let answer = if *event == "SessionStart" {
-                context.to_string()
-            } else {
-                String::new()
-            };
+            let answer = if *event == "SessionStart" { context.to_string() } else { String::new() };
             let script = r#"cat >> "$0"; printf %s "$1""#;
             let handler = json!({
                 "type": "command", "command": "/bin/sh", "args": ["-c", script, record, answer], "timeout": 60,
@@ -60,19 +49,14 @@ fn install_recorder(scratch: &Scratch) -> PathBuf {
 /// The recorded payloads, one JSON object after the other.
 fn payloads(record: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(record).unwrap();
-    serde_json::Deserializer::from_str(&text)
-        .into_iter()
-        .map(Result::unwrap)
-        .collect()
+    serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
 }
 
 /// The events as they came, each with its tool if it has one.
 fn event_names(payloads: &[Value]) -> Vec<String> {
     let name = |payload: &Value| {
         let event = payload["hook_event_name"].as_str().unwrap();
-        payload["tool_name"]
-            .as_str()
-            .map_or(event.to_owned(), |tool| format!("{event} {tool}"))
+        payload["tool_name"].as_str().map_or(event.to_owned(), |tool| format!("{event} {tool}"))
     };
     payloads.iter().map(name).collect()
 }
@@ -84,10 +68,7 @@ fn a_scripted_session_acts_and_fires_its_hooks() {
     let written = scratch.repo().join("notes.txt");
     let server = ModelServer::start([
         Reply::text("Writing.").and_tool("Write", json!({ "file_path": written, "content": "half done\n" })),
-        Reply::tool(
-            "Bash",
-            json!({ "command": "wc -l notes.txt && touch ran", "description": "Count lines" }),
-        ),
+        Reply::tool("Bash", json!({ "command": "wc -l notes.txt && touch ran", "description": "Count lines" })),
         Reply::text("All written."),
     ]);
 
@@ -117,10 +98,7 @@ fn a_scripted_session_acts_and_fires_its_hooks() {
     assert_eq!(requests.len(), 3, "{:?}", server.received());
     let first = request_text(&requests[0]);
     assert!(first.contains(MARKER) && first.contains("Write the notes"), "{first}");
-    assert!(
-        request_text(&requests[2]).contains("1 notes.txt"),
-        "the model sees what Bash printed"
-    );
+    assert!(request_text(&requests[2]).contains("1 notes.txt"), "the model sees what Bash printed");
 }
 
 #[test]
@@ -128,10 +106,7 @@ fn a_killed_session_leaves_nothing_running_and_no_session_end() {
     let (claude, scratch) = (claude(), Scratch::new());
     let record = install_recorder(&scratch);
     let server = ModelServer::start([
-        Reply::tool(
-            "Bash",
-            json!({ "command": "touch ran", "description": "Leave a trace" }),
-        ),
+        Reply::tool("Bash", json!({ "command": "touch ran", "description": "Leave a trace" })),
         Reply::hang(),
     ]);
 
@@ -140,10 +115,7 @@ fn a_killed_session_leaves_nothing_running_and_no_session_end() {
     let group = session.pid();
     server.wait_for_main_requests(2, LIMIT).unwrap();
     let running = running_in(group, scratch.root());
-    assert!(
-        running.iter().any(|one| one.starts_with(&format!("{group} "))),
-        "{running:?}"
-    );
+    assert!(running.iter().any(|one| one.starts_with(&format!("{group} "))), "{running:?}");
 
     kill_group(group).unwrap();
     let finished = session.wait(LIMIT).unwrap();
@@ -152,11 +124,6 @@ fn a_killed_session_leaves_nothing_running_and_no_session_end() {
     wait_until("the whole group to be gone", LIMIT, nothing_runs).unwrap();
 
     assert!(scratch.repo().join("ran").exists());
-    let expected = [
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse Bash",
-        "PostToolUse Bash",
-    ];
+    let expected = ["SessionStart", "UserPromptSubmit", "PreToolUse Bash", "PostToolUse Bash"];
     assert_eq!(event_names(&payloads(&record)), expected);
 }

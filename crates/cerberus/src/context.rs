@@ -25,19 +25,12 @@ impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
         let home = home().hint("set CERBERUS_HOME to the folder that should hold the data")?;
         let given = given_now().hint("unset CERBERUS_NOW, or write it as 2026-01-22T13:35:14Z")?;
-        let here = env::current_dir()
-            .context("the current folder is gone")
-            .hint("change into another folder")?;
+        let here = env::current_dir().context("the current folder is gone").hint("change into another folder")?;
         let cwd = cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
         if !cwd.is_dir() {
             return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("give --cwd a folder that exists");
         }
-        Ok(Context {
-            home,
-            clock: Clock::new(now.or(given)),
-            cwd,
-            json,
-        })
+        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json })
     }
 
     pub fn located(&self) -> Located {

@@ -17,18 +17,12 @@ pub trait Hint<T> {
 
 impl<T, E: Into<anyhow::Error>> Hint<T> for std::result::Result<T, E> {
     fn hint(self, hint: impl Display) -> Result<T> {
-        self.map_err(|error| Failure {
-            error: error.into(),
-            hint: hint.to_string(),
-        })
+        self.map_err(|error| Failure { error: error.into(), hint: hint.to_string() })
     }
 }
 
 impl<T> Hint<T> for Option<T> {
     fn hint(self, hint: impl Display) -> Result<T> {
-        self.ok_or_else(|| Failure {
-            error: anyhow::anyhow!("no home folder is known"),
-            hint: hint.to_string(),
-        })
+        self.ok_or_else(|| Failure { error: anyhow::anyhow!("no home folder is known"), hint: hint.to_string() })
     }
 }

@@ -84,11 +84,7 @@ fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     };
     let mut out = std::io::stdout();
     // A client that no longer listens was told nothing.
-    if out
-        .write_all(answer.reply.as_bytes())
-        .and_then(|()| out.flush())
-        .is_ok()
-    {
+    if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {
         capture::confirm(home, clock, &answer)?;
     }
     Ok(())
@@ -107,9 +103,7 @@ fn read_payload() -> Result<Vec<u8>, HookError> {
         match rustix::io::read(input, spare_capacity(&mut payload)) {
             Ok(0) if thrown_away_bytes > 0 => {
                 let bytes = payload.len() + thrown_away_bytes;
-                return Err(HookError::Input(format!(
-                    "a payload of {bytes} bytes is larger than {PAYLOAD_BYTES_MAX}"
-                )));
+                return Err(HookError::Input(format!("a payload of {bytes} bytes is larger than {PAYLOAD_BYTES_MAX}")));
             }
             Ok(0) => return Ok(payload),
             // The client must not find its pipe broken: the rest is read, but not kept.
@@ -124,14 +118,9 @@ fn read_payload() -> Result<Vec<u8>, HookError> {
 }
 
 fn wait_for(input: BorrowedFd<'_>) -> Result<(), HookError> {
-    let limit = Timespec {
-        tv_sec: SILENCE_SECS_MAX,
-        tv_nsec: 0,
-    };
+    let limit = Timespec { tv_sec: SILENCE_SECS_MAX, tv_nsec: 0 };
     match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&limit)) {
-        Ok(0) => Err(HookError::Input(format!(
-            "no payload within {SILENCE_SECS_MAX} seconds"
-        ))),
+        Ok(0) => Err(HookError::Input(format!("no payload within {SILENCE_SECS_MAX} seconds"))),
         // An error shows itself in the read that follows.
         _ => Ok(()),
     }

@@ -15,13 +15,8 @@ fn floor_tokens(section: Section, budget_tokens: usize) -> usize {
 }
 
 /// Who gives way first.
-const DROP_ORDER: [Section; 5] = [
-    Section::Functions,
-    Section::Files,
-    Section::Decisions,
-    Section::Next,
-    Section::Blockers,
-];
+const DROP_ORDER: [Section; 5] =
+    [Section::Functions, Section::Files, Section::Decisions, Section::Next, Section::Blockers];
 
 /// `items` come most useful first within their section; what does not fit goes to `dropped`.
 pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<Dropped>) -> Vec<Item> {
@@ -33,11 +28,7 @@ pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<
     kept.iter().flatten().for_each(|item| size.add(item));
     for floors_hold in [true, false] {
         for section in DROP_ORDER {
-            let floor = if floors_hold {
-                floor_tokens(section, request.budget_tokens)
-            } else {
-                0
-            };
+            let floor = if floors_hold { floor_tokens(section, request.budget_tokens) } else { 0 };
             let list = &mut kept[section as usize];
             let mut own_tokens: usize = list.iter().map(|item| item.tokens).sum();
             while size.exceeds(request) && own_tokens > floor {
@@ -72,10 +63,7 @@ struct Size {
 
 impl Size {
     fn of(header: &str) -> Size {
-        Size {
-            tokens: tokens::line(header),
-            chars: header.chars().count(),
-        }
+        Size { tokens: tokens::line(header), chars: header.chars().count() }
     }
 
     fn add(&mut self, item: &Item) {

@@ -13,9 +13,8 @@ use crate::tokens;
 const DONE_SHARE: f64 = 0.6;
 
 /// Words that say nothing about what is to be done.
-const EMPTY_WORDS: &[&str] = &[
-    "the", "an", "to", "of", "in", "on", "for", "and", "with", "is", "it", "this", "that", "from", "into", "be",
-];
+const EMPTY_WORDS: &[&str] =
+    &["the", "an", "to", "of", "in", "on", "for", "and", "with", "is", "it", "this", "that", "from", "into", "be"];
 
 /// The open items, section by section, the most useful first.
 pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec<Dropped>) -> Vec<Item> {
@@ -29,10 +28,7 @@ pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec
         };
         if let Some(reason) = settled.reason(known) {
             if told_off.insert(&known.fact.code) {
-                dropped.push(Dropped {
-                    code: known.fact.code.clone(),
-                    reason,
-                });
+                dropped.push(Dropped { code: known.fact.code.clone(), reason });
             }
             continue;
         }
@@ -44,13 +40,7 @@ pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec
             Some(index) => merged[*index].add(known),
             None => {
                 place.insert((section, identity), merged.len());
-                merged.push(Merged {
-                    section,
-                    order,
-                    last: known,
-                    kind: known.fact.kind,
-                    times: 1,
-                });
+                merged.push(Merged { section, order, last: known, kind: known.fact.kind, times: 1 });
             }
         }
     }
@@ -94,11 +84,7 @@ impl<'a> Merged<'a> {
             Kind::Decision => "decided",
             _ => "open",
         };
-        let often = if self.times > 1 {
-            format!(", {} times", self.times)
-        } else {
-            String::new()
-        };
+        let often = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
             Some(path) => format!("{}{}", self.kind.prefix(), text::name(path)),
             None => fact.code.clone(),
@@ -138,11 +124,7 @@ struct Settling<'a> {
 
 impl<'a> Settling<'a> {
     fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> Settling<'a> {
-        let mut settling = Settling {
-            by_reference: HashMap::new(),
-            by_code: Vec::new(),
-            done: Vec::new(),
-        };
+        let mut settling = Settling { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new() };
         for settlement in settlements {
             match &settlement.closing.target {
                 Target::Reference(reference) => {
@@ -164,20 +146,13 @@ impl<'a> Settling<'a> {
         // What an event says itself is open: a list is replaced and refilled at once.
         let said = (known.at, known.event);
         if let Some(reference) = &fact.reference
-            && self
-                .by_reference
-                .get(&(known.session.as_str(), reference.as_str()))
-                .is_some_and(|at| *at > said)
+            && self.by_reference.get(&(known.session.as_str(), reference.as_str())).is_some_and(|at| *at > said)
         {
             return Some("settled by the agent".to_string());
         }
         for (settlement, kind, code) in &self.by_code {
             if (settlement.at, settlement.event) > said && *kind == fact.kind && same_thing(code, &fact.code) {
-                let verb = if settlement.closing.outcome == Settled::Done {
-                    "resolved"
-                } else {
-                    "dropped"
-                };
+                let verb = if settlement.closing.outcome == Settled::Done { "resolved" } else { "dropped" };
                 return Some(format!("{verb} {}", settlement.at));
             }
         }
@@ -185,10 +160,7 @@ impl<'a> Settling<'a> {
             return None;
         }
         let wanted = telling_words(&fact.code);
-        let done = self
-            .done
-            .iter()
-            .find(|(done, words)| (done.at, done.event) > said && says(words, &wanted));
+        let done = self.done.iter().find(|(done, words)| (done.at, done.event) > said && says(words, &wanted));
         done.map(|(done, _)| format!("done {}", done.at))
     }
 }
@@ -200,9 +172,7 @@ fn same_thing(settled: &str, open: &str) -> bool {
 /// The words of a code that tell what it is about, its prefix left out.
 fn telling_words(code: &str) -> HashSet<String> {
     let said = code.split_once(':').map_or(code, |(_, said)| said);
-    words(said)
-        .filter(|word| !EMPTY_WORDS.contains(&word.as_str()))
-        .collect()
+    words(said).filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect()
 }
 
 /// Does `said` cover enough of `wanted`?

@@ -76,13 +76,8 @@ pub enum Section {
 
 impl Section {
     /// In the order in which they are told.
-    pub const ALL: [Section; 5] = [
-        Section::Files,
-        Section::Functions,
-        Section::Decisions,
-        Section::Blockers,
-        Section::Next,
-    ];
+    pub const ALL: [Section; 5] =
+        [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
 
     fn of(kind: Kind) -> Option<Section> {
         match kind {
@@ -139,21 +134,14 @@ pub fn compose(request: &Request) -> Brief {
     let header = format!("proj:{}", text::name(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
-    Brief {
-        tokens: tokens::estimate(&text),
-        text,
-        items,
-        dropped,
-    }
+    Brief { tokens: tokens::estimate(&text), text, items, dropped }
 }
 
 fn render(header: &str, items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let lines: Vec<&str> = std::iter::once(header)
-        .chain(items.iter().map(|item| item.code.as_str()))
-        .collect();
+    let lines: Vec<&str> = std::iter::once(header).chain(items.iter().map(|item| item.code.as_str())).collect();
     lines.join("\n")
 }
 

@@ -25,15 +25,8 @@ impl FileNames {
             return base(path);
         };
         let starts = path.rmatch_indices('/').map(|(at, _)| at + 1);
-        let unique = |suffix: &str| {
-            !same_base
-                .iter()
-                .any(|other| other != path && ends_with_path(other, suffix))
-        };
-        starts
-            .map(|start| &path[start..])
-            .find(|suffix| !suffix.is_empty() && unique(suffix))
-            .unwrap_or(path)
+        let unique = |suffix: &str| !same_base.iter().any(|other| other != path && ends_with_path(other, suffix));
+        starts.map(|start| &path[start..]).find(|suffix| !suffix.is_empty() && unique(suffix)).unwrap_or(path)
     }
 }
 
@@ -44,8 +37,7 @@ pub fn base(path: &str) -> &str {
 
 /// Is `suffix` the end of `path` in whole components?
 fn ends_with_path(path: &str, suffix: &str) -> bool {
-    path.strip_suffix(suffix)
-        .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    path.strip_suffix(suffix).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// Gives every file its short name. Files outside the project keep their whole path.
@@ -65,14 +57,9 @@ mod tests {
     #[test]
     fn the_shortest_suffix_that_tells_files_apart() {
         let mut files = FileNames::default();
-        for path in [
-            "src/store/mod.rs",
-            "src/brief/mod.rs",
-            "bench/store/mod.rs",
-            "README.md",
-            "docs/README.md",
-            "src/a.rs",
-        ] {
+        for path in
+            ["src/store/mod.rs", "src/brief/mod.rs", "bench/store/mod.rs", "README.md", "docs/README.md", "src/a.rs"]
+        {
             files.add(path);
             files.add(path);
         }

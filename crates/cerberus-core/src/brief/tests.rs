@@ -6,18 +6,11 @@ use super::*;
 use crate::fact::{Settled, Target};
 
 fn at(secs: i64) -> Timestamp {
-    Timestamp::parse("2026-01-22T13:35:14Z")
-        .unwrap()
-        .plus(Duration::from_secs(secs as u64))
+    Timestamp::parse("2026-01-22T13:35:14Z").unwrap().plus(Duration::from_secs(secs as u64))
 }
 
 fn known(session: &str, secs: i64, fact: Fact) -> Known {
-    Known {
-        fact,
-        session: SessionId::new(session),
-        at: at(secs),
-        event: secs,
-    }
+    Known { fact, session: SessionId::new(session), at: at(secs), event: secs }
 }
 
 fn file(session: &str, secs: i64, path: &str) -> Known {
@@ -30,10 +23,7 @@ fn words(session: &str, secs: i64, kind: Kind, text: &str) -> Known {
 
 fn settled(session: &str, secs: i64, target: Target) -> Settlement {
     Settlement {
-        closing: Closing {
-            target,
-            outcome: Settled::Done,
-        },
+        closing: Closing { target, outcome: Settled::Done },
         session: SessionId::new(session),
         at: at(secs),
         event: secs,
@@ -42,10 +32,7 @@ fn settled(session: &str, secs: i64, target: Target) -> Settlement {
 
 fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
     let mut files = FileNames::default();
-    facts
-        .iter()
-        .filter_map(|known| known.fact.path.as_deref())
-        .for_each(|path| files.add(path));
+    facts.iter().filter_map(|known| known.fact.path.as_deref()).for_each(|path| files.add(path));
     compose(&Request {
         project: "hydra",
         facts,
@@ -102,10 +89,7 @@ fn newest_session_first_and_each_in_its_own_order() {
         words("new", 3, Kind::Next, "first new"),
         words("new", 4, Kind::Next, "second new"),
     ];
-    assert_eq!(
-        text(&facts),
-        "proj:hydra\nnext:first-new\nnext:second-new\nnext:first-old\nnext:second-old"
-    );
+    assert_eq!(text(&facts), "proj:hydra\nnext:first-new\nnext:second-new\nnext:first-old\nnext:second-old");
 }
 
 #[test]
@@ -126,25 +110,13 @@ fn done_removes_its_next_and_nothing_else() {
 
 #[test]
 fn what_was_settled_is_gone_and_says_why() {
-    let open = Fact {
-        reference: Some("task:1".into()),
-        ..Fact::words(Kind::Next, "write tests")
-    };
-    let facts = [
-        known("a", 1, open.clone()),
-        known("b", 1, open),
-        known("a", 2, Fact::blocker("needs ollama", Some("need"))),
-    ];
+    let open = Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, "write tests") };
+    let facts =
+        [known("a", 1, open.clone()), known("b", 1, open), known("a", 2, Fact::blocker("needs ollama", Some("need")))];
     let by_reference = settled("a", 3, Target::Reference("task:1".into()));
     let brief = compose_with(&facts[..1], std::slice::from_ref(&by_reference), BUDGET_TOKENS);
     assert_eq!(brief.text, "");
-    assert_eq!(
-        brief.dropped,
-        [Dropped {
-            code: "next:write-tests".into(),
-            reason: "settled by the agent".into()
-        }]
-    );
+    assert_eq!(brief.dropped, [Dropped { code: "next:write-tests".into(), reason: "settled by the agent".into() }]);
     // Another session's task of the same number is another task.
     let brief = compose_with(&facts, &[by_reference], BUDGET_TOKENS);
     assert_eq!(brief.text, "proj:hydra\nblock:need:needs-ollama\nnext:write-tests");
@@ -154,23 +126,11 @@ fn what_was_settled_is_gone_and_says_why() {
 
 #[test]
 fn a_replaced_list_keeps_what_it_says_itself() {
-    let todo = |text| Fact {
-        reference: Some("todos".into()),
-        ..Fact::words(Kind::Next, text)
-    };
-    let facts = [
-        known("a", 1, todo("old item")),
-        known("a", 1, todo("kept item")),
-        known("a", 5, todo("kept item")),
-    ];
-    let replaced = [
-        settled("a", 1, Target::Reference("todos".into())),
-        settled("a", 5, Target::Reference("todos".into())),
-    ];
-    assert_eq!(
-        compose_with(&facts, &replaced, BUDGET_TOKENS).text,
-        "proj:hydra\nnext:kept-item"
-    );
+    let todo = |text| Fact { reference: Some("todos".into()), ..Fact::words(Kind::Next, text) };
+    let facts = [known("a", 1, todo("old item")), known("a", 1, todo("kept item")), known("a", 5, todo("kept item"))];
+    let replaced =
+        [settled("a", 1, Target::Reference("todos".into())), settled("a", 5, Target::Reference("todos".into()))];
+    assert_eq!(compose_with(&facts, &replaced, BUDGET_TOKENS).text, "proj:hydra\nnext:kept-item");
 }
 
 #[test]
@@ -179,28 +139,14 @@ fn over_budget_functions_go_first_and_blockers_last() {
     for n in 0..200 {
         facts.push(file("s", n, &format!("src/module_{n}/file_{n}.rs")));
         facts.push(known("s", n, Fact::function(&format!("Module{n}.method_{n}"), None)));
-        facts.push(words(
-            "s",
-            n,
-            Kind::Decision,
-            &format!("decision number {n} because of reason {n}"),
-        ));
-        facts.push(known(
-            "s",
-            n,
-            Fact::blocker(&format!("blocker number {n}"), Some("need")),
-        ));
+        facts.push(words("s", n, Kind::Decision, &format!("decision number {n} because of reason {n}")));
+        facts.push(known("s", n, Fact::blocker(&format!("blocker number {n}"), Some("need"))));
         facts.push(words("s", n, Kind::Next, &format!("next number {n}")));
     }
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
     let count = |brief: &Brief, section| brief.items.iter().filter(|item| item.section == section).count();
     let total = |brief: &Brief, section| -> usize {
-        brief
-            .items
-            .iter()
-            .filter(|item| item.section == section)
-            .map(|item| item.tokens)
-            .sum()
+        brief.items.iter().filter(|item| item.section == section).map(|item| item.tokens).sum()
     };
     for (section, floor) in [
         (Section::Functions, 200),
@@ -224,11 +170,7 @@ fn over_budget_functions_go_first_and_blockers_last() {
 
 #[test]
 fn a_resumed_session_hears_only_what_is_new_to_it() {
-    let facts = [
-        file("own", 1, "a.rs"),
-        file("other", 2, "b.rs"),
-        file("other", 3, "c.rs"),
-    ];
+    let facts = [file("own", 1, "a.rs"), file("other", 2, "b.rs"), file("other", 3, "c.rs")];
     let known = AlreadyKnown {
         told_codes: HashSet::from(["impl:b.rs".to_string()]),
         own_sessions: HashSet::from([SessionId::new("own")]),
@@ -244,10 +186,7 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         known: Some(&known),
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
-    let nothing_new = compose(&Request {
-        facts: &facts[..2],
-        ..request
-    });
+    let nothing_new = compose(&Request { facts: &facts[..2], ..request });
     assert_eq!(nothing_new.text, "");
 }
 

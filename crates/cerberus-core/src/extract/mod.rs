@@ -1,6 +1,7 @@
 //! Events become facts, and settle older ones. Pure: the same record always says the same.
 
 pub mod names;
+pub mod runs;
 
 use crate::event::{Event, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::fact::{Closing, Fact, Kind, Settled, Target};
@@ -42,21 +43,13 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
         return;
     }
     for touched in &used.files {
-        let kind = if touched.how == Touch::Edited {
-            Kind::File
-        } else {
-            Kind::Read
-        };
+        let kind = if touched.how == Touch::Edited { Kind::File } else { Kind::Read };
         out.facts.push(Fact::file(kind, &touched.path));
     }
     let path = used.files.first().map(|touched| &*touched.path);
-    out.facts
-        .extend(used.names.iter().map(|name| Fact::function(name, path)));
+    out.facts.extend(used.names.iter().map(|name| Fact::function(name, path)));
     if let Some(todos) = &used.todos {
-        out.closings.push(Closing {
-            target: Target::Reference(TODO_LIST.to_string()),
-            outcome: Settled::Dropped,
-        });
+        out.closings.push(Closing { target: Target::Reference(TODO_LIST.to_string()), outcome: Settled::Dropped });
         for todo in todos {
             let Some(subject) = todo.subject.as_deref().filter(|subject| !subject.trim().is_empty()) else {
                 continue;
@@ -64,10 +57,7 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
             match todo.state {
                 TaskState::Open => {
                     let reference = Some(TODO_LIST.to_string());
-                    out.facts.push(Fact {
-                        reference,
-                        ..Fact::words(Kind::Next, subject)
-                    });
+                    out.facts.push(Fact { reference, ..Fact::words(Kind::Next, subject) });
                 }
                 TaskState::Done => out.facts.push(Fact::words(Kind::Done, subject)),
                 TaskState::Dropped => {}
@@ -83,17 +73,10 @@ fn single_task(task: &Task, out: &mut Extracted) {
     let reference = task.id.as_deref().map(|id| format!("task:{id}"));
     let subject = task.subject.as_deref().filter(|subject| !subject.trim().is_empty());
     if task.state == TaskState::Open {
-        out.facts.extend(subject.map(|subject| Fact {
-            reference,
-            ..Fact::words(Kind::Next, subject)
-        }));
+        out.facts.extend(subject.map(|subject| Fact { reference, ..Fact::words(Kind::Next, subject) }));
         return;
     }
-    let outcome = if task.state == TaskState::Done {
-        Settled::Done
-    } else {
-        Settled::Dropped
-    };
+    let outcome = if task.state == TaskState::Done { Settled::Done } else { Settled::Dropped };
     let target = match (reference, subject) {
         (Some(reference), _) => Target::Reference(reference),
         (None, Some(subject)) => Target::Code(Kind::Next, Fact::words(Kind::Next, subject).code),
@@ -101,8 +84,7 @@ fn single_task(task: &Task, out: &mut Extracted) {
     };
     out.closings.push(Closing { target, outcome });
     if task.state == TaskState::Done {
-        out.facts
-            .extend(subject.map(|subject| Fact::words(Kind::Done, subject)));
+        out.facts.extend(subject.map(|subject| Fact::words(Kind::Done, subject)));
     }
 }
 
@@ -115,26 +97,18 @@ fn explicit(note: &Note, out: &mut Extracted) {
         kind => Fact::words(kind, &note.text),
     };
     if note.resolved {
-        out.closings.push(Closing {
-            target: Target::Code(fact.kind, fact.code),
-            outcome: Settled::Done,
-        });
+        out.closings.push(Closing { target: Target::Code(fact.kind, fact.code), outcome: Settled::Done });
         return;
     }
     let custom_key = note.custom_key.as_deref().map(str::to_string);
-    out.facts.push(Fact {
-        severity: note.severity,
-        custom_key,
-        ..fact
-    });
+    out.facts.push(Fact { severity: note.severity, custom_key, ..fact });
 }
 
 fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
     for (kind, list) in seed::sections(codes) {
         out.facts.extend(list.iter().map(|code| seed::fact(kind, code)));
     }
-    out.facts
-        .extend(codes.summary.as_deref().map(|summary| Fact::words(Kind::Note, summary)));
+    out.facts.extend(codes.summary.as_deref().map(|summary| Fact::words(Kind::Note, summary)));
 }
 
 #[cfg(test)]
@@ -149,37 +123,23 @@ mod tests {
 
     fn codes(event: &Event) -> (Vec<String>, Vec<Closing>) {
         let extracted = extract(event);
-        (
-            extracted.facts.into_iter().map(|fact| fact.code).collect(),
-            extracted.closings,
-        )
+        (extracted.facts.into_iter().map(|fact| fact.code).collect(), extracted.closings)
     }
 
     fn task<'a>(id: Option<&'a str>, subject: Option<&'a str>, state: TaskState) -> Task<'a> {
-        Task {
-            id: id.map(clean),
-            subject: subject.map(clean),
-            state,
-        }
+        Task { id: id.map(clean), subject: subject.map(clean), state }
     }
 
     #[test]
     fn an_edit_is_a_file_and_its_functions_and_a_failed_one_nothing() {
-        let touched = |how| FileTouch {
-            path: clean("src/a.rs"),
-            how,
-            lines: vec![],
-        };
+        let touched = |how| FileTouch { path: clean("src/a.rs"), how, lines: vec![] };
         let mut used = ToolUse {
             tool: clean("Edit"),
             files: vec![touched(Touch::Edited)],
             names: vec![clean("Store"), clean("open")],
             ..ToolUse::default()
         };
-        assert_eq!(
-            codes(&Event::Tool(used.clone())).0,
-            ["impl:src/a.rs", "impl:Store", "impl:open"]
-        );
+        assert_eq!(codes(&Event::Tool(used.clone())).0, ["impl:src/a.rs", "impl:Store", "impl:open"]);
         used.outcome = Outcome::Failed;
         assert_eq!(codes(&Event::Tool(used.clone())).0, [""; 0]);
         used.outcome = Outcome::Done;
@@ -195,48 +155,21 @@ mod tests {
             task(None, Some("Write tests"), TaskState::Open),
             task(None, Some("  "), TaskState::Open),
         ];
-        let used = ToolUse {
-            tool: clean("TodoWrite"),
-            todos: Some(todos),
-            ..ToolUse::default()
-        };
+        let used = ToolUse { tool: clean("TodoWrite"), todos: Some(todos), ..ToolUse::default() };
         let (facts, closings) = codes(&Event::Tool(used));
         assert_eq!(facts, ["done:Write-the-parser", "next:Write-tests"]);
-        assert_eq!(
-            closings,
-            [Closing {
-                target: Target::Reference("todos".into()),
-                outcome: Settled::Dropped
-            }]
-        );
+        assert_eq!(closings, [Closing { target: Target::Reference("todos".into()), outcome: Settled::Dropped }]);
     }
 
     #[test]
     fn tasks_are_settled_by_id_or_by_words() {
-        let by_id = |outcome| {
-            vec![Closing {
-                target: Target::Reference("task:1".into()),
-                outcome,
-            }]
-        };
+        let by_id = |outcome| vec![Closing { target: Target::Reference("task:1".into()), outcome }];
         for (task, facts, closings) in [
-            (
-                task(Some("1"), Some("Write tests"), TaskState::Open),
-                vec!["next:Write-tests"],
-                vec![],
-            ),
+            (task(Some("1"), Some("Write tests"), TaskState::Open), vec!["next:Write-tests"], vec![]),
             (task(Some("1"), None, TaskState::Open), vec![], vec![]),
             (task(Some("1"), None, TaskState::Done), vec![], by_id(Settled::Done)),
-            (
-                task(Some("1"), Some("Write tests"), TaskState::Done),
-                vec!["done:Write-tests"],
-                by_id(Settled::Done),
-            ),
-            (
-                task(Some("1"), None, TaskState::Dropped),
-                vec![],
-                by_id(Settled::Dropped),
-            ),
+            (task(Some("1"), Some("Write tests"), TaskState::Done), vec!["done:Write-tests"], by_id(Settled::Done)),
+            (task(Some("1"), None, TaskState::Dropped), vec![], by_id(Settled::Dropped)),
             (
                 task(None, Some("Write tests"), TaskState::Dropped),
                 vec![],
@@ -247,11 +180,7 @@ mod tests {
             ),
         ] {
             let (found, closed) = codes(&Event::Task(task.clone()));
-            assert_eq!(
-                (found.iter().map(String::as_str).collect(), closed),
-                (facts, closings),
-                "{task:?}"
-            );
+            assert_eq!((found.iter().map(String::as_str).collect(), closed), (facts, closings), "{task:?}");
         }
     }
 }

@@ -50,9 +50,7 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
             return Some(8 * index + found.trailing_zeros() as usize / 8);
         }
     }
-    rest.iter()
-        .position(|byte| *byte == b'\\')
-        .map(|at| 8 * words.len() + at)
+    rest.iter().position(|byte| *byte == b'\\').map(|at| 8 * words.len() + at)
 }
 
 /// The name that the line at the beginning of `text` defines.
@@ -94,10 +92,7 @@ fn skip_indent(mut text: &str) -> &str {
 
 /// The word at the beginning, and what follows it.
 fn word(text: &str) -> (&str, &str) {
-    let end = text
-        .bytes()
-        .position(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_'))
-        .unwrap_or(text.len());
+    let end = text.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(text.len());
     text.split_at(end)
 }
 
@@ -112,14 +107,9 @@ fn skip_parentheses(text: &str) -> &str {
 fn name_after(text: &str) -> Option<&str> {
     let text = text.strip_prefix([' ', '*'])?.trim_start_matches(' ');
     let text = skip_parentheses(text).trim_start_matches(' ');
-    let end = text
-        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$'))).unwrap_or(text.len());
     let name = &text[..end];
-    let begins_well = name
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'));
+    let begins_well = name.chars().next().is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'));
     (begins_well && name.len() <= NAME_BYTES_MAX).then_some(name)
 }
 
@@ -129,10 +119,8 @@ fn arrow_function(rest: &str) -> Option<&str> {
     let (name, value) = rest[..end].split_once('=')?;
     let name = name.split(':').next()?.trim_end();
     let is_function = value.contains("=>") || value.contains("function");
-    let is_plain = !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
+    let is_plain =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
     (is_function && is_plain && name.len() <= NAME_BYTES_MAX).then_some(name)
 }
 
@@ -176,11 +164,7 @@ mod tests {
     #[test]
     fn each_name_once_and_not_too_many() {
         let mut names = Vec::new();
-        scan(
-            r#"fn a() {}\nlet x = \"\\nfn no\";\nfn b() {}\nfn a() {}\nfn c() {}\nfn d() {}\n"#,
-            3,
-            &mut names,
-        );
+        scan(r#"fn a() {}\nlet x = \"\\nfn no\";\nfn b() {}\nfn a() {}\nfn c() {}\nfn d() {}\n"#, 3, &mut names);
         assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 

@@ -44,18 +44,10 @@ impl Value {
         {
             return None;
         }
-        let end = if self.written == Written::Quoted {
-            self.end
-        } else {
-            text.until_stop(self.end, usize::MAX)
-        };
+        let end = if self.written == Written::Quoted { self.end } else { text.until_stop(self.end, usize::MAX) };
         // A format says more than a key does.
         let name = key_at(text, self.start).map_or(announced.name, |cut| cut.name);
-        Some(Cut {
-            name,
-            start: self.start,
-            end,
-        })
+        Some(Cut { name, start: self.start, end })
     }
 }
 
@@ -67,11 +59,7 @@ pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
     let open = from + prefix + escape;
     let quote = text.at(open);
     if !is_quote(quote) {
-        return Value {
-            start: from,
-            end: text.until_stop(from, JUDGED_BYTES),
-            written: bare,
-        };
+        return Value { start: from, end: text.until_stop(from, JUDGED_BYTES), written: bare };
     }
     let start = open + 1;
     let window = text.slice(start, start + QUOTED_BYTES);
@@ -82,11 +70,7 @@ pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
         ends
     });
     let end = start + close.unwrap_or(window.len());
-    Value {
-        start,
-        end,
-        written: Written::Quoted,
-    }
+    Value { start, end, written: Written::Quoted }
 }
 
 pub(super) fn is_quote(byte: u8) -> bool {
@@ -97,11 +81,7 @@ pub(super) fn is_quote(byte: u8) -> bool {
 /// not, so this is all that is done for them. Never wrong when it says no.
 #[inline]
 pub(super) fn may_be_named(text: &Text, at: usize) -> bool {
-    let end = if text.before(at) == b' ' {
-        at.saturating_sub(1)
-    } else {
-        at
-    };
+    let end = if text.before(at) == b' ' { at.saturating_sub(1) } else { at };
     match text.bytes.get(end.saturating_sub(3)..end) {
         Some(&[third, second, last]) if is(last, ALPHA) => may_end_name(third, second, last),
         _ => true,
@@ -126,15 +106,7 @@ pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let spaced = key_end < operator || from > after;
-    let value = value_at(
-        text,
-        from,
-        if is_literal(text, &key, spaced) {
-            Written::Literal
-        } else {
-            Written::Bare
-        },
-    );
+    let value = value_at(text, from, if is_literal(text, &key, spaced) { Written::Literal } else { Written::Bare });
     // `--- PASS: TestName` is a verdict, `these pass: x` a verb.
     let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
     // The quote that closes a text in which the operator stands: `"Password: "`.
@@ -154,11 +126,7 @@ pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
 /// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value,
 /// in which `at` is the beginning of a long word.
 pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
-    let scheme = if text.before(at) == b' ' {
-        text.run_back(at - 1, ALPHA | DASH, SCHEME_BYTES)
-    } else {
-        at
-    };
+    let scheme = if text.before(at) == b' ' { text.run_back(at - 1, ALPHA | DASH, SCHEME_BYTES) } else { at };
     if !is_quote(text.before(scheme)) {
         return after_name(text, at);
     }
@@ -185,13 +153,7 @@ fn after_name(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let announced = announces(text.back(end, KEY_BYTES)).filter(|found| found.place == Place::Anywhere)?;
-    value_at(text, at, Written::Bare).cut(
-        text,
-        Announced {
-            bar: Bar::Strong,
-            ..announced
-        },
-    )
+    value_at(text, at, Written::Bare).cut(text, Announced { bar: Bar::Strong, ..announced })
 }
 
 /// `Cookie: name=` or a later one of the same header.
@@ -216,11 +178,7 @@ fn key_end_before(text: &Text, end: usize) -> usize {
     let end = end - bracket;
     let quoted = is_quote(text.before(end)) && end > text.floor;
     let end = end - usize::from(quoted);
-    if quoted && text.before(end) == b'\\' && end > text.floor {
-        end - 1
-    } else {
-        end
-    }
+    if quoted && text.before(end) == b'\\' && end > text.floor { end - 1 } else { end }
 }
 
 /// The name before `end`, with the blanks inside it: `api key`.
@@ -236,11 +194,7 @@ fn key_before(text: &Text, end: usize) -> Option<Key> {
         }
         start -= 1;
     }
-    (start < name_end).then_some(Key {
-        start,
-        end: name_end,
-        quoted: name_end < end,
-    })
+    (start < name_end).then_some(Key { start, end: name_end, quoted: name_end < end })
 }
 
 /// The name stands before the one at the operator: `key="password" value=`, `token: &str =`.
@@ -255,11 +209,7 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
         let before = text.skip_spaces_back(start);
         let named = matches!(text.slice(start, end), b"value" | b"default");
         let quoted = is_quote(text.before(before)) && before > text.floor;
-        return if named && quoted {
-            announces(text.back(before - 1, KEY_BYTES))
-        } else {
-            None
-        };
+        return if named && quoted { announces(text.back(before - 1, KEY_BYTES)) } else { None };
     }
     // A type between name and operator: back over `&'static str` to its colon.
     let lowest = start.saturating_sub(12).max(text.floor);
@@ -268,11 +218,7 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
         at -= 1;
     }
     let typed = at > text.floor && text.at(at - 1) == b':' && text.before(at - 1) != b':';
-    if typed {
-        announces(text.back(key_end_before(text, at - 1), KEY_BYTES))
-    } else {
-        None
-    }
+    if typed { announces(text.back(key_end_before(text, at - 1), KEY_BYTES)) } else { None }
 }
 
 /// Can only a literal stand here? A flag, a line of an environment file, a connection string.
@@ -286,10 +232,7 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
     let own_line = matches!(text.before(start), b'\n' | b' ' | b'#' | b'&' | b'?') && {
         let value = text.slice(key.end, key.end + JUDGED_BYTES);
         value.first() == Some(&b'=')
-            && value
-                .iter()
-                .find(|&&byte| is_end(byte))
-                .is_none_or(|&byte| byte == b'\n' || byte == b'\r')
+            && value.iter().find(|&&byte| is_end(byte)).is_none_or(|&byte| byte == b'\n' || byte == b'\r')
     };
     (!spaced && !key.quoted && (shell || own_line || name.first() == Some(&b'-'))) || listed
 }
@@ -308,13 +251,9 @@ fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut
     }
     let end = text.until_stop(from, JUDGED_BYTES);
     let bytes = text.slice(from, end);
-    let word = bytes.len() < 8
-        || bytes
-            .iter()
-            .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b'.'));
-    let code = bytes
-        .iter()
-        .any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
+    let word =
+        bytes.len() < 8 || bytes.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b'.'));
+    let code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
     let end = text.until_stop(end, usize::MAX);
     let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
     (!word && !code && !is_placeholder(bytes)).then_some(Cut { name, start: from, end })

@@ -97,19 +97,11 @@ fn user_and_password(text: &Text, from: usize) -> Option<Cut> {
 /// The password of a pair: short plain words and numbers are placeholders or user and group.
 fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.slice(start, end.min(start + JUDGED_BYTES));
-    let end = if is_quote(text.at(end)) {
-        end
-    } else {
-        text.until_stop(end, usize::MAX)
-    };
+    let end = if is_quote(text.at(end)) { end } else { text.until_stop(end, usize::MAX) };
     let plain = bytes.iter().all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
         || bytes.iter().all(|&byte| is(byte, DIGIT));
     let kept = plain || bytes.len() < 4 || is_placeholder(bytes.strip_prefix(b"{").unwrap_or(bytes));
-    (!kept).then_some(Cut {
-        name: "password",
-        start,
-        end,
-    })
+    (!kept).then_some(Cut { name: "password", start, end })
 }
 
 /// `password 'x'`, `login a password x`, `<password>x</`, `the password … is "x"`. `at` is the `w`.
@@ -122,9 +114,7 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     } else {
         return None;
     };
-    let start = at
-        .checked_sub(4)
-        .filter(|&start| start >= text.floor && fold(start, b"pass"))?;
+    let start = at.checked_sub(4).filter(|&start| start >= text.floor && fold(start, b"pass"))?;
     let from = text.skip_spaces(end);
     let next = text.at(from);
     if text.at(end) == b'>' {
@@ -144,11 +134,7 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     let is = line.windows(4).position(|part| part == b" is ")?;
     // Without quotes it is one word, and the next.
     let from = end + is + 4;
-    if is_quote(text.at(from)) || is == 0 {
-        value_at(text, from, Written::Bare).cut(text, PASSWORD)
-    } else {
-        None
-    }
+    if is_quote(text.at(from)) || is == 0 { value_at(text, from, Written::Bare).cut(text, PASSWORD) } else { None }
 }
 
 /// The words before a netrc password: `login name`.

@@ -25,11 +25,7 @@ pub(super) enum Place {
 }
 
 const fn announced(name: &'static str, bar: Bar) -> Announced {
-    Announced {
-        name,
-        bar,
-        place: Place::Anywhere,
-    }
+    Announced { name, bar, place: Place::Anywhere }
 }
 
 pub(super) const PASSWORD: Announced = announced("password", Bar::Password);
@@ -37,39 +33,22 @@ const TOKEN: Announced = announced("token", Bar::Token);
 const SECRET: Announced = announced("secret", Bar::Token);
 const KEY: Announced = announced("key", Bar::Token);
 const VAGUE_KEY: Announced = announced("key", Bar::Strong);
-const AUTH: Announced = Announced {
-    name: "authorization",
-    bar: Bar::Token,
-    place: Place::AfterScheme,
-};
+const AUTH: Announced = Announced { name: "authorization", bar: Bar::Token, place: Place::AfterScheme };
 const CREDENTIAL: Announced = announced("credential", Bar::Token);
-const SESSION: Announced = Announced {
-    name: "session",
-    bar: Bar::Token,
-    place: Place::Cookie,
-};
+const SESSION: Announced = Announced { name: "session", bar: Bar::Token, place: Place::Cookie };
 
 /// Last words of a name, by last letter. Short ones must be words of their own.
 const fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
     match letter {
-        b'd' => &[
-            ("password", PASSWORD),
-            ("passwd", PASSWORD),
-            ("pwd", PASSWORD),
-            ("sessionid", SESSION),
-            ("sid", SESSION),
-        ],
+        b'd' => {
+            &[("password", PASSWORD), ("passwd", PASSWORD), ("pwd", PASSWORD), ("sessionid", SESSION), ("sid", SESSION)]
+        }
         b'e' => &[("license", VAGUE_KEY), ("passphrase", PASSWORD), ("passcode", PASSWORD)],
         b'h' => &[("auth", AUTH)],
         b'i' => &[("api", VAGUE_KEY)],
         b'k' => &[("psk", PASSWORD)],
         b'l' => &[("credential", CREDENTIAL)],
-        b'n' => &[
-            ("token", TOKEN),
-            ("authorization", AUTH),
-            ("session", SESSION),
-            ("sonarlogin", TOKEN),
-        ],
+        b'n' => &[("token", TOKEN), ("authorization", AUTH), ("session", SESSION), ("sonarlogin", TOKEN)],
         b'r' => &[("bearer", AUTH)],
         b's' => &[("pass", PASSWORD), ("credentials", CREDENTIAL)],
         b't' => &[("secret", SECRET), ("jwt", TOKEN), ("pat", TOKEN)],
@@ -80,9 +59,7 @@ const fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
 }
 
 /// What may follow the last word: `SECRET_KEY_BASE`, `TOKEN_PROD`, `PRIVATE_KEY_B64`, `key 2`.
-const TAILS: &[&str] = &[
-    "base", "base64", "b64", "dev", "enc", "hash", "hex", "live", "prod", "test",
-];
+const TAILS: &[&str] = &["base", "base64", "b64", "dev", "enc", "hash", "hex", "live", "prod", "test"];
 
 const TAIL_BYTES: usize = 11;
 /// No look back for a name goes further.
@@ -120,11 +97,7 @@ const fn add_ending(table: &mut [(u32, u32); 32], word: &str) {
     let last = &mut table[(word[word.len() - 1] % 32) as usize];
     last.0 |= 1 << (word[word.len() - 2] % 32);
     // A word of two letters may follow any third.
-    last.1 |= if word.len() > 2 {
-        1 << (word[word.len() - 3] % 32)
-    } else {
-        u32::MAX
-    };
+    last.1 |= if word.len() > 2 { 1 << (word[word.len() - 3] % 32) } else { u32::MAX };
 }
 
 /// May a name that announces something end in these three bytes? Never wrong when it says no.
@@ -192,15 +165,7 @@ const HARMLESS_KEYS: &[&str] = &[
     "site",
 ];
 /// Tokens which are meant to be seen, or which count.
-const HARMLESS_TOKENS: &[&str] = &[
-    "csrf",
-    "xsrf",
-    "authenticity",
-    "public",
-    "page",
-    "continuation",
-    "verification",
-];
+const HARMLESS_TOKENS: &[&str] = &["csrf", "xsrf", "authenticity", "public", "page", "continuation", "verification"];
 
 /// What the name at the end of `text` announces. What stands before the name does not matter.
 pub(super) fn announces(text: &[u8]) -> Option<Announced> {
@@ -209,10 +174,7 @@ pub(super) fn announces(text: &[u8]) -> Option<Announced> {
         let tail = key.iter().rev().take(TAIL_BYTES).position(|&byte| is_separator(byte))?;
         let (name, tail) = key.split_at(key.len() - tail);
         let found = by_name(name.get(..name.len() - 1)?)?;
-        TAILS
-            .iter()
-            .any(|word| tail.eq_ignore_ascii_case(word.as_bytes()))
-            .then_some(found)
+        TAILS.iter().any(|word| tail.eq_ignore_ascii_case(word.as_bytes())).then_some(found)
     })
 }
 
@@ -242,10 +204,8 @@ fn by_name(key: &[u8]) -> Option<Announced> {
     if found != KEY || ends_in(SECRET_KEYS) {
         return Some(found);
     }
-    let qualified = rest
-        .last()
-        .is_some_and(|&byte| is(byte, ALNUM | UNDERSCORE | DASH | DOT))
-        && starts_word(key, rest.len());
+    let qualified =
+        rest.last().is_some_and(|&byte| is(byte, ALNUM | UNDERSCORE | DASH | DOT)) && starts_word(key, rest.len());
     (qualified && !ends_in(HARMLESS_KEYS)).then_some(VAGUE_KEY)
 }
 
@@ -267,15 +227,8 @@ fn strip_end(key: &[u8], word: &str) -> Option<usize> {
 /// [`strip_end`] for a list of words, of which all but a few differ in their last letter.
 fn ends_with(key: &[u8], word: &str) -> bool {
     let separated = key.last().is_some_and(|&byte| is_separator(byte));
-    let last = key
-        .len()
-        .checked_sub(1 + usize::from(separated))
-        .and_then(|at| key.get(at));
-    let same = last.is_some_and(|last| {
-        word.as_bytes()
-            .last()
-            .is_some_and(|letter| letter.eq_ignore_ascii_case(last))
-    });
+    let last = key.len().checked_sub(1 + usize::from(separated)).and_then(|at| key.get(at));
+    let same = last.is_some_and(|last| word.as_bytes().last().is_some_and(|letter| letter.eq_ignore_ascii_case(last)));
     same && strip_end(key, word).is_some()
 }
 

@@ -50,17 +50,8 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 }
 
 fn pass(text: &str) -> Option<String> {
-    let view = Text {
-        bytes: text.as_bytes(),
-        floor: 0,
-        judged: Cell::new(0),
-        shammed: Cell::new(0),
-    };
-    let mut cuts = Cuts {
-        text: view,
-        at: 0,
-        searched: 0,
-    };
+    let view = Text { bytes: text.as_bytes(), floor: 0, judged: Cell::new(0), shammed: Cell::new(0) };
+    let mut cuts = Cuts { text: view, at: 0, searched: 0 };
     let first = cuts.next()?;
     let mut out = String::with_capacity(text.len());
     let mut kept = 0;
@@ -182,24 +173,16 @@ impl Cuts<'_> {
         let start = self.text.run_back(at, WIDE, 3 * WORD_BYTES).max(self.searched).min(at);
         self.searched = at + WORD_BYTES;
         let mut last = self.text.before(start);
-        self.text
-            .slice(start, self.searched)
-            .iter()
-            .enumerate()
-            .find_map(|(offset, &byte)| {
-                let at = start + offset;
-                let begins = is(byte, ALNUM) && !is(last, text::WORD);
-                last = byte;
-                let promising = is(byte, TRIGGER) && (matches!(byte, b'~' | b'$') || self.is_promising(at, byte));
-                let found = if promising { self.triggered(at, byte) } else { None };
-                found.or_else(|| {
-                    if begins {
-                        rules::key_at(&self.text, at).or_else(|| assign::argument(&self.text, at))
-                    } else {
-                        None
-                    }
-                })
+        self.text.slice(start, self.searched).iter().enumerate().find_map(|(offset, &byte)| {
+            let at = start + offset;
+            let begins = is(byte, ALNUM) && !is(last, text::WORD);
+            last = byte;
+            let promising = is(byte, TRIGGER) && (matches!(byte, b'~' | b'$') || self.is_promising(at, byte));
+            let found = if promising { self.triggered(at, byte) } else { None };
+            found.or_else(|| {
+                if begins { rules::key_at(&self.text, at).or_else(|| assign::argument(&self.text, at)) } else { None }
             })
+        })
     }
 }
 

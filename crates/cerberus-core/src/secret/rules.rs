@@ -25,26 +25,12 @@ struct Rule {
 }
 
 const fn rule(name: &'static str, prefix: &'static str, body: u16, min: u16, max: u16) -> Rule {
-    Rule {
-        name,
-        prefix,
-        body,
-        min,
-        max,
-        keep_prefix: false,
-    }
+    Rule { name, prefix, body, min, max, keep_prefix: false }
 }
 
 /// An address whose path is the secret: the address stays.
 const fn hook(name: &'static str, prefix: &'static str) -> Rule {
-    Rule {
-        name,
-        prefix,
-        body: WIDE,
-        min: 20,
-        max: ANY,
-        keep_prefix: true,
-    }
+    Rule { name, prefix, body: WIDE, min: 20, max: ANY, keep_prefix: true }
 }
 
 /// In the order of their first byte, which [`INDEX`] relies on (and checks when compiled).
@@ -217,10 +203,7 @@ const INDEX: [u8; 257] = {
     index[256] = at as u8;
     index
 };
-const _: () = assert!(
-    INDEX[256] as usize == RULES.len(),
-    "rules must stand in the order of their first byte"
-);
+const _: () = assert!(INDEX[256] as usize == RULES.len(), "rules must stand in the order of their first byte");
 
 /// Which second bytes follow a first byte in [`RULES`], one bit for each `byte % 32`.
 const SECOND: [u32; 256] = {
@@ -250,13 +233,7 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
     let span = usize::from(INDEX[usize::from(first)])..usize::from(INDEX[usize::from(first) + 1]);
     let found = RULES.get(span)?.iter().find_map(|rule| rule.find(text, at));
     found
-        .or_else(|| {
-            if first == b'e' {
-                web_token(text, at)
-            } else {
-                discord_token(text, at, first)
-            }
-        })
+        .or_else(|| if first == b'e' { web_token(text, at) } else { discord_token(text, at, first) })
         .or_else(|| without_prefix(text, at))
 }
 
@@ -269,11 +246,7 @@ impl Rule {
             return None;
         }
         let body = at + prefix.len();
-        let longest = if self.max == ANY {
-            JUDGED_BYTES.max(self.min.into())
-        } else {
-            usize::from(self.max) + 1
-        };
+        let longest = if self.max == ANY { JUDGED_BYTES.max(self.min.into()) } else { usize::from(self.max) + 1 };
         let end = text.run(body, self.body, longest);
         let count = end - body;
         let fits = count >= usize::from(self.min) && count <= usize::from(self.max);
@@ -287,11 +260,7 @@ impl Rule {
             return None;
         }
         let end = text.run(end, self.body, usize::MAX);
-        Some(Cut {
-            name: self.name,
-            start: if self.keep_prefix { body } else { at },
-            end,
-        })
+        Some(Cut { name: self.name, start: if self.keep_prefix { body } else { at }, end })
     }
 }
 
@@ -313,11 +282,7 @@ fn web_token(text: &Text, at: usize) -> Option<Cut> {
     while text.at(end) == b'.' && is(text.at(end + 1), URL64) {
         end = text.run(end + 1, URL64, usize::MAX);
     }
-    Some(Cut {
-        name: "jwt",
-        start: at,
-        end,
-    })
+    Some(Cut { name: "jwt", start: at, end })
 }
 
 /// A Discord bot token: an id in base64 (so it starts with M, N or O), a time, a signature.
@@ -332,11 +297,7 @@ fn discord_token(text: &Text, at: usize, first: u8) -> Option<Cut> {
     let time = text.run(id + 1, URL64, 8);
     let end = text.run(time + 1, URL64, 48);
     let shape = time - id == 7 && text.at(time) == b'.' && (28..=44).contains(&(end - time));
-    shape.then_some(Cut {
-        name: "discord-token",
-        start: at,
-        end,
-    })
+    shape.then_some(Cut { name: "discord-token", start: at, end })
 }
 
 /// Keys that no prefix tells: `at` begins their long word.
@@ -371,9 +332,5 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
     let number = text.run(at, DIGIT, 4);
     let shape = number > at && text.at(number) == b'-' && text.run(number + 1, ALNUM, 65) == number + 65;
     let mixed = shape && text.slice(number, number + 65).iter().any(|&byte| is(byte, UPPER));
-    if mixed {
-        cut("truenas-key", at, number + 65)
-    } else {
-        None
-    }
+    if mixed { cut("truenas-key", at, number + 65) } else { None }
 }

@@ -16,12 +16,7 @@ pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
     }
     let from = at + 3;
     let window = text.slice(from, from + AUTHORITY_BYTES);
-    let ends = |&byte: &u8| {
-        matches!(
-            byte,
-            b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | 0..=b' '
-        )
-    };
+    let ends = |&byte: &u8| matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | 0..=b' ');
     let authority = &window[..window.iter().position(ends).unwrap_or(window.len())];
     let host = authority.iter().rposition(|&byte| byte == b'@')?;
     let colon = authority[..host].iter().position(|&byte| byte == b':')?;
@@ -29,11 +24,7 @@ pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
     if text.holds_cut(from, from + host) || is_placeholder(&password[..password.len().min(JUDGED_BYTES)]) {
         return None;
     }
-    Some(Cut {
-        name: "url-password",
-        start: from + colon + 1,
-        end: from + host,
-    })
+    Some(Cut { name: "url-password", start: from + colon + 1, end: from + host })
 }
 
 /// A Telegram bot token: its id, a colon, 35 characters that begin with `AA`.
@@ -44,11 +35,7 @@ pub(super) fn telegram(text: &Text, at: usize) -> Option<Cut> {
     let start = text.run_back(at, DIGIT, 11);
     let end = text.run(at + 1, URL64, 40);
     let shape = (8..=10).contains(&(at - start)) && (34..=36).contains(&(end - at - 1));
-    (shape && !is(text.before(start), WORD)).then_some(Cut {
-        name: "telegram-token",
-        start,
-        end,
-    })
+    (shape && !is(text.before(start), WORD)).then_some(Cut { name: "telegram-token", start, end })
 }
 
 /// An Azure client secret: three characters, a digit, `Q~`, 31 to 34 more.
@@ -64,11 +51,7 @@ pub(super) fn azure_secret(text: &Text, at: usize) -> Option<Cut> {
         && text.slice(start, at).iter().all(|&byte| allowed(byte))
         && !allowed(text.before(start))
         && !is_placeholder(&window[..length]);
-    fits.then_some(Cut {
-        name: "azure-secret",
-        start,
-        end: at + 1 + length,
-    })
+    fits.then_some(Cut { name: "azure-secret", start, end: at + 1 + length })
 }
 
 /// A crypt(3) hash: `$2b$12$…`, `$6$salt$…`, `$argon2id$…`.
@@ -88,11 +71,7 @@ pub(super) fn password_hash(text: &Text, at: usize) -> Option<Cut> {
     }
     let end = text.scan(id, usize::MAX, hash);
     let end = end - usize::from(matches!(text.at(end - 1), b',' | b':'));
-    Some(Cut {
-        name: "password-hash",
-        start: at,
-        end,
-    })
+    Some(Cut { name: "password-hash", start: at, end })
 }
 
 /// A PEM private key, whole; one that is cut off, as far as it goes.
@@ -115,19 +94,11 @@ pub(super) fn key_block(text: &Text, at: usize) -> Option<Cut> {
             }
             let line = text.run(end + 5, ALNUM, 3) + 1;
             let closed = text.slice(line, line + 40).windows(5).position(|part| part == b"-----");
-            Some(Cut {
-                name: "private-key",
-                start: at,
-                end: closed.map_or(end + 8, |found| line + found + 5),
-            })
+            Some(Cut { name: "private-key", start: at, end: closed.map_or(end + 8, |found| line + found + 5) })
         }
         _ => {
             let end = truncated_block(text, body);
-            (end > body).then_some(Cut {
-                name: "private-key",
-                start: at,
-                end,
-            })
+            (end > body).then_some(Cut { name: "private-key", start: at, end })
         }
     }
 }

@@ -29,11 +29,7 @@ fn check(input: &str, expected: &str) {
 }
 
 fn stays(input: &str) {
-    assert!(
-        matches!(redact(input), Cow::Borrowed(_)),
-        "{input:?} became {:?}",
-        redact(input)
-    );
+    assert!(matches!(redact(input), Cow::Borrowed(_)), "{input:?} became {:?}", redact(input));
 }
 
 /// Keys of a known format: name, prefix, alphabet of the body, its length.
@@ -81,41 +77,18 @@ fn known_keys() -> Vec<(&'static str, String)> {
         .iter()
         .map(|(name, prefix, alphabet, length)| (*name, prefix.to_string() + &body(alphabet, *length)))
         .collect();
-    keys.push((
-        "sendgrid-key",
-        ["S", "G.", &body(BASE62, 22), ".", &body(BASE62, 43)].concat(),
-    ));
-    keys.push((
-        "postman-key",
-        ["PM", "AK-", &body(HEX, 24), "-", &body(HEX, 34)].concat(),
-    ));
+    keys.push(("sendgrid-key", ["S", "G.", &body(BASE62, 22), ".", &body(BASE62, 43)].concat()));
+    keys.push(("postman-key", ["PM", "AK-", &body(HEX, 24), "-", &body(HEX, 34)].concat()));
     keys.push(("telegram-token", ["4839574812", ":", "AA", &body(BASE62, 33)].concat()));
-    keys.push((
-        "discord-token",
-        ["M", &body(BASE62, 23), ".", &body(BASE62, 6), ".", &body(BASE62, 38)].concat(),
-    ));
+    keys.push(("discord-token", ["M", &body(BASE62, 23), ".", &body(BASE62, 6), ".", &body(BASE62, 38)].concat()));
     keys.push((
         "jwt",
-        [
-            "ey",
-            "J",
-            &body(BASE62, 30),
-            ".",
-            "ey",
-            "J",
-            &body(BASE62, 60),
-            ".",
-            &body(BASE62, 43),
-        ]
-        .concat(),
+        ["ey", "J", &body(BASE62, 30), ".", "ey", "J", &body(BASE62, 60), ".", &body(BASE62, 43)].concat(),
     ));
     keys.push(("azure-secret", ["aB3", "8", "Q~", &body(BASE62, 34)].concat()));
     keys.push(("azure-devops-token", [&body(BASE62, 76), "AZ", "DO", "3eqU"].concat()));
     keys.push(("facebook-token", ["911602140448729", "|", &body(BASE62, 27)].concat()));
-    keys.push((
-        "salesforce-token",
-        ["00D", &body(BASE62, 12), "!", &body(BASE62, 96)].concat(),
-    ));
+    keys.push(("salesforce-token", ["00D", &body(BASE62, 12), "!", &body(BASE62, 96)].concat()));
     keys.push(("truenas-key", ["8-", &body(BASE62, 64)].concat()));
     keys.push(("password-hash", ["$2", "b$12$", &body(BASE62, 53)].concat()));
     keys
@@ -124,10 +97,7 @@ fn known_keys() -> Vec<(&'static str, String)> {
 #[test]
 fn a_made_up_key_in_the_right_format_is_cut_too() {
     check(concat!("AK", "IAIOSFODNN7EXAMPLE"), "[redacted:aws-key]");
-    check(
-        concat!("use gh", "p_0123456789abcdefghijABCDEFGHIJ012345"),
-        "use [redacted:github-token]",
-    );
+    check(concat!("use gh", "p_0123456789abcdefghijABCDEFGHIJ012345"), "use [redacted:github-token]");
     stays(concat!("gh", "p_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"));
 }
 
@@ -185,10 +155,7 @@ fn a_value_is_cut_and_its_surroundings_stay() {
 /// `%` stands for the secret, before and after.
 fn check_templates(cases: &[(&str, &str, &str)]) {
     for (template, secret, name) in cases {
-        check(
-            &template.replace('%', secret),
-            &template.replace('%', &format!("[redacted:{name}]")),
-        );
+        check(&template.replace('%', secret), &template.replace('%', &format!("[redacted:{name}]")));
     }
 }
 
@@ -198,11 +165,7 @@ fn headers_flags_addresses_and_sentences_give_secrets_away() {
     let hex = body(HEX, 40);
     let cases: &[(&str, &str, &str)] = &[
         ("Authorization: Bearer %", &random, "authorization"),
-        (
-            "-H 'Authorization: Basic %'",
-            "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
-            "authorization",
-        ),
+        ("-H 'Authorization: Basic %'", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "authorization"),
         ("\"Authorization\": \"token %\"", &hex, "authorization"),
         ("Cookie: theme=dark; session=%; a=b", &random, "session"),
         ("postgres://app:%@db.local:5432/app", "s3cr3t", "url-password"),
@@ -230,11 +193,7 @@ fn headers_flags_addresses_and_sentences_give_secrets_away() {
         ("<password>%</password>", "hunter2", "password"),
         ("<add key=\"MailPassword\" value=\"%\"/>", "Prestig$", "password"),
         ("the default password is '%'", "blooberry", "password"),
-        (
-            "https://hooks.slack.com/services/%",
-            &["T024TUTTU/B0DD08H5G/", &body(BASE62, 24)].concat(),
-            "slack-webhook",
-        ),
+        ("https://hooks.slack.com/services/%", &["T024TUTTU/B0DD08H5G/", &body(BASE62, 24)].concat(), "slack-webhook"),
     ];
     check_templates(cases);
 }
@@ -249,16 +208,11 @@ fn a_private_key_is_cut_as_a_block() {
             let whole = format!("{open}{newline}-----END {label}PRIVATE KEY-----");
             check(&format!("k = <{whole}> z"), "k = <[redacted:private-key]> z");
             check(&open, "[redacted:private-key]");
-            check(
-                &format!("{open}\nand prose goes on"),
-                "[redacted:private-key]\nand prose goes on",
-            );
+            check(&format!("{open}\nand prose goes on"), "[redacted:private-key]\nand prose goes on");
         }
     }
     stays("-----BEGIN PRIVATE KEY-----\nanything\n-----END PRIVATE KEY-----");
-    stays(&format!(
-        "-----BEGIN CERTIFICATE-----\n{line}\n-----END CERTIFICATE-----"
-    ));
+    stays(&format!("-----BEGIN CERTIFICATE-----\n{line}\n-----END CERTIFICATE-----"));
 }
 
 #[test]
@@ -309,12 +263,7 @@ fn what_is_no_secret_stays() {
     stays(&format!("\"integrity\": \"sha512-{}==\"", body(BASE62, 86)));
     stays(&format!("data:image/png;base64,iVBORw0KGgo{}", body(BASE62, 400)));
     stays(&format!("sha256:{} checksum = \"{}\"", body(HEX, 64), body(HEX, 64)));
-    stays(&format!(
-        "toolu_{} call_{} msg_{}",
-        body(BASE62, 24),
-        body(BASE62, 24),
-        body(BASE62, 24)
-    ));
+    stays(&format!("toolu_{} call_{} msg_{}", body(BASE62, 24), body(BASE62, 24), body(BASE62, 24)));
 }
 
 #[test]

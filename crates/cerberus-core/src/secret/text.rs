@@ -132,10 +132,7 @@ impl<'a> Text<'a> {
 
     /// The end of the bytes from `from` that are `wanted`, looking no further than `limit` bytes.
     pub(super) fn scan(&self, from: usize, limit: usize, wanted: impl Fn(u8) -> bool) -> usize {
-        let window = self
-            .bytes
-            .get(from..from.saturating_add(limit).min(self.bytes.len()))
-            .unwrap_or_default();
+        let window = self.bytes.get(from..from.saturating_add(limit).min(self.bytes.len())).unwrap_or_default();
         let length = window.iter().position(|&byte| !wanted(byte)).unwrap_or(window.len());
         #[cfg(test)]
         steps::add(length);

@@ -77,9 +77,7 @@ pub(super) fn is_mask(value: &[u8]) -> bool {
     const MASKS: [&[u8]; 5] = [b"xxxx", b"...", b"***", b"your", b"placeholder"];
     is_reference(value)
         || has_few_bytes(value)
-        || MASKS
-            .iter()
-            .any(|mask| value.windows(mask.len()).any(|part| part.eq_ignore_ascii_case(mask)))
+        || MASKS.iter().any(|mask| value.windows(mask.len()).any(|part| part.eq_ignore_ascii_case(mask)))
 }
 
 /// `$VAR`, `${VAR}`, `%VAR%`, `<your-key>`, `{{ x }}`, `#{x}`, `[PASSWORD]`.
@@ -94,17 +92,12 @@ fn is_reference(value: &[u8]) -> bool {
         Some(b'&') if value.starts_with(b"&lt;") => return true,
         _ => {}
     }
-    value
-        .windows(2)
-        .any(|pair| matches!(pair, b"${" | b"{{" | b"#{" | b"$(" | b"<%" | b"%s"))
+    value.windows(2).any(|pair| matches!(pair, b"${" | b"{{" | b"#{" | b"$(" | b"<%" | b"%s"))
 }
 
 /// Few different bytes for the length, or mostly the alphabet or the digits in order.
 fn is_monotonous(value: &[u8]) -> bool {
-    let in_order = value
-        .windows(2)
-        .filter(|pair| pair[1] == pair[0] || pair[1] == pair[0].wrapping_add(1))
-        .count();
+    let in_order = value.windows(2).filter(|pair| pair[1] == pair[0] || pair[1] == pair[0].wrapping_add(1)).count();
     has_few_bytes(value) || (value.len() >= 16 && in_order * 2 > value.len())
 }
 
@@ -130,11 +123,7 @@ fn is_named_placeholder(value: &[u8]) -> bool {
         *to = from.to_ascii_lowercase();
     }
     let folded = &folded[..length];
-    let holds = |at: usize| {
-        placeholder_parts(folded[at])
-            .iter()
-            .any(|part| folded[at..].starts_with(part))
-    };
+    let holds = |at: usize| placeholder_parts(folded[at]).iter().any(|part| folded[at..].starts_with(part));
     PLACEHOLDER_WORDS.contains(&folded) || (0..length).any(holds)
 }
 
@@ -171,19 +160,15 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
 
 fn is_password(value: &[u8], written: Written) -> bool {
     let digit = value.iter().any(|&byte| is(byte, DIGIT));
-    let mark = value
-        .iter()
-        .any(|&byte| byte.is_ascii() && !is(byte, WORD) && !matches!(byte, b'.' | b'-' | b'/' | b' '));
+    let mark =
+        value.iter().any(|&byte| byte.is_ascii() && !is(byte, WORD) && !matches!(byte, b'.' | b'-' | b'/' | b' '));
     if value.len() < 4 || is_path(value) || (written != Written::Literal && names_a_password(value)) {
         return false;
     }
     match written {
         // A label or a message has blanks or is one capitalised word; a password rarely.
         Written::Quoted => {
-            let joined = matches!(
-                value[0],
-                b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\'
-            );
+            let joined = matches!(value[0], b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\');
             let blank = value.contains(&b' ') || !value.is_ascii();
             let word = is(value[0], UPPER) && value[1..].iter().all(|&byte| is(byte, LOWER));
             !(joined || word || (blank && !(digit && mark)) || (!digit && is_dotted_name(value)))
@@ -201,23 +186,15 @@ fn is_dotted_name(value: &[u8]) -> bool {
 /// Calls, members, arithmetic, types: what stands bare on the right of `=` in code.
 fn is_code(value: &[u8]) -> bool {
     let name = value.iter().all(|&byte| is(byte, WORD | DOT));
-    let member = value
-        .windows(2)
-        .any(|pair| matches!(pair, b"->" | b"::" | b"()" | b"[\"" | b"['"));
-    let opens = value
-        .iter()
-        .any(|&byte| matches!(byte, b'(' | b'[' | b'{' | b'|' | b'>' | b'?'));
-    let dotted = value
-        .windows(3)
-        .any(|w| is(w[0], ALPHA) && w[1] == b'.' && is(w[2], ALPHA));
+    let member = value.windows(2).any(|pair| matches!(pair, b"->" | b"::" | b"()" | b"[\"" | b"['"));
+    let opens = value.iter().any(|&byte| matches!(byte, b'(' | b'[' | b'{' | b'|' | b'>' | b'?'));
+    let dotted = value.windows(3).any(|w| is(w[0], ALPHA) && w[1] == b'.' && is(w[2], ALPHA));
     member || opens || (name && (dotted || !is_random(value, 1)))
 }
 
 fn is_path(value: &[u8]) -> bool {
-    matches!(
-        value,
-        [b'/', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..] | [b'~', b'/', ..]
-    ) || value.windows(3).any(|part| part == b"://")
+    matches!(value, [b'/', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..] | [b'~', b'/', ..])
+        || value.windows(3).any(|part| part == b"://")
         || value.starts_with(b"arn:")
 }
 

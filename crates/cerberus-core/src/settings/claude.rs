@@ -71,9 +71,7 @@ impl Wiring {
 /// A blank file counts as `{}`.
 pub fn install(text: &str, command: &str) -> Result<String, SettingsError> {
     if !is_program(command) {
-        return Err(SettingsError::NotCerberus {
-            command: command.to_owned(),
-        });
+        return Err(SettingsError::NotCerberus { command: command.to_owned() });
     }
     if json::is_blank(text) {
         let bom = if text.starts_with(BOM) { BOM } else { "" };
@@ -175,12 +173,7 @@ fn expect_kind(text: &str, node: &Node, path: &str, expected: Kind) -> Result<()
         return Ok(());
     }
     let at = json::position(text, node.span.start);
-    Err(SettingsError::WrongType {
-        at,
-        path: path.to_owned(),
-        expected,
-        found: node.kind,
-    })
+    Err(SettingsError::WrongType { at, path: path.to_owned(), expected, found: node.kind })
 }
 
 /// Everything of ours, under any event: also under those an older version listened to.
@@ -226,9 +219,7 @@ fn elements(node: &Node) -> impl Iterator<Item = (usize, &Item)> {
 
 /// What narrows an entry down; the spellings of "everything" count as nothing.
 fn matcher(text: &str, entry: &Node) -> Result<Option<String>, SettingsError> {
-    let matcher = entry
-        .member(text, "matcher")?
-        .and_then(|(_, item)| item.value.string(text));
+    let matcher = entry.member(text, "matcher")?.and_then(|(_, item)| item.value.string(text));
     Ok(matcher.filter(|matcher| !matcher.is_empty() && matcher != "*"))
 }
 
@@ -310,9 +301,8 @@ fn args() -> Json<'static> {
 fn wire(editor: &mut Editor<'_>, text: &str, hooks: &Node, command: &str) -> Result<(), SettingsError> {
     let ours = find_ours(text, hooks)?;
     let mut seen = BTreeSet::new();
-    let (kept, repeated): (Vec<Ours<'_>>, Vec<Ours<'_>>) = ours
-        .into_iter()
-        .partition(|ours| seen.insert((ours.event_index, ours.matcher.clone())));
+    let (kept, repeated): (Vec<Ours<'_>>, Vec<Ours<'_>>) =
+        ours.into_iter().partition(|ours| seen.insert((ours.event_index, ours.matcher.clone())));
     for ours in &kept {
         update(editor, text, ours, command)?;
     }
@@ -351,12 +341,7 @@ fn update(editor: &mut Editor<'_>, text: &str, ours: &Ours<'_>, command: &str) -
 fn remove_handlers(editor: &mut Editor<'_>, hooks: &Node, doomed: &[Ours<'_>]) -> Vec<usize> {
     let mut by_event: BTreeMap<usize, BTreeMap<usize, Vec<&Ours<'_>>>> = BTreeMap::new();
     for ours in doomed {
-        by_event
-            .entry(ours.event_index)
-            .or_default()
-            .entry(ours.entry_index)
-            .or_default()
-            .push(ours);
+        by_event.entry(ours.event_index).or_default().entry(ours.entry_index).or_default().push(ours);
     }
     let mut emptied_events = Vec::new();
     for (event_index, by_entry) in by_event {

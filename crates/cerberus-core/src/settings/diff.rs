@@ -60,18 +60,9 @@ fn push_line(out: &mut String, (change, line): &Line<'_>) {
 fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
     let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[prefix..], &new[prefix..]);
-    let suffix = old_rest
-        .iter()
-        .rev()
-        .zip(new_rest.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let suffix = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
     let mut lines: Vec<Line<'a>> = old[..prefix].iter().map(|&line| (Change::Kept, line)).collect();
-    middle(
-        &mut lines,
-        &old_rest[..old_rest.len() - suffix],
-        &new_rest[..new_rest.len() - suffix],
-    );
+    middle(&mut lines, &old_rest[..old_rest.len() - suffix], &new_rest[..new_rest.len() - suffix]);
     lines.extend(old[old.len() - suffix..].iter().map(|&line| (Change::Kept, line)));
     lines
 }
@@ -83,10 +74,7 @@ fn middle<'a>(lines: &mut Vec<Line<'a>>, old: &[&'a str], new: &[&'a str]) {
     if (old.len() + 1).saturating_mul(width) <= CELLS_MAX {
         // common[i * width + j]: length of the longest common subsequence of old[i..] and new[j..].
         let mut common = vec![0_u32; (old.len() + 1) * width];
-        for (i, j) in (0..old.len())
-            .rev()
-            .flat_map(|i| (0..new.len()).rev().map(move |j| (i, j)))
-        {
+        for (i, j) in (0..old.len()).rev().flat_map(|i| (0..new.len()).rev().map(move |j| (i, j))) {
             common[i * width + j] = if old[i] == new[j] {
                 common[(i + 1) * width + j + 1] + 1
             } else {
@@ -113,11 +101,7 @@ fn middle<'a>(lines: &mut Vec<Line<'a>>, old: &[&'a str], new: &[&'a str]) {
 /// The changed lines with their context, as ranges that do not touch.
 fn hunks(lines: &[Line<'_>]) -> Vec<std::ops::Range<usize>> {
     let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
-    for (index, _) in lines
-        .iter()
-        .enumerate()
-        .filter(|(_, (change, _))| *change != Change::Kept)
-    {
+    for (index, _) in lines.iter().enumerate().filter(|(_, (change, _))| *change != Change::Kept) {
         let start = index.saturating_sub(CONTEXT_LINES);
         let end = (index + 1 + CONTEXT_LINES).min(lines.len());
         match hunks.last_mut() {
@@ -150,11 +134,7 @@ mod tests {
                 continue;
             }
             let last = body.next_if(|next| next.starts_with('\\')).is_some();
-            let content = if last {
-                line[1..].strip_suffix('\n').unwrap()
-            } else {
-                &line[1..]
-            };
+            let content = if last { line[1..].strip_suffix('\n').unwrap() } else { &line[1..] };
             match &line[..1] {
                 "+" => out.push_str(content),
                 sign => {

@@ -127,11 +127,7 @@ pub(super) struct Editor<'a> {
 
 impl<'a> Editor<'a> {
     pub fn new(text: &'a str, root: &Node) -> Self {
-        Editor {
-            text,
-            style: Style::of(text, root),
-            changes: Vec::new(),
-        }
+        Editor { text, style: Style::of(text, root), changes: Vec::new() }
     }
 
     /// The changed text. Changes must not overlap, which the callers ensure by never changing anything inside
@@ -204,9 +200,7 @@ impl<'a> Editor<'a> {
                 continue;
             };
             let end = self.end_with_comma(item);
-            let next = items
-                .get(index + 1)
-                .filter(|next| next.lead == end && !is_doomed(index + 1));
+            let next = items.get(index + 1).filter(|next| next.lead == end && !is_doomed(index + 1));
             if let (0, Some(next)) = (index, next) {
                 // The whitespace kept is the first item's: `[ours, b]` becomes `[b]`.
                 self.change(item.start..next.start, String::new());
@@ -221,9 +215,7 @@ impl<'a> Editor<'a> {
         }
         // Ours was last and without a comma, so its predecessor's comma was only there to separate the two.
         let last_has_comma = items.last().is_some_and(|last| last.comma.is_some());
-        let predecessor = survivor
-            .filter(|&index| index + 1 < items.len())
-            .and_then(|index| items.get(index));
+        let predecessor = survivor.filter(|&index| index + 1 < items.len()).and_then(|index| items.get(index));
         if let (false, Some(comma)) = (last_has_comma, predecessor.and_then(|item| item.comma)) {
             self.change(comma..comma + 1, String::new());
         }
@@ -248,9 +240,7 @@ impl<'a> Editor<'a> {
             }
             end = self.end_with_comma(next);
         }
-        self.text[end..]
-            .trim_start_matches([' ', '\t'])
-            .starts_with(['\n', '\r'])
+        self.text[end..].trim_start_matches([' ', '\t']).starts_with(['\n', '\r'])
     }
 
     fn layout(&self, container: &Node) -> Layout {
@@ -282,10 +272,7 @@ fn quoted(text: &str) -> String {
 
 /// What stands between the brackets.
 fn inside(container: &Node) -> Range<usize> {
-    debug_assert!(
-        matches!(container.kind, Kind::Object | Kind::Array),
-        "only containers have an inside"
-    );
+    debug_assert!(matches!(container.kind, Kind::Object | Kind::Array), "only containers have an inside");
     container.span.start + 1..container.span.end - 1
 }
 
@@ -293,11 +280,7 @@ fn inside(container: &Node) -> Range<usize> {
 fn line_indent(text: &str, offset: usize) -> &str {
     let line_start = text[..offset].rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let line = &text[line_start..offset];
-    let length = line
-        .bytes()
-        .take(INDENT_MAX_BYTES)
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let length = line.bytes().take(INDENT_MAX_BYTES).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     &line[..length]
 }
 
@@ -353,19 +336,10 @@ mod tests {
                 "{\n \"a\": 1, // note, \n \"y\": [\n  1\n ],\n \"z\": [\n  1\n ]\n // end\n}",
             ),
             ("{\"a\": 1 /* b */ }", "{\"a\": 1, /* b */ \"y\": [1], \"z\": [1] }"),
-            (
-                "{\"a\": 1 // b\n}",
-                "{\"a\": 1, // b\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}",
-            ),
-            (
-                "{ // b\n}",
-                "{ // b\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}",
-            ),
+            ("{\"a\": 1 // b\n}", "{\"a\": 1, // b\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}"),
+            ("{ // b\n}", "{ // b\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}"),
             ("{ /* b */ }", "{ /* b */ \"y\": [1], \"z\": [1] }"),
-            (
-                "{\"a\": 1 /* b */ , /* c */ }",
-                "{\"a\": 1 /* b */ , /* c */ \"y\": [1], \"z\": [1], }",
-            ),
+            ("{\"a\": 1 /* b */ , /* c */ }", "{\"a\": 1 /* b */ , /* c */ \"y\": [1], \"z\": [1], }"),
         ] {
             let after = appended(text);
             assert_eq!(after, expected);

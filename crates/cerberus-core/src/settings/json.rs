@@ -51,18 +51,13 @@ impl Item {
 impl Node {
     /// The only member of that name, with its index.
     pub fn member(&self, text: &str, name: &str) -> Result<Option<(usize, &Item)>, SettingsError> {
-        let mut named = self
-            .items
-            .iter()
-            .enumerate()
-            .filter(|(_, item)| item.key.as_deref() == Some(name));
+        let mut named = self.items.iter().enumerate().filter(|(_, item)| item.key.as_deref() == Some(name));
         let first = named.next();
         match named.next() {
             None => Ok(first),
-            Some((_, second)) => Err(SettingsError::DuplicateKey {
-                at: position(text, second.start),
-                key: name.to_owned(),
-            }),
+            Some((_, second)) => {
+                Err(SettingsError::DuplicateKey { at: position(text, second.start), key: name.to_owned() })
+            }
         }
     }
 
@@ -155,10 +150,7 @@ impl Parser<'_> {
     }
 
     fn fail(&self, offset: usize, problem: SyntaxProblem) -> SettingsError {
-        SettingsError::Syntax {
-            at: position(self.text, offset),
-            problem,
-        }
+        SettingsError::Syntax { at: position(self.text, offset), problem }
     }
 
     fn unexpected(&self) -> SettingsError {
@@ -170,12 +162,7 @@ impl Parser<'_> {
     }
 
     fn trivia(&mut self) -> Result<Trivia, SettingsError> {
-        let mut seen = Trivia {
-            lead: self.at,
-            after_line_comment: false,
-            fresh_line: false,
-            has_comments: false,
-        };
+        let mut seen = Trivia { lead: self.at, after_line_comment: false, fresh_line: false, has_comments: false };
         loop {
             while let Some(byte) = self.peek().filter(|&byte| is_whitespace(byte)) {
                 seen.fresh_line |= byte == b'\n' || byte == b'\r';
@@ -221,9 +208,7 @@ impl Parser<'_> {
 
     fn container(&mut self, kind: Kind, depth: usize) -> Result<Node, SettingsError> {
         if depth == DEPTH_MAX {
-            return Err(SettingsError::TooDeep {
-                at: position(self.text, self.at),
-            });
+            return Err(SettingsError::TooDeep { at: position(self.text, self.at) });
         }
         let start = self.at;
         let close = if kind == Kind::Object { b'}' } else { b']' };
@@ -252,13 +237,7 @@ impl Parser<'_> {
             }
             items.push(item);
         }
-        Ok(Node {
-            kind,
-            span: start..self.at,
-            items,
-            fresh_line: false,
-            has_comments,
-        })
+        Ok(Node { kind, span: start..self.at, items, fresh_line: false, has_comments })
     }
 
     fn item(&mut self, kind: Kind, depth: usize, before: &Trivia) -> Result<Item, SettingsError> {
@@ -279,14 +258,7 @@ impl Parser<'_> {
         }
         let mut value = self.value(depth + 1)?;
         value.fresh_line = before.fresh_line;
-        Ok(Item {
-            lead: before.lead,
-            after_line_comment: before.after_line_comment,
-            start,
-            key,
-            value,
-            comma: None,
-        })
+        Ok(Item { lead: before.lead, after_line_comment: before.after_line_comment, start, key, value, comma: None })
     }
 
     fn string(&mut self) -> Result<Range<usize>, SettingsError> {
@@ -318,10 +290,7 @@ impl Parser<'_> {
 
     fn word(&mut self) -> Result<Node, SettingsError> {
         let start = self.at;
-        while self
-            .peek()
-            .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-        {
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) {
             self.at += 1;
         }
         let word = &self.text[start..self.at];
@@ -337,13 +306,7 @@ impl Parser<'_> {
 }
 
 fn scalar(kind: Kind, span: Range<usize>) -> Node {
-    Node {
-        kind,
-        span,
-        items: Vec::new(),
-        fresh_line: false,
-        has_comments: false,
-    }
+    Node { kind, span, items: Vec::new(), fresh_line: false, has_comments: false }
 }
 
 #[cfg(test)]
@@ -412,16 +375,11 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(parse(&nested(DEPTH_MAX)).is_ok());
         let column = DEPTH_MAX + 1;
-        let too_deep = SettingsError::TooDeep {
-            at: Position { line: 1, column },
-        };
+        let too_deep = SettingsError::TooDeep { at: Position { line: 1, column } };
         assert_eq!(parse(&nested(DEPTH_MAX + 1)).err(), Some(too_deep.clone()));
         assert_eq!(parse(&nested(100_000)).err(), Some(too_deep.clone()));
         assert_eq!(parse(&"[".repeat(100_000)).err(), Some(too_deep));
-        assert!(matches!(
-            parse(&"{\"a\":".repeat(100_000)),
-            Err(SettingsError::TooDeep { .. })
-        ));
+        assert!(matches!(parse(&"{\"a\":".repeat(100_000)), Err(SettingsError::TooDeep { .. })));
         let bytes = TEXT_MAX_BYTES + 1;
         assert_eq!(parse(&" ".repeat(bytes)).err(), Some(SettingsError::TooLarge { bytes }));
     }
@@ -430,9 +388,7 @@ mod tests {
     fn remembers_what_stands_before_an_item() {
         let text = "[ // c  \n  1, /* d */ 2\n]";
         let root = parse(text).unwrap();
-        let [one, two] = &root.items[..] else {
-            panic!("two items")
-        };
+        let [one, two] = &root.items[..] else { panic!("two items") };
         assert_eq!(&text[..one.lead], "[ // c  ");
         assert!(one.after_line_comment && one.value.fresh_line && root.has_comments);
         assert_eq!(&text[..two.lead], "[ // c  \n  1, /* d */");
@@ -448,12 +404,6 @@ mod tests {
         let twice = "{\"a\": 1,\n \"a\": 2}";
         let at = Position { line: 2, column: 2 };
         let error = parse(twice).unwrap().member(twice, "a").map(|found| found.is_some());
-        assert_eq!(
-            error,
-            Err(SettingsError::DuplicateKey {
-                at,
-                key: "a".to_owned()
-            })
-        );
+        assert_eq!(error, Err(SettingsError::DuplicateKey { at, key: "a".to_owned() }));
     }
 }

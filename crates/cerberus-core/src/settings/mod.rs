@@ -37,12 +37,7 @@ pub enum SettingsError {
     #[error("{at}: the key {key:?} appears twice in one object")]
     DuplicateKey { at: Position, key: String },
     #[error("{at}: {path} should be {expected}, but is {found}")]
-    WrongType {
-        at: Position,
-        path: String,
-        expected: Kind,
-        found: Kind,
-    },
+    WrongType { at: Position, path: String, expected: Kind, found: Kind },
     /// Installed under another name it could neither be found again nor taken out.
     #[error("{command:?} is not a path to a program named cerberus")]
     NotCerberus { command: String },

@@ -135,18 +135,9 @@ fn without_the_old_text_only_emptiness_is_forgotten() {
         ("{ }\n", "{}\n"),
         ("{\n  \"hooks\": {}\n}\n", "{}\n"),
         ("{\"model\":\"opus\",\"hooks\":{}}", "{\"model\":\"opus\"}"),
-        (
-            "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"X\": [ ]\n  }\n}",
-            "{\n  \"hooks\": {\n    \"X\": [ ]\n  }\n}",
-        ),
-        (
-            "{\n  \"hooks\": {\n    // soon\n  },\n}\n",
-            "{\n  \"hooks\": {\n    // soon\n  },\n}\n",
-        ),
-        (
-            "{\"hooks\": {\"Stop\": [ /* soon */ ]}}",
-            "{\"hooks\": {\"Stop\": [ /* soon */ ]}}",
-        ),
+        ("{\n  \"hooks\": {\n    \"Stop\": [],\n    \"X\": [ ]\n  }\n}", "{\n  \"hooks\": {\n    \"X\": [ ]\n  }\n}"),
+        ("{\n  \"hooks\": {\n    // soon\n  },\n}\n", "{\n  \"hooks\": {\n    // soon\n  },\n}\n"),
+        ("{\"hooks\": {\"Stop\": [ /* soon */ ]}}", "{\"hooks\": {\"Stop\": [ /* soon */ ]}}"),
     ] {
         assert_eq!(uninstall(&set_up(text), None).unwrap(), expected);
     }
@@ -156,10 +147,7 @@ fn without_the_old_text_only_emptiness_is_forgotten() {
 fn what_changed_since_the_installation_is_kept() {
     let before = "{\n  \"model\": \"opus\"\n}\n";
     let edited = set_up(before).replace("opus", "sonnet");
-    assert_eq!(
-        uninstall(&edited, Some(before)).unwrap(),
-        "{\n  \"model\": \"sonnet\"\n}\n"
-    );
+    assert_eq!(uninstall(&edited, Some(before)).unwrap(), "{\n  \"model\": \"sonnet\"\n}\n");
 }
 
 #[test]
@@ -176,49 +164,23 @@ fn with_handlers(handlers: &str) -> String {
 #[test]
 fn ours_are_recognised_in_every_spelling() {
     for (handler, command) in [
-        (
-            r#"{"command": "cerberus", "args": ["hook", "claude-code"]}"#,
-            "cerberus",
-        ),
-        (
-            r#"{"args": ["hook", "claude\u002dcode",], "command": "/a b/cerberus"}"#,
-            "/a b/cerberus",
-        ),
-        (
-            r#"{"command": "C:\\Tools\\Cerberus.EXE", "args": ["hook", "claude-code"]}"#,
-            r"C:\Tools\Cerberus.EXE",
-        ),
-        (
-            r#"{"command": "\"/a b/cerberus\"", "args": ["hook", "claude-code"]}"#,
-            "\"/a b/cerberus\"",
-        ),
+        (r#"{"command": "cerberus", "args": ["hook", "claude-code"]}"#, "cerberus"),
+        (r#"{"args": ["hook", "claude\u002dcode",], "command": "/a b/cerberus"}"#, "/a b/cerberus"),
+        (r#"{"command": "C:\\Tools\\Cerberus.EXE", "args": ["hook", "claude-code"]}"#, r"C:\Tools\Cerberus.EXE"),
+        (r#"{"command": "\"/a b/cerberus\"", "args": ["hook", "claude-code"]}"#, "\"/a b/cerberus\""),
         (r#"{"command": "/x/cerberus hook claude-code"}"#, "/x/cerberus"),
-        (
-            r#"{"command": " '/a b/cerberus'  hook claude-code ", "args": []}"#,
-            "'/a b/cerberus'",
-        ),
-        (
-            r#"{"command": "\"$HOME\"/bin/cerberus hook claude-code"}"#,
-            "\"$HOME\"/bin/cerberus",
-        ),
+        (r#"{"command": " '/a b/cerberus'  hook claude-code ", "args": []}"#, "'/a b/cerberus'"),
+        (r#"{"command": "\"$HOME\"/bin/cerberus hook claude-code"}"#, "\"$HOME\"/bin/cerberus"),
         (r#"{"command": "/a\\ b/cerberus hook claude-code"}"#, "/a\\ b/cerberus"),
     ] {
         let text = with_handlers(handler);
         let wiring = installed(&text).unwrap();
-        assert_eq!(
-            wiring.commands().into_iter().collect::<Vec<_>>(),
-            [command],
-            "{handler}"
-        );
+        assert_eq!(wiring.commands().into_iter().collect::<Vec<_>>(), [command], "{handler}");
         assert_eq!(wiring.hooks[0].event, "PreToolUse");
         assert_eq!(wiring.hooks[0].matcher.as_deref(), Some("Bash"));
         assert_eq!(uninstall(&text, None).unwrap(), "{}");
         let updated = installed(&set_up(&text)).unwrap();
-        assert_eq!(
-            updated.commands().into_iter().collect::<Vec<_>>(),
-            [COMMAND],
-            "{handler}"
-        );
+        assert_eq!(updated.commands().into_iter().collect::<Vec<_>>(), [COMMAND], "{handler}");
     }
 }
 
@@ -263,10 +225,7 @@ fn ours_with_another_path_are_updated_where_they_stand() {
     let after = set_up(text);
     let (kept, _) = text.split_once("\n  }\n}").unwrap();
     let expected = kept.replace("/old/cerberus", COMMAND);
-    assert!(
-        after.starts_with(&format!("{expected},\n    \"SessionStart\": [")),
-        "{after}"
-    );
+    assert!(after.starts_with(&format!("{expected},\n    \"SessionStart\": [")), "{after}");
     assert_eq!(after.matches("\"Stop\"").count(), 1);
 }
 
@@ -289,10 +248,7 @@ fn repeated_hooks_of_ours_are_reduced_to_one_per_matcher() {
         r#"{{"hooks": {{"Stop": [{{"hooks": [{new}, 1]}}, {{"matcher": "x", "hooks": [{new}]}}], "SessionStart""#
     );
     assert!(set_up(&text).starts_with(&expected), "{}", set_up(&text));
-    assert_eq!(
-        uninstall(&text, None).unwrap(),
-        r#"{"hooks": {"Stop": [{"hooks": [1]}]}}"#
-    );
+    assert_eq!(uninstall(&text, None).unwrap(), r#"{"hooks": {"Stop": [{"hooks": [1]}]}}"#);
 }
 
 #[test]
@@ -303,34 +259,20 @@ fn a_file_that_is_not_understood_is_refused_with_the_place() {
         expected,
         found,
     };
-    let twice = |line, column, key: &str| SettingsError::DuplicateKey {
-        at: Position { line, column },
-        key: key.to_owned(),
-    };
+    let twice =
+        |line, column, key: &str| SettingsError::DuplicateKey { at: Position { line, column }, key: key.to_owned() };
     for (text, error) in [
         ("[]", wrong(1, 1, "the file", Kind::Object, Kind::Array)),
         ("null", wrong(1, 1, "the file", Kind::Object, Kind::Null)),
         ("{\"hooks\": []}", wrong(1, 11, "`hooks`", Kind::Object, Kind::Array)),
-        (
-            "{\n  \"hooks\": null}",
-            wrong(2, 12, "`hooks`", Kind::Object, Kind::Null),
-        ),
-        (
-            "{\"hooks\": {\"Stop\": {}}}",
-            wrong(1, 20, "`hooks.Stop`", Kind::Array, Kind::Object),
-        ),
+        ("{\n  \"hooks\": null}", wrong(2, 12, "`hooks`", Kind::Object, Kind::Null)),
+        ("{\"hooks\": {\"Stop\": {}}}", wrong(1, 20, "`hooks.Stop`", Kind::Array, Kind::Object)),
         ("{\"hooks\": {},\n\"hooks\": {}}", twice(2, 1, "hooks")),
         ("{\"hooks\": {\"Stop\": [], \"Stop\": []}}", twice(1, 24, "Stop")),
-        (
-            "{\"hooks\": {\"X\": [{\"hooks\": [{\"command\": 1, \"command\": 2}]}]}}",
-            twice(1, 44, "command"),
-        ),
+        ("{\"hooks\": {\"X\": [{\"hooks\": [{\"command\": 1, \"command\": 2}]}]}}", twice(1, 44, "command")),
         (
             "{\"a\": 1",
-            SettingsError::Syntax {
-                at: Position { line: 1, column: 8 },
-                problem: SyntaxProblem::UnexpectedEnd,
-            },
+            SettingsError::Syntax { at: Position { line: 1, column: 8 }, problem: SyntaxProblem::UnexpectedEnd },
         ),
     ] {
         assert_eq!(install(text, COMMAND), Err(error.clone()), "{text}");
@@ -338,29 +280,19 @@ fn a_file_that_is_not_understood_is_refused_with_the_place() {
         assert_eq!(uninstall(text, Some("{}")), Err(error.clone()), "{text}");
         assert_eq!(installed(text), Err(error), "{text}");
     }
-    let shown = install("{\n  \"hooks\": {\"Stop\": {}}}", COMMAND)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        shown,
-        "line 2, column 21: `hooks.Stop` should be an array, but is an object"
-    );
+    let shown = install("{\n  \"hooks\": {\"Stop\": {}}}", COMMAND).unwrap_err().to_string();
+    assert_eq!(shown, "line 2, column 21: `hooks.Stop` should be an array, but is an object");
 }
 
 #[test]
 fn a_program_of_another_name_is_not_installed() {
     for command in ["", "/x/cerberus-dev", "/x/cerberus/", "sh"] {
-        let error = SettingsError::NotCerberus {
-            command: command.to_owned(),
-        };
+        let error = SettingsError::NotCerberus { command: command.to_owned() };
         assert_eq!(install("{}", command), Err(error));
     }
     for command in ["/a \"b\"/\u{e9}\\/cerberus", "C:\\Program Files\\cerberus.exe"] {
         let after = install("{}", command).unwrap();
-        assert_eq!(
-            installed(&after).unwrap().commands().into_iter().collect::<Vec<_>>(),
-            [command]
-        );
+        assert_eq!(installed(&after).unwrap().commands().into_iter().collect::<Vec<_>>(), [command]);
         assert_eq!(uninstall(&after, None).unwrap(), "{}");
     }
 }
@@ -439,11 +371,7 @@ impl Writer<'_> {
             Tree::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
             Tree::Object(members) => members.iter().map(|(key, value)| (Some(*key), value)).collect(),
         };
-        let (open, close) = if matches!(tree, Tree::Array(_)) {
-            ('[', ']')
-        } else {
-            ('{', '}')
-        };
+        let (open, close) = if matches!(tree, Tree::Array(_)) { ('[', ']') } else { ('{', '}') };
         self.out.push(open);
         self.comment();
         for (index, (key, value)) in items.iter().enumerate() {
@@ -467,11 +395,7 @@ impl Writer<'_> {
 }
 
 fn spell(tree: &Tree, spelling: &Spelling) -> String {
-    let mut writer = Writer {
-        spelling,
-        throws: 0,
-        out: String::new(),
-    };
+    let mut writer = Writer { spelling, throws: 0, out: String::new() };
     if spelling.has_bom {
         writer.out.push('\u{feff}');
     }
@@ -502,15 +426,7 @@ fn spellings() -> impl Strategy<Value = Spelling> {
 }
 
 fn foreign_values() -> impl Strategy<Value = Tree> {
-    let raw = select(vec![
-        "1",
-        "-2.50e3",
-        "true",
-        "null",
-        "\"\"",
-        "\"// no \\\" comment, }\"",
-        "\"\u{e9}\\u00e9\"",
-    ]);
+    let raw = select(vec!["1", "-2.50e3", "true", "null", "\"\"", "\"// no \\\" comment, }\"", "\"\u{e9}\\u00e9\""]);
     raw.prop_map(Tree::Raw).prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..3).prop_map(Tree::Array),
@@ -527,11 +443,7 @@ fn our_handlers() -> impl Strategy<Value = Tree> {
     select(vec![
         exec("\"/opt/bin/cerberus\""),
         exec("\"C:\\\\x\\\\cerberus.exe\""),
-        Tree::Object(vec![
-            ("args", args.clone()),
-            ("timeout", Tree::Raw("3")),
-            ("command", Tree::Raw("\"cerberus\"")),
-        ]),
+        Tree::Object(vec![("args", args.clone()), ("timeout", Tree::Raw("3")), ("command", Tree::Raw("\"cerberus\""))]),
         Tree::Object(vec![("type", Tree::Raw("\"command\"")), ("command", Tree::Raw(shell))]),
         Tree::Object(vec![("args", Tree::Array(Vec::new())), ("command", Tree::Raw(shell))]),
     ])
@@ -539,10 +451,7 @@ fn our_handlers() -> impl Strategy<Value = Tree> {
 
 /// Entries of an event, with ours among them at this weight.
 fn entries(ours: u32) -> impl Strategy<Value = Tree> {
-    let beep = Tree::Object(vec![
-        ("type", Tree::Raw("\"command\"")),
-        ("command", Tree::Raw("\"beep\"")),
-    ]);
+    let beep = Tree::Object(vec![("type", Tree::Raw("\"command\"")), ("command", Tree::Raw("\"beep\""))]);
     let handlers = prop_oneof![3 => Just(beep), 1 => foreign_values(), ours => our_handlers()];
     let whole = (select(vec!["", "\"*\"", "\"Bash\""]), vec(handlers, 0..4)).prop_map(|(matcher, handlers)| {
         let matcher = (!matcher.is_empty()).then_some(("matcher", Tree::Raw(matcher)));
@@ -554,26 +463,17 @@ fn entries(ours: u32) -> impl Strategy<Value = Tree> {
 
 fn settings(ours: u32) -> impl Strategy<Value = Tree> {
     let names: Vec<&'static str> = EVENTS.into_iter().chain(["PreToolUse", "Notification"]).collect();
-    let events = (
-        subsequence(names, 0..4).prop_shuffle(),
-        vec(vec(entries(ours), 0..4), 4),
-    )
+    let events = (subsequence(names, 0..4).prop_shuffle(), vec(vec(entries(ours), 0..4), 4))
         .prop_map(|(names, lists)| names.into_iter().zip(lists.into_iter().map(Tree::Array)).collect());
-    let others = (
-        subsequence(vec!["model", "env", "a b"], 0..=3).prop_shuffle(),
-        vec(foreign_values(), 3),
-    );
-    (
-        proptest::option::weighted(0.7, events.prop_map(Tree::Object)),
-        others,
-        any::<Index>(),
-    )
-        .prop_map(|(hooks, (names, values), place)| {
+    let others = (subsequence(vec!["model", "env", "a b"], 0..=3).prop_shuffle(), vec(foreign_values(), 3));
+    (proptest::option::weighted(0.7, events.prop_map(Tree::Object)), others, any::<Index>()).prop_map(
+        |(hooks, (names, values), place)| {
             let mut members: Vec<(&'static str, Tree)> = names.into_iter().zip(values).collect();
             let place = place.index(members.len() + 1);
             members.splice(place..place, hooks.map(|hooks| ("hooks", hooks)));
             Tree::Object(members)
-        })
+        },
+    )
 }
 
 fn texts(ours: u32) -> impl Strategy<Value = String> {
@@ -602,22 +502,14 @@ fn foreign_part(mut settings: Value) -> Value {
     }
     hooks.retain(|_, list| list != &json!([]));
     let is_empty = hooks.is_empty();
-    settings
-        .as_object_mut()
-        .unwrap()
-        .retain(|key, _| key != "hooks" || !is_empty);
+    settings.as_object_mut().unwrap().retain(|key, _| key != "hooks" || !is_empty);
     settings
 }
 
 /// Keys of the root and of `hooks`, in their order.
 fn key_order(text: &str) -> Vec<String> {
     let root = reader::parse(text).unwrap();
-    let keys = |node: &reader::Node| {
-        node.items
-            .iter()
-            .filter_map(|item| item.key.clone())
-            .collect::<Vec<_>>()
-    };
+    let keys = |node: &reader::Node| node.items.iter().filter_map(|item| item.key.clone()).collect::<Vec<_>>();
     let hooks = root.member(text, "hooks").unwrap().map(|(_, item)| keys(&item.value));
     [keys(&root), hooks.unwrap_or_default()].concat()
 }

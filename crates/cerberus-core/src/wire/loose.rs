@@ -19,6 +19,19 @@ pub struct Text<'a>(pub Option<Cow<'a, str>>);
 #[derive(Debug, Default)]
 pub struct Escaped<'a>(pub &'a str);
 
+/// An object whose values are strings, in order; anything else in it is skipped.
+#[derive(Debug, Default)]
+pub struct Pairs<'a>(pub Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+/// A string or a list of items, whichever it is. `T` must not fail on any value.
+#[derive(Debug, Default)]
+pub enum TextOrList<'a, T> {
+    #[default]
+    Neither,
+    Text(Cow<'a, str>),
+    List(Vec<T>),
+}
+
 /// `true`, or not.
 #[derive(Debug, Default)]
 pub struct Flag(pub bool);
@@ -106,14 +119,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
+impl<'a> Escaped<'a> {
+    /// The text that the escapes stand for.
+    pub fn unescaped(&self) -> Cow<'a, str> {
+        match self.0.contains('\\') {
+            true => serde_json::from_str(&format!("\"{}\"", self.0)).map_or(Cow::Borrowed(""), Cow::Owned),
+            false => Cow::Borrowed(self.0),
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Escaped<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?.get();
-        Ok(Escaped(
-            raw.strip_prefix('"')
-                .and_then(|raw| raw.strip_suffix('"'))
-                .unwrap_or_default(),
-        ))
+        Ok(Escaped(raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or_default()))
     }
 }
 
@@ -151,6 +170,48 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for TextOrList<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = TextOrList<'de, T>;
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(TextOrList::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(TextOrList::Text(Cow::Owned(text.to_string())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                bounded(seq).map(TextOrList::List)
+            }
+            skips!(Self::Value, TextOrList::Neither; bool, numbers, unit, map, expecting);
+        }
+        deserializer.deserialize_any(V(PhantomData))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Pairs<'de>;
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((Text(key), Text(value))) = map.next_entry::<Text, Text>()? {
+                    if let (Some(key), Some(value)) = (key, value)
+                        && pairs.len() < LIST_MAX
+                    {
+                        pairs.push((key, value));
+                    }
+                }
+                Ok(Pairs(pairs))
+            }
+            skips!(Pairs<'de>, Pairs(Vec::new()); bool, numbers, str, unit, seq, expecting);
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
 impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct V<T>(PhantomData<T>);
@@ -170,21 +231,26 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
         struct V<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
             type Value = List<T>;
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
-                let mut items = Vec::new();
-                while items.len() < LIST_MAX {
-                    match seq.next_element()? {
-                        Some(item) => items.push(item),
-                        None => return Ok(List(items)),
-                    }
-                }
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(List(items))
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<List<T>, A::Error> {
+                bounded(seq).map(List)
             }
             skips!(List<T>, List(Vec::new()); bool, numbers, str, unit, map, expecting);
         }
         deserializer.deserialize_any(V(PhantomData))
     }
+}
+
+/// The first items of a list; the rest is passed over.
+fn bounded<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(mut seq: A) -> Result<Vec<T>, A::Error> {
+    let mut items = Vec::new();
+    while items.len() < LIST_MAX {
+        match seq.next_element()? {
+            Some(item) => items.push(item),
+            None => return Ok(items),
+        }
+    }
+    while seq.next_element::<IgnoredAny>()?.is_some() {}
+    Ok(items)
 }
 
 #[cfg(test)]
@@ -215,16 +281,7 @@ mod tests {
 
     #[test]
     fn takes_what_fits_and_skips_the_rest() {
-        let odd = [
-            r#""s""#,
-            "7",
-            "-7",
-            "1.5",
-            "true",
-            "null",
-            "[1,[2]]",
-            r#"{"text":{"a":[]}}"#,
-        ];
+        let odd = [r#""s""#, "7", "-7", "1.5", "true", "null", "[1,[2]]", r#"{"text":{"a":[]}}"#];
         for value in odd {
             let json = ["text", "escaped", "flag", "number", "object", "list"]
                 .map(|name| format!("\"{name}\":{value}"))
@@ -234,10 +291,7 @@ mod tests {
             assert_eq!(all.escaped.0, if value == r#""s""# { "s" } else { "" }, "{value}");
             assert_eq!(all.flag.0, value == "true", "{value}");
             assert_eq!(all.number.0, if value == "7" { 7 } else { 0 }, "{value}");
-            assert_eq!(
-                all.text.0.as_deref(),
-                ["s", "7", "-7"].into_iter().find(|t| value.trim_matches('"') == *t)
-            );
+            assert_eq!(all.text.0.as_deref(), ["s", "7", "-7"].into_iter().find(|t| value.trim_matches('"') == *t));
             assert!(all.object.0.text.0.is_none());
             assert_eq!(all.list.0.len(), if value.starts_with('[') { 2 } else { 0 });
         }

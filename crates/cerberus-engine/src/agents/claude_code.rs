@@ -19,11 +19,7 @@ pub enum InstallError {
     #[error("{path} was left alone: it is not UTF-8 text")]
     NotText { path: PathBuf },
     #[error("cannot {doing} {path}: {source}")]
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
 /// What a change to a settings file is, before it is made.
@@ -50,10 +46,7 @@ impl Change {
     }
 
     pub fn diff(&self) -> String {
-        diff(
-            self.before.as_deref().unwrap_or_default(),
-            self.after.as_deref().unwrap_or_default(),
-        )
+        diff(self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default())
     }
 
     /// Makes the change: the backup first, then the file, each as a whole.
@@ -63,11 +56,7 @@ impl Change {
             let bytes = serde_json::to_vec_pretty(backup).unwrap_or_default();
             create_dir(&home.backups_dir())
                 .and_then(|()| replace(&backup_path, &bytes, 0o600))
-                .map_err(|source| InstallError::Io {
-                    doing: "write",
-                    path: backup_path.clone(),
-                    source,
-                })?;
+                .map_err(|source| InstallError::Io { doing: "write", path: backup_path.clone(), source })?;
         }
         if self.is_none() {
             return Ok(());
@@ -75,18 +64,11 @@ impl Change {
         let (doing, done) = match &self.after {
             Some(text) => {
                 let dir = self.path.parent().unwrap_or(Path::new("/"));
-                (
-                    "write",
-                    fs::create_dir_all(dir).and_then(|()| replace(&self.path, text.as_bytes(), 0o600)),
-                )
+                ("write", fs::create_dir_all(dir).and_then(|()| replace(&self.path, text.as_bytes(), 0o600)))
             }
             None => ("remove", fs::remove_file(&self.path)),
         };
-        done.map_err(|source| InstallError::Io {
-            doing,
-            path: self.path.clone(),
-            source,
-        })
+        done.map_err(|source| InstallError::Io { doing, path: self.path.clone(), source })
     }
 }
 
@@ -94,90 +76,50 @@ impl Change {
 pub fn plan_install(path: &Path, command: &str) -> Result<Change, InstallError> {
     let before = read(path)?;
     let text = before.as_deref().unwrap_or_default();
-    let settings_error = |source| InstallError::Settings {
-        path: path.to_path_buf(),
-        source,
-    };
+    let settings_error = |source| InstallError::Settings { path: path.to_path_buf(), source };
     let after = claude::install(text, command).map_err(settings_error)?;
     // With ours in it already, the file is not the one of before we came.
     let is_first = claude::installed(text).map_err(settings_error)?.hooks.is_empty();
-    let backup = is_first.then(|| Backup {
-        path: path.to_path_buf(),
-        text: before.clone(),
-    });
-    Ok(Change {
-        path: path.to_path_buf(),
-        before,
-        after: Some(after),
-        backup,
-    })
+    let backup = is_first.then(|| Backup { path: path.to_path_buf(), text: before.clone() });
+    Ok(Change { path: path.to_path_buf(), before, after: Some(after), backup })
 }
 
 /// Takes out what was put in.
 pub fn plan_uninstall(home: &Home, path: &Path) -> Result<Change, InstallError> {
     let before = read(path)?;
     let Some(text) = &before else {
-        return Ok(Change {
-            path: path.to_path_buf(),
-            before: None,
-            after: None,
-            backup: None,
-        });
+        return Ok(Change { path: path.to_path_buf(), before: None, after: None, backup: None });
     };
-    let backup: Option<Backup> = fs::read(backup_path(home, path))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let backup: Option<Backup> =
+        fs::read(backup_path(home, path)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let backup_text = backup.as_ref().map(|backup| backup.text.as_deref().unwrap_or_default());
-    let after = claude::uninstall(text, backup_text).map_err(|source| InstallError::Settings {
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let after = claude::uninstall(text, backup_text)
+        .map_err(|source| InstallError::Settings { path: path.to_path_buf(), source })?;
     // A file that we made, and that nobody put anything into since, goes again.
     let was_made_by_us = backup.is_some_and(|backup| backup.text.is_none());
-    let after = if was_made_by_us && matches!(after.trim(), "" | "{}") {
-        None
-    } else {
-        Some(after)
-    };
-    Ok(Change {
-        path: path.to_path_buf(),
-        before,
-        after,
-        backup: None,
-    })
+    let after = if was_made_by_us && matches!(after.trim(), "" | "{}") { None } else { Some(after) };
+    Ok(Change { path: path.to_path_buf(), before, after, backup: None })
 }
 
 /// What is wired now.
 pub fn wiring(path: &Path) -> Result<Wiring, InstallError> {
     let text = read(path)?.unwrap_or_default();
-    claude::installed(&text).map_err(|source| InstallError::Settings {
-        path: path.to_path_buf(),
-        source,
-    })
+    claude::installed(&text).map_err(|source| InstallError::Settings { path: path.to_path_buf(), source })
 }
 
 fn read(path: &Path) -> Result<Option<String>, InstallError> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(InstallError::Io {
-            doing: "read",
-            path: path.to_path_buf(),
-            source,
-        }),
+        Err(source) => Err(InstallError::Io { doing: "read", path: path.to_path_buf(), source }),
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(InstallError::NotText {
-                path: path.to_path_buf(),
-            }),
+            Err(_) => Err(InstallError::NotText { path: path.to_path_buf() }),
         },
     }
 }
 
 fn backup_path(home: &Home, path: &Path) -> PathBuf {
-    home.backups_dir().join(format!(
-        "claude-code-{:016x}.json",
-        fnv1a(path.as_os_str().as_encoded_bytes())
-    ))
+    home.backups_dir().join(format!("claude-code-{:016x}.json", fnv1a(path.as_os_str().as_encoded_bytes())))
 }
 
 #[cfg(test)]
@@ -188,12 +130,7 @@ mod tests {
 
     #[test]
     fn install_and_uninstall_leave_the_file_as_it_was() {
-        for before in [
-            None,
-            Some(""),
-            Some("{}"),
-            Some("{\n  // mine\n  \"model\": \"x\",\n  \"hooks\": {}\n}\n"),
-        ] {
+        for before in [None, Some(""), Some("{}"), Some("{\n  // mine\n  \"model\": \"x\",\n  \"hooks\": {}\n}\n")] {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::new(dir.path().join("home"));
             let path = dir.path().join(".claude/settings.json");

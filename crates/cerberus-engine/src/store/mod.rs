@@ -82,10 +82,7 @@ impl Store {
     /// Takes the write lock, or fails when another writer keeps it too long.
     pub fn begin_fold(&mut self) -> Result<FoldTransaction<'_>> {
         let path = self.path.clone();
-        match self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-        {
+        match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(transaction) => Ok(FoldTransaction::new(transaction, path)),
             Err(source) => Err(StoreError::Sqlite { path, source }),
         }
@@ -97,10 +94,7 @@ impl Store {
     }
 
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
-        result.map_err(|source| StoreError::Sqlite {
-            path: self.path.clone(),
-            source,
-        })
+        result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rows become what core decides on. Every question is asked as of a moment; later rows do not exist for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::{Known, Settlement};
 use cerberus_core::event::Severity;
@@ -45,9 +45,7 @@ const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, projec
 impl Store {
     /// Sessions of the given projects (all when empty) that were active at or after `since`, oldest first.
     pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
-        let names = projects
-            .iter()
-            .map(|project| format!("'{}'", project.as_str().replace('\'', "''")));
+        let names = projects.iter().map(|project| format!("'{}'", project.as_str().replace('\'', "''")));
         let filter = match projects {
             [] => String::new(),
             _ => format!("project IN ({}) AND", names.collect::<Vec<_>>().join(",")),
@@ -78,11 +76,7 @@ impl Store {
     }
 
     pub fn agent_session(&self, agent: Agent, agent_session_id: &str, now: Timestamp) -> Result<Option<SessionRow>> {
-        self.one_session(
-            "agent = ?1 AND agent_session_id = ?2",
-            [agent.name(), agent_session_id],
-            now,
-        )
+        self.one_session("agent = ?1 AND agent_session_id = ?2", [agent.name(), agent_session_id], now)
     }
 
     fn one_session(&self, filter: &str, params: [&str; 2], now: Timestamp) -> Result<Option<SessionRow>> {
@@ -103,14 +97,9 @@ impl Store {
         if session.last_activity > now {
             let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
                 AND kind NOT IN ('receipt', 'complete', 'archive')";
-            let last = self.rows(sql, params![session.row, now.millis()], |row| {
-                row.get::<_, Option<i64>>(0)
-            })?;
-            session.last_activity = last
-                .into_iter()
-                .flatten()
-                .next()
-                .map_or(session.started_at, Timestamp::from_millis);
+            let last = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
+            session.last_activity =
+                last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
         }
         let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let marks = self.rows(sql, params![session.row, now.millis()], mark_row)?;
@@ -121,11 +110,7 @@ impl Store {
     /// Facts and settlements of these sessions up to `now`, in the order in which they happened.
     pub fn carried(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Carried> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = sessions
-            .iter()
-            .map(|session| session.row.to_string())
-            .collect::<Vec<_>>()
-            .join(",");
+        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
         let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
             let session: i64 = row.get(column)?;
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
@@ -135,12 +120,7 @@ impl Store {
              WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
         );
         let facts = self.rows(&sql, [now.millis()], |row| {
-            let known = Known {
-                fact: fact_row(row)?,
-                session: id_of(row, 0)?,
-                at: time(row, 1)?,
-                event: row.get(10)?,
-            };
+            let known = Known { fact: fact_row(row)?, session: id_of(row, 0)?, at: time(row, 1)?, event: row.get(10)? };
             Ok((known, row.get(9)?))
         })?;
         let (facts, sources) = facts.into_iter().unzip();
@@ -155,21 +135,14 @@ impl Store {
                 event: row.get(5)?,
             })
         })?;
-        Ok(Carried {
-            facts,
-            sources,
-            settlements,
-        })
+        Ok(Carried { facts, sources, settlements })
     }
 
     /// The codes a session was told up to `now`.
     pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
-        Ok(lists
-            .iter()
-            .flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default())
-            .collect())
+        Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
     }
 
     /// The project's known files of this last component.
@@ -181,12 +154,24 @@ impl Store {
     /// How often a session used each tool, and how often its user spoke.
     pub fn activity(&self, session: &SessionRow, now: Timestamp) -> Result<(Vec<(String, usize)>, usize)> {
         let sql = "SELECT tool, count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' GROUP BY tool";
-        let tools = self.rows(sql, params![session.row, now.millis()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+        let tools = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let sql = "SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt'";
         let turns = self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?;
         Ok((tools, turns.into_iter().next().unwrap_or(0)))
+    }
+
+    /// The keys of all of a session's events.
+    pub fn event_keys(&self, agent: Agent, agent_session_id: &str) -> Result<HashSet<String>> {
+        let sql = "SELECT key FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2";
+        Ok(self.rows(sql, [agent.name(), agent_session_id], |row| row.get(0))?.into_iter().collect())
+    }
+
+    /// Did a hook report the session's start?
+    pub fn has_started(&self, agent: Agent, agent_session_id: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND kind = 'start' LIMIT 1";
+        Ok(!self.rows(sql, [agent.name(), agent_session_id], |_| Ok(()))?.is_empty())
     }
 
     pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {
@@ -204,10 +189,7 @@ impl Store {
 
     pub fn count_facts(&self, project: &ProjectId) -> Result<usize> {
         let sql = "SELECT count(*) FROM fact JOIN session ON session.row = fact.session WHERE project = ?1";
-        let counted = self
-            .connection
-            .query_row(sql, [project.as_str()], |row| row.get(0))
-            .optional();
+        let counted = self.connection.query_row(sql, [project.as_str()], |row| row.get(0)).optional();
         Ok(self.said(counted)?.unwrap_or(0))
     }
 
@@ -250,17 +232,12 @@ fn session_row(row: &Row) -> rusqlite::Result<SessionRow> {
 fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
     let (what, detail): (String, Option<String>) = (row.get(1)?, row.get(2)?);
     let what = match what.as_str() {
-        "ended" => MarkKind::Ended {
-            trigger: detail.unwrap_or_default(),
-        },
+        "ended" => MarkKind::Ended { trigger: detail.unwrap_or_default() },
         "completed" => MarkKind::Completed,
         "archived" => MarkKind::Archived,
         _ => MarkKind::Alive,
     };
-    Ok(Mark {
-        at: time(row, 0)?,
-        what,
-    })
+    Ok(Mark { at: time(row, 0)?, what })
 }
 
 fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
@@ -283,8 +260,5 @@ fn closing_row(row: &Row) -> rusqlite::Result<Closing> {
         Some(kind) => Target::Code(kind, target),
         None => Target::Reference(target),
     };
-    Ok(Closing {
-        target,
-        outcome: if row.get(4)? { Settled::Done } else { Settled::Dropped },
-    })
+    Ok(Closing { target, outcome: if row.get(4)? { Settled::Done } else { Settled::Dropped } })
 }

@@ -38,17 +38,12 @@ impl<'a> FoldTransaction<'a> {
     }
 
     pub fn commit(self) -> Result<()> {
-        self.transaction.commit().map_err(|source| StoreError::Sqlite {
-            path: self.path,
-            source,
-        })
+        self.transaction.commit().map_err(|source| StoreError::Sqlite { path: self.path, source })
     }
 
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables = [
-            "segment", "session", "event", "mark", "fact", "closing", "receipt", "file",
-        ];
+        let tables = ["segment", "session", "event", "mark", "fact", "closing", "receipt", "file"];
         let clear: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -99,9 +94,7 @@ impl<'a> FoldTransaction<'a> {
     fn session(&self, record: &Record) -> Result<i64> {
         let sql = "SELECT row FROM session WHERE agent = ?1 AND agent_session_id = ?2";
         let mut find = self.said(self.transaction.prepare_cached(sql))?;
-        let found = find
-            .query_row(params![record.agent.name(), &*record.session], |row| row.get(0))
-            .optional();
+        let found = find.query_row(params![record.agent.name(), &*record.session], |row| row.get(0)).optional();
         let row: i64 = match self.said(found)? {
             Some(row) => row,
             None => self.new_session(record)?,
@@ -195,10 +188,7 @@ impl<'a> FoldTransaction<'a> {
         if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {
             let sql = "INSERT INTO file VALUES (?1, ?2, ?3, ?4)
                 ON CONFLICT (project, base, path) DO UPDATE SET first_at = min(first_at, excluded.first_at)";
-            self.run(
-                sql,
-                params![record.place.project.as_str(), base(path), path, record.at.millis()],
-            )?;
+            self.run(sql, params![record.place.project.as_str(), base(path), path, record.at.millis()])?;
         }
         Ok(())
     }
@@ -210,26 +200,16 @@ impl<'a> FoldTransaction<'a> {
         };
         let done = closing.outcome == Settled::Done;
         let sql = "INSERT INTO closing (event, session, at, target, kind, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        self.run(
-            sql,
-            params![source.event, source.session, source.at.millis(), target, kind, done],
-        )?;
+        self.run(sql, params![source.event, source.session, source.at.millis(), target, kind, done])?;
         Ok(())
     }
 
     fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
-        self.said(
-            self.transaction
-                .prepare_cached(sql)
-                .and_then(|mut statement| statement.execute(params)),
-        )
+        self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
-        result.map_err(|source| StoreError::Sqlite {
-            path: self.path.clone(),
-            source,
-        })
+        result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }
 

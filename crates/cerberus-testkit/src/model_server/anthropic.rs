@@ -22,19 +22,14 @@ pub(super) struct Anthropic;
 impl Protocol for Anthropic {
     fn ask(&self, request: &Request, body: &Value) -> Option<Ask> {
         match (request.method.as_str(), request.path.as_str()) {
-            ("POST", "/v1/messages") if !body["messages"].is_array() => Some(Ask::Fixed(error(
-                400,
-                "invalid_request_error",
-                "messages: field required",
-            ))),
+            ("POST", "/v1/messages") if !body["messages"].is_array() => {
+                Some(Ask::Fixed(error(400, "invalid_request_error", "messages: field required")))
+            }
             ("POST", "/v1/messages") if is_main(body) => Some(Ask::Main),
             ("POST", "/v1/messages") => Some(Ask::Side),
             ("POST", "/v1/messages/count_tokens") => {
                 let counted = json!({ "input_tokens": tokens(&request_text(body)) });
-                Some(Ask::Fixed(Response {
-                    status: 200,
-                    body: Body::Json(counted),
-                }))
+                Some(Ask::Fixed(Response { status: 200, body: Body::Json(counted) }))
             }
             _ => None,
         }
@@ -55,9 +50,7 @@ impl Protocol for Anthropic {
 }
 
 fn is_main(body: &Value) -> bool {
-    let offers_tools = body["tools"]
-        .as_array()
-        .is_some_and(|tools| tools.iter().any(is_own_tool));
+    let offers_tools = body["tools"].as_array().is_some_and(|tools| tools.iter().any(is_own_tool));
     let model = body["model"].as_str().unwrap_or_default();
     offers_tools && !model.contains(SMALL_MODEL)
 }
@@ -109,10 +102,7 @@ fn events(message: &Value) -> Vec<Event> {
         block_events(index, block, &mut events);
     }
     let delta = json!({ "stop_reason": message["stop_reason"], "stop_sequence": null });
-    events.push(event(
-        "message_delta",
-        json!({ "delta": delta, "usage": message["usage"] }),
-    ));
+    events.push(event("message_delta", json!({ "delta": delta, "usage": message["usage"] })));
     events.push(event("message_stop", json!({})));
     events
 }
@@ -122,20 +112,13 @@ fn block_events(index: usize, block: &Value, events: &mut Vec<Event>) {
     let deltas: Vec<Value> = if block["type"] == "tool_use" {
         empty["input"] = json!({});
         let input = block["input"].to_string();
-        pieces(&input)
-            .map(|part| json!({ "type": "input_json_delta", "partial_json": part }))
-            .collect()
+        pieces(&input).map(|part| json!({ "type": "input_json_delta", "partial_json": part })).collect()
     } else {
         empty["text"] = json!("");
         let text = block["text"].as_str().unwrap_or_default();
-        pieces(text)
-            .map(|part| json!({ "type": "text_delta", "text": part }))
-            .collect()
+        pieces(text).map(|part| json!({ "type": "text_delta", "text": part })).collect()
     };
-    events.push(event(
-        "content_block_start",
-        json!({ "index": index, "content_block": empty }),
-    ));
+    events.push(event("content_block_start", json!({ "index": index, "content_block": empty })));
     for delta in deltas {
         events.push(event("content_block_delta", json!({ "index": index, "delta": delta })));
     }
@@ -162,8 +145,5 @@ fn tokens(text: &str) -> usize {
 
 fn error(status: u16, kind: &str, message: &str) -> Response {
     let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
-    Response {
-        status,
-        body: Body::Json(body),
-    }
+    Response { status, body: Body::Json(body) }
 }

@@ -79,22 +79,13 @@ pub(super) fn read_request(reader: &mut impl BufRead, writer: &mut impl Write) -
         Framing::Chunked => read_chunks(reader)?,
     };
     let path = target.split('?').next().unwrap_or(target);
-    Ok(Some(Request {
-        method: method.to_owned(),
-        path: path.to_owned(),
-        body,
-        after: head.after,
-    }))
+    Ok(Some(Request { method: method.to_owned(), path: path.to_owned(), body, after: head.after }))
 }
 
 fn read_head(reader: &mut impl BufRead, version: &str) -> io::Result<Head> {
     let mut head = Head {
         framing: Framing::Length(0),
-        after: if version == "HTTP/1.1" {
-            After::Keep
-        } else {
-            After::Close
-        },
+        after: if version == "HTTP/1.1" { After::Keep } else { After::Close },
         expects_continue: false,
     };
     loop {
@@ -180,10 +171,7 @@ pub(super) fn write_response(writer: &mut impl Write, request: &Request, respons
         Body::Json(value) => {
             let text = value.to_string();
             let length = text.len();
-            write!(
-                writer,
-                "content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-            )?;
+            write!(writer, "content-type: application/json\r\ncontent-length: {length}\r\n\r\n")?;
             if request.method != "HEAD" {
                 writer.write_all(text.as_bytes())?;
             }

@@ -61,10 +61,7 @@ impl Reply {
 
     /// Calls one tool.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
-        Self(Turn::Say(vec![Block::Tool {
-            name: name.into(),
-            input,
-        }]))
+        Self(Turn::Say(vec![Block::Tool { name: name.into(), input }]))
     }
 
     /// Accepts the request and never answers it; the connection closes when the server stops.
@@ -79,10 +76,7 @@ impl Reply {
 
     /// Calls this tool too, in the same reply.
     pub fn and_tool(self, name: impl Into<String>, input: Value) -> Self {
-        self.and(Block::Tool {
-            name: name.into(),
-            input,
-        })
+        self.and(Block::Tool { name: name.into(), input })
     }
 
     fn and(self, block: Block) -> Self {
@@ -167,21 +161,11 @@ impl ModelServer {
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds a port on 127.0.0.1");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let state = State {
-            script: script.into_iter().collect(),
-            ..State::default()
-        };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        });
+        let state = State { script: script.into_iter().collect(), ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let for_acceptor = Arc::clone(&shared);
         let acceptor = std::thread::spawn(move || accept(&listener, &for_acceptor));
-        Self {
-            address,
-            shared,
-            acceptor: Some(acceptor),
-        }
+        Self { address, shared, acceptor: Some(acceptor) }
     }
 
     /// The base address for the client, with no slash at its end.
@@ -230,15 +214,9 @@ impl ModelServer {
         if found.len() >= count {
             return Ok(found);
         }
-        let came: Vec<String> = state
-            .received
-            .iter()
-            .map(|one| format!("{:?} {} {}", one.kind, one.method, one.path))
-            .collect();
-        Err(format!(
-            "{} of {count} requests came within {limit:?}; all that came: {came:?}",
-            found.len()
-        ))
+        let came: Vec<String> =
+            state.received.iter().map(|one| format!("{:?} {} {}", one.kind, one.method, one.path)).collect();
+        Err(format!("{} of {count} requests came within {limit:?}; all that came: {came:?}", found.len()))
     }
 }
 
@@ -286,30 +264,21 @@ impl Shared {
 
     /// Blocks until the server stops.
     fn hang(&self) {
-        let _stopped = self
-            .changed
-            .wait_while(self.lock(), |state| !state.stopping)
-            .unwrap_or_else(PoisonError::into_inner);
+        let _stopped =
+            self.changed.wait_while(self.lock(), |state| !state.stopping).unwrap_or_else(PoisonError::into_inner);
     }
 
     /// The response, or `None` when the script says to hang and the server has stopped since.
     fn respond(&self, request: &Request) -> Option<Response> {
         let body = parse_body(&request.body);
-        let asked = PROTOCOLS
-            .iter()
-            .find_map(|one| one.ask(request, &body).map(|ask| (*one, ask)));
+        let asked = PROTOCOLS.iter().find_map(|one| one.ask(request, &body).map(|ask| (*one, ask)));
         let kind = match &asked {
             Some((_, Ask::Main)) => Kind::Main,
             Some((_, Ask::Side)) => Kind::Side,
             Some((_, Ask::Fixed(_))) | None => Kind::Other,
         };
         let (method, path) = (request.method.clone(), request.path.clone());
-        let turn = self.receive(Received {
-            kind,
-            method,
-            path,
-            body: body.clone(),
-        });
+        let turn = self.receive(Received { kind, method, path, body: body.clone() });
         match (asked, turn) {
             (None, _) => Some(PROTOCOLS[0].unknown(request)),
             (Some((_, Ask::Fixed(response))), _) => Some(response),
@@ -365,11 +334,7 @@ fn parse_body(bytes: &[u8]) -> Value {
 }
 
 fn bodies(received: &[Received], wanted: impl Fn(&Received) -> bool) -> Vec<Value> {
-    received
-        .iter()
-        .filter(|one| wanted(one))
-        .map(|one| one.body.clone())
-        .collect()
+    received.iter().filter(|one| wanted(one)).map(|one| one.body.clone()).collect()
 }
 
 /// All that the model reads in this request (system and messages, tool inputs and results), one text per line.
@@ -412,11 +377,8 @@ fn collect_strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 fn unique_id(prefix: &str) -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     static STARTED: OnceLock<u128> = OnceLock::new();
-    let started = STARTED.get_or_init(|| {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_nanos())
-    });
+    let started =
+        STARTED.get_or_init(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()));
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     format!("{prefix}{:08x}{started:x}{count:06x}", std::process::id())
 }

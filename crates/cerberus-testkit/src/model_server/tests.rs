@@ -20,9 +20,7 @@ impl Client {
     fn connect(server: &ModelServer) -> Self {
         let stream = TcpStream::connect(server.address).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
-        Self {
-            reader: BufReader::new(stream),
-        }
+        Self { reader: BufReader::new(stream) }
     }
 
     fn send(&mut self, raw: &str) {
@@ -31,10 +29,7 @@ impl Client {
 
     fn post(&mut self, path: &str, body: &Value) -> Answer {
         let body = body.to_string();
-        self.send(&format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ));
+        self.send(&format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
         self.answer()
     }
 
@@ -104,11 +99,7 @@ fn parse_events(stream: &str) -> Vec<Value> {
         assert_eq!(name, format!("event: {}", data["type"].as_str().unwrap()));
         data
     };
-    stream
-        .split("\n\n")
-        .filter(|event| !event.is_empty())
-        .map(parse_one)
-        .collect()
+    stream.split("\n\n").filter(|event| !event.is_empty()).map(parse_one).collect()
 }
 
 #[test]
@@ -116,27 +107,19 @@ fn gives_out_the_script_in_order_then_done() {
     let server = ModelServer::start([Reply::text("one"), Reply::tool("Write", json!({ "content": "x" }))]);
     let mut client = Client::connect(&server);
     let first = parse(&client.post("/v1/messages", &main_request("a")));
-    assert_eq!(
-        (&first["content"][0]["text"], &first["stop_reason"]),
-        (&json!("one"), &json!("end_turn"))
-    );
+    assert_eq!((&first["content"][0]["text"], &first["stop_reason"]), (&json!("one"), &json!("end_turn")));
     let second = parse(&client.post("/v1/messages?beta=true", &main_request("b")));
     assert_eq!(second["content"][0]["input"], json!({ "content": "x" }));
     assert_eq!(second["stop_reason"], "tool_use");
     let third = parse(&client.post("/v1/messages", &main_request("c")));
     assert_eq!(third["content"][0]["text"], DONE_TEXT);
-    assert_eq!(
-        server.main_requests(),
-        [main_request("a"), main_request("b"), main_request("c")]
-    );
+    assert_eq!(server.main_requests(), [main_request("a"), main_request("b"), main_request("c")]);
 }
 
 #[test]
 fn streams_text_and_tools_as_events() {
     let input = json!({ "file_path": "/tmp/ä", "content": "größer\n" });
-    let reply = Reply::text("zwölf")
-        .and_tool("Write", input.clone())
-        .and_tool("Bash", json!({}));
+    let reply = Reply::text("zwölf").and_tool("Write", input.clone()).and_tool("Bash", json!({}));
     let server = ModelServer::start([reply]);
     let mut request = main_request("go");
     request["stream"] = json!(true);
@@ -146,30 +129,13 @@ fn streams_text_and_tools_as_events() {
     let mut kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
     kinds.dedup();
     let block = ["content_block_start", "content_block_delta", "content_block_stop"];
-    assert_eq!(
-        kinds,
-        [
-            &["message_start"][..],
-            &block,
-            &block,
-            &block,
-            &["message_delta", "message_stop"]
-        ]
-        .concat()
-    );
+    assert_eq!(kinds, [&["message_start"][..], &block, &block, &block, &["message_delta", "message_stop"]].concat());
 
     let joined = |index: u64, field: &str| -> String {
-        events
-            .iter()
-            .filter(|one| one["index"] == index)
-            .filter_map(|one| one["delta"][field].as_str())
-            .collect()
+        events.iter().filter(|one| one["index"] == index).filter_map(|one| one["delta"][field].as_str()).collect()
     };
     assert_eq!(joined(0, "text"), "zwölf");
-    assert_eq!(
-        serde_json::from_str::<Value>(&joined(1, "partial_json")).unwrap(),
-        input
-    );
+    assert_eq!(serde_json::from_str::<Value>(&joined(1, "partial_json")).unwrap(), input);
     assert_eq!(joined(2, "partial_json"), "{}");
     let closing = &events[events.len() - 2];
     assert_eq!(closing["delta"]["stop_reason"], "tool_use");
@@ -185,17 +151,11 @@ fn side_requests_leave_the_script_alone() {
     small["model"] = json!("claude-haiku-5-5");
     search["tools"] = json!([{ "type": "web_search_20250305", "name": "web_search" }]);
     for side in [&no_tools, &small, &search] {
-        assert_eq!(
-            parse(&client.post("/v1/messages", side))["content"][0]["text"],
-            SIDE_TEXT
-        );
+        assert_eq!(parse(&client.post("/v1/messages", side))["content"][0]["text"], SIDE_TEXT);
     }
     let counted = parse(&client.post("/v1/messages/count_tokens", &no_tools));
     assert!(counted["input_tokens"].as_u64() > Some(0));
-    assert_eq!(
-        parse(&client.post("/v1/messages", &main_request("m")))["content"][0]["text"],
-        "scripted"
-    );
+    assert_eq!(parse(&client.post("/v1/messages", &main_request("m")))["content"][0]["text"], "scripted");
     assert_eq!((server.requests().len(), server.main_requests().len()), (5, 1));
 }
 
@@ -208,11 +168,7 @@ fn reads_chunked_bodies_and_goes_on_after_refusing_others() {
     client.send("POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n");
     assert_eq!(client.line(), "HTTP/1.1 100 Continue");
     assert_eq!(client.line(), "");
-    client.send(&format!(
-        "{:x};x=y\r\n{head}\r\n{:X}\r\n{tail}\r\n0\r\nTrailer: t\r\n\r\n",
-        head.len(),
-        tail.len()
-    ));
+    client.send(&format!("{:x};x=y\r\n{head}\r\n{:X}\r\n{tail}\r\n0\r\nTrailer: t\r\n\r\n", head.len(), tail.len()));
     assert_eq!(parse(&client.answer())["content"][0]["text"], "chunked");
     assert_eq!(server.main_requests(), [main_request("ü")]);
 
@@ -231,10 +187,7 @@ fn a_hang_lasts_until_the_server_stops_and_frees_its_port() {
     let server = ModelServer::start([Reply::hang(), Reply::text("next")]);
     let (mut client, idle, address) = (Client::connect(&server), Client::connect(&server), server.address);
     let body = main_request("x").to_string();
-    client.send(&format!(
-        "POST /v1/messages HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    ));
+    client.send(&format!("POST /v1/messages HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
     server.wait_for_main_requests(1, LIMIT).unwrap();
     let other = Client::connect(&server).post("/v1/messages", &main_request("y"));
     assert_eq!(parse(&other)["content"][0]["text"], "next");
@@ -249,10 +202,7 @@ fn waiting_in_vain_tells_what_came() {
     let server = ModelServer::start([]);
     Client::connect(&server).post("/v1/messages/count_tokens", &main_request("x"));
     let told = server.wait_for_main_requests(1, Duration::ZERO).unwrap_err();
-    assert!(
-        told.contains("0 of 1") && told.contains("Other POST /v1/messages/count_tokens"),
-        "{told}"
-    );
+    assert!(told.contains("0 of 1") && told.contains("Other POST /v1/messages/count_tokens"), "{told}");
     assert_eq!(server.wait_for_requests(1, LIMIT).unwrap(), [main_request("x")]);
 }
 
@@ -262,11 +212,7 @@ fn ids_never_repeat_across_servers() {
     for _ in 0..3 {
         let server = ModelServer::start([Reply::tool("A", json!({})).and_tool("B", json!({}))]);
         let message = parse(&Client::connect(&server).post("/v1/messages", &main_request("x")));
-        for id in [
-            &message["id"],
-            &message["content"][0]["id"],
-            &message["content"][1]["id"],
-        ] {
+        for id in [&message["id"], &message["content"][0]["id"], &message["content"][1]["id"]] {
             assert!(seen.insert(id.as_str().unwrap().to_owned()), "{id} came twice");
         }
     }
@@ -286,8 +232,5 @@ fn request_text_holds_everything_the_model_reads() {
             { "role": "system", "content": "MIDWAY" },
         ],
     });
-    assert_eq!(
-        request_text(&request),
-        "SYSTEM\nPLAIN\nNESTED\nINPUT\nWrite\nRESULT\nMIDWAY"
-    );
+    assert_eq!(request_text(&request), "SYSTEM\nPLAIN\nNESTED\nINPUT\nWrite\nRESULT\nMIDWAY");
 }

@@ -37,13 +37,10 @@ fn source(text: &str) -> std::result::Result<StartSource, String> {
 impl BriefCommand {
     pub fn run(self, context: &Context) -> Result<()> {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
-        let config = config::load(&context.home).hint(format!(
-            "brief.session_tokens is a number from {low} to {high}; correct or remove the file"
-        ))?;
+        let config = config::load(&context.home)
+            .hint(format!("brief.session_tokens is a number from {low} to {high}; correct or remove the file"))?;
         let store = context.store()?;
-        let budget_tokens = self
-            .budget
-            .map_or(config.brief.session_tokens, |budget| budget as usize);
+        let budget_tokens = self.budget.map_or(config.brief.session_tokens, |budget| budget as usize);
         let question = Question {
             now: context.clock.now,
             source: self.source,
@@ -92,11 +89,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
             why: &item.why,
         })
         .collect();
-    let dropped: Vec<_> = brief
-        .dropped
-        .iter()
-        .map(|d| json!({"code": d.code, "reason": d.reason}))
-        .collect();
+    let dropped: Vec<_> = brief.dropped.iter().map(|d| json!({"code": d.code, "reason": d.reason})).collect();
     let mut value = json!({
         "text": brief.text, "tokens": brief.tokens, "chars": brief.text.chars().count(), "budget": budget_tokens,
         "project": briefing.project, "items": items, "dropped": dropped,
@@ -111,30 +104,14 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
 fn explain(briefing: &Briefing, budget_tokens: usize) {
     let brief = &briefing.brief;
     let sessions: HashSet<_> = brief.items.iter().map(|item| &item.session).collect();
-    let summary = format!(
-        "{} of {budget_tokens} tokens, {} sessions",
-        brief.tokens,
-        sessions.len()
-    );
+    let summary = format!("{} of {budget_tokens} tokens, {} sessions", brief.tokens, sessions.len());
     render::line(&format!("proj:{}  ({summary})", briefing.project));
-    let width = brief
-        .items
-        .iter()
-        .map(|item| item.code.chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(60);
+    let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.items {
-        render::line(&format!(
-            "{:width$}  {:>3} tokens  {}",
-            item.code, item.tokens, item.why
-        ));
+        render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why));
     }
     if !brief.dropped.is_empty() {
         render::line(&format!("\nLeft out ({}):", brief.dropped.len()));
-        brief
-            .dropped
-            .iter()
-            .for_each(|dropped| render::line(&format!("{:width$}  {}", dropped.code, dropped.reason)));
+        brief.dropped.iter().for_each(|dropped| render::line(&format!("{:width$}  {}", dropped.code, dropped.reason)));
     }
 }

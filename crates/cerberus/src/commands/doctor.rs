@@ -1,12 +1,11 @@
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use cerberus_engine::agents::claude_code;
 use cerberus_engine::{config, failures, fold, journal};
 use serde::Serialize;
 use serde_json::json;
 
-use super::install::on_path;
+use super::install::{claude_dir, on_path};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -29,21 +28,11 @@ struct Check {
 }
 
 fn good(name: &'static str, detail: impl Into<String>) -> Check {
-    Check {
-        name,
-        ok: true,
-        detail: detail.into(),
-        fix: None,
-    }
+    Check { name, ok: true, detail: detail.into(), fix: None }
 }
 
 fn bad(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Check {
-    Check {
-        name,
-        ok: false,
-        detail: detail.into(),
-        fix: Some(fix.into()),
-    }
+    Check { name, ok: false, detail: detail.into(), fix: Some(fix.into()) }
 }
 
 impl Doctor {
@@ -52,29 +41,15 @@ impl Doctor {
             let mut store = context.store()?;
             fold::rebuild(&context.home, &mut store).hint("nothing is lost; try again when no other command runs")?;
         }
-        let checks = [
-            home(context),
-            journal(context),
-            view(context),
-            settings(context),
-            claude_code(),
-            lately(context),
-        ];
+        let checks =
+            [home(context), journal(context), view(context), settings(context), claude_code(), lately(context)];
         let ok = checks.iter().all(|check| check.ok);
         if context.json {
             render::json(&json!({"ok": ok, "checks": checks}));
         } else {
             for check in &checks {
-                render::line(&format!(
-                    "{}  {:12} {}",
-                    if check.ok { "ok " } else { "BAD" },
-                    check.name,
-                    check.detail
-                ));
-                check
-                    .fix
-                    .iter()
-                    .for_each(|fix| render::line(&format!("     {:12} -> {fix}", "")));
+                render::line(&format!("{}  {:12} {}", if check.ok { "ok " } else { "BAD" }, check.name, check.detail));
+                check.fix.iter().for_each(|fix| render::line(&format!("     {:12} -> {fix}", "")));
             }
         }
         Ok(())
@@ -85,11 +60,7 @@ fn home(context: &Context) -> Check {
     let root = context.home.root();
     match std::fs::metadata(root) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("home", "nothing captured yet"),
-        Err(error) => bad(
-            "home",
-            format!("{}: {error}", root.display()),
-            "mend the folder's permissions",
-        ),
+        Err(error) => bad("home", format!("{}: {error}", root.display()), "mend the folder's permissions"),
         Ok(known) if known.permissions().mode() & 0o077 != 0 => {
             let detail = format!("{} can be read by others", root.display());
             bad("home", detail, format!("chmod 700 {}", root.display()))
@@ -103,10 +74,7 @@ fn journal(context: &Context) -> Check {
         Err(error) => bad("journal", error.to_string(), "mend the folder's permissions"),
         Ok(segments) => {
             let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
-            good(
-                "journal",
-                format!("{}, {bytes} bytes", render::count(segments.len(), "day")),
-            )
+            good("journal", format!("{}, {bytes} bytes", render::count(segments.len(), "day")))
         }
     }
 }
@@ -127,10 +95,7 @@ fn view(context: &Context) -> Check {
     let stumps: usize = segments.iter().map(|(_, _, stumps, _)| stumps).sum();
     let unknown: usize = segments.iter().map(|(_, _, _, unknown)| unknown).sum();
     let stumps = render::count(stumps, "torn record");
-    good(
-        "view",
-        format!("up to date; {stumps} and {unknown} of a newer version skipped"),
-    )
+    good("view", format!("up to date; {stumps} and {unknown} of a newer version skipped"))
 }
 
 fn settings(context: &Context) -> Check {
@@ -143,12 +108,7 @@ fn settings(context: &Context) -> Check {
 fn claude_code() -> Check {
     const NAME: &str = "claude-code";
     const INSTALL: &str = "cerberus install --agent claude-code";
-    let set = |name| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let Some(dir) = set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude"))) else {
+    let Some(dir) = claude_dir() else {
         return good(NAME, "no home folder to look in");
     };
     if !dir.is_dir() && on_path("claude").is_none() {
@@ -163,10 +123,7 @@ fn claude_code() -> Check {
     match (wiring.hooks.is_empty(), wiring.missing_events().as_slice(), gone) {
         (true, ..) => bad(NAME, "found, but not wired", INSTALL),
         (_, _, Some(gone)) => bad(NAME, format!("wired to {gone}, which is gone"), INSTALL),
-        (_, [], _) => good(
-            NAME,
-            format!("wired: {}", commands.into_iter().collect::<Vec<_>>().join(", ")),
-        ),
+        (_, [], _) => good(NAME, format!("wired: {}", commands.into_iter().collect::<Vec<_>>().join(", "))),
         (_, missing, _) => bad(NAME, format!("not wired for {}", missing.join(", ")), INSTALL),
     }
 }
@@ -178,14 +135,7 @@ fn lately(context: &Context) -> Check {
         Some(last) => {
             let often = render::count(failures.len(), "failure");
             let detail = format!("{often}, the last {}: {}: {}", last.at, last.what, last.detail);
-            bad(
-                "failures",
-                detail,
-                format!(
-                    "look into {}; delete it when settled",
-                    context.home.failures().display()
-                ),
-            )
+            bad("failures", detail, format!("look into {}; delete it when settled", context.home.failures().display()))
         }
     }
 }

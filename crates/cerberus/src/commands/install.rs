@@ -82,9 +82,7 @@ impl Target {
         if self.scope == "project" {
             return Ok(Some(context.located().root.join(".claude").join("settings.json")));
         }
-        let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let dir = set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude")));
-        let dir = dir.hint("set HOME, or use --scope project")?;
+        let dir = claude_dir().hint("set HOME, or use --scope project")?;
         let is_meant = !self.agents.is_empty() || dir.is_dir() || on_path("claude").is_some();
         Ok(is_meant.then(|| dir.join("settings.json")))
     }
@@ -98,10 +96,8 @@ impl Target {
         if context.json {
             let path = change.path.display().to_string();
             let diff = change.diff();
-            render::json(
-                &json!({"agents": [{"agent": "claude-code", "path": path, "changed": !change.is_none(),
-                "dry_run": self.dry_run, "diff": diff, "command": command}]}),
-            );
+            render::json(&json!({"agents": [{"agent": "claude-code", "path": path, "changed": !change.is_none(),
+                "dry_run": self.dry_run, "diff": diff, "command": command}]}));
             return Ok(());
         }
         let state = match (change.is_none(), self.dry_run) {
@@ -117,14 +113,18 @@ impl Target {
     }
 }
 
+/// Where Claude Code keeps its settings and transcripts.
+pub fn claude_dir() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude")))
+}
+
 /// The path by which agents will call this binary. The name on PATH is preferred: it outlives versions.
 pub fn own_command() -> anyhow::Result<String> {
     let exe = env::current_exe()?;
     let by_name = on_path("cerberus").filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
     let path = by_name.unwrap_or(exe);
-    path.to_str()
-        .map(str::to_string)
-        .ok_or_else(|| anyhow::anyhow!("{} is not UTF-8", path.display()))
+    path.to_str().map(str::to_string).ok_or_else(|| anyhow::anyhow!("{} is not UTF-8", path.display()))
 }
 
 pub fn on_path(name: &str) -> Option<PathBuf> {

@@ -52,25 +52,17 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     let sessions = match id {
         Some(id) => {
             let missing = || anyhow::anyhow!("no session is called {id}");
-            let found = store
-                .session(&SessionId::new(&*id), now)
-                .hint(DOCTOR)?
-                .ok_or_else(missing);
+            let found = store.session(&SessionId::new(&*id), now).hint(DOCTOR)?.ok_or_else(missing);
             vec![found.hint("`cerberus memory session-status --all` lists them")?]
         }
         None => {
-            let mut sessions = store
-                .sessions(&recall::project_ids(&located), Timestamp::EPOCH, now)
-                .hint(DOCTOR)?;
+            let mut sessions = store.sessions(&recall::project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
             sessions.retain(|session| all || session.state.status.is_live());
             sessions.reverse();
             sessions
         }
     };
-    let shown: Result<Vec<Value>> = sessions
-        .iter()
-        .map(|session| session_json(&store, session, now))
-        .collect();
+    let shown: Result<Vec<Value>> = sessions.iter().map(|session| session_json(&store, session, now)).collect();
     let shown = shown?;
     if context.json {
         let project = json!({"name": located.name, "root": located.root});
@@ -113,10 +105,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
         }
     };
     add("ended_at", session.state.ended.as_ref().map(|(at, _)| at.to_string()));
-    add(
-        "end_trigger",
-        session.state.ended.as_ref().map(|(_, trigger)| trigger.clone()),
-    );
+    add("end_trigger", session.state.ended.as_ref().map(|(_, trigger)| trigger.clone()));
     add("phase", session.phase.clone());
     add("branch", session.branch.clone());
     Ok(value)
@@ -133,10 +122,7 @@ fn facts_json(facts: &[Known], sources: &[String]) -> Vec<Value> {
         if let Some(path) = &fact.path {
             value["path"] = json!(path);
         }
-        match shown
-            .iter_mut()
-            .find(|other| other["kind"] == value["kind"] && other["code"] == value["code"])
-        {
+        match shown.iter_mut().find(|other| other["kind"] == value["kind"] && other["code"] == value["code"]) {
             Some(other) => *other = value,
             None => shown.push(value),
         }

@@ -2,6 +2,7 @@
 
 mod brief;
 mod doctor;
+mod import;
 mod install;
 mod memory;
 mod record;
@@ -50,6 +51,7 @@ enum Command {
     Hook(Hook),
     Brief(brief::BriefCommand),
     Status(status::Status),
+    Import(import::Import),
     Record(record::RecordCommand),
     Session(session::Session),
     Memory(memory::Memory),
@@ -79,6 +81,7 @@ pub fn run() -> ExitCode {
             Command::Hook(_) => Ok(()),
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
+            Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),

@@ -44,22 +44,12 @@ pub struct RecordCommand {
     key: Option<String>,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind::Done,
-    Kind::Next,
-    Kind::Decision,
-    Kind::Blocker,
-    Kind::File,
-    Kind::Function,
-    Kind::Objective,
-    Kind::Note,
-];
+const KINDS: [Kind; 8] =
+    [Kind::Done, Kind::Next, Kind::Decision, Kind::Blocker, Kind::File, Kind::Function, Kind::Objective, Kind::Note];
 
 fn kind(text: &str) -> std::result::Result<Kind, String> {
     let names = || KINDS.map(Kind::word).join(", ");
-    Kind::from_word(text)
-        .filter(|kind| KINDS.contains(kind))
-        .ok_or_else(|| format!("one of {}", names()))
+    Kind::from_word(text).filter(|kind| KINDS.contains(kind)).ok_or_else(|| format!("one of {}", names()))
 }
 
 fn severity(text: &str) -> std::result::Result<Severity, String> {

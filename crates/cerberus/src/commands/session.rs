@@ -51,11 +51,7 @@ fn complete(context: &Context, id: Option<String>) -> Result<()> {
         Some(id) => {
             let found = store.session(&SessionId::new(&*id), context.clock.now).hint(DOCTOR)?;
             let missing = || anyhow::anyhow!("no session is called {id}");
-            vec![
-                found
-                    .ok_or_else(missing)
-                    .hint("`cerberus memory session-status --all` lists them")?,
-            ]
+            vec![found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")?]
         }
         None => {
             let mut recent = recall::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
@@ -90,18 +86,9 @@ fn export(context: &Context, is_seed: bool) -> Result<()> {
         let items = briefing.brief.items.iter().filter(|item| item.section == section);
         items.map(|item| item.code.clone()).collect()
     };
-    let newest = briefing
-        .brief
-        .items
-        .iter()
-        .map(|item| item.at)
-        .max()
-        .unwrap_or(context.clock.now);
+    let newest = briefing.brief.items.iter().map(|item| item.at).max().unwrap_or(context.clock.now);
     let seed = SeedExport {
-        session_id: briefing
-            .session_id
-            .as_ref()
-            .map_or_else(|| newest.stamp(), |id| id.to_string()),
+        session_id: briefing.session_id.as_ref().map_or_else(|| newest.stamp(), |id| id.to_string()),
         project: briefing.project.clone(),
         timestamp: newest.to_string(),
         files: section(Section::Files),
@@ -109,9 +96,7 @@ fn export(context: &Context, is_seed: bool) -> Result<()> {
         decisions: section(Section::Decisions),
         blockers: section(Section::Blockers),
         next_actions: section(Section::Next),
-        metadata: SeedMetadata {
-            expires_at: cerberus_core::seed::expiry(newest).to_string(),
-        },
+        metadata: SeedMetadata { expires_at: cerberus_core::seed::expiry(newest).to_string() },
     };
     if is_seed {
         render::json(&seed);
@@ -135,10 +120,7 @@ fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let project = place.name.to_string();
     let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
     if project != file.project {
-        eprintln!(
-            "cerberus: the file speaks of the project {:?}; it is now part of {project:?}",
-            file.project
-        );
+        eprintln!("cerberus: the file speaks of the project {:?}; it is now part of {project:?}", file.project);
     }
     match (context.json, is_new) {
         (true, _) => render::json(&json!({"session_id": file.session_id, "project": project, "imported": is_new})),

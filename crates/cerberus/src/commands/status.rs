@@ -22,38 +22,22 @@ impl Status {
         let store = context.store()?;
         let located = context.located();
         let now = context.clock.now;
-        let sessions = store
-            .sessions(&recall::project_ids(&located), Timestamp::EPOCH, now)
-            .hint(DOCTOR)?;
-        let carrying: Vec<_> = sessions
-            .iter()
-            .filter(|s| s.state.status.carries_over())
-            .cloned()
-            .collect();
+        let sessions = store.sessions(&recall::project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
+        let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
         let carried = store.carried(&carrying, now).hint(DOCTOR)?;
         let mut facts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut seen = std::collections::HashSet::new();
-        for known in carried
-            .facts
-            .iter()
-            .filter(|known| seen.insert((known.fact.kind, &known.fact.code)))
-        {
+        for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
             *facts.entry(known.fact.kind.word()).or_default() += 1;
         }
-        let failures: Vec<_> = failures::list(&context.home, now)
-            .into_iter()
-            .filter(|failure| now.since(failure.at) <= RECENT)
-            .collect();
+        let failures: Vec<_> =
+            failures::list(&context.home, now).into_iter().filter(|failure| now.since(failure.at) <= RECENT).collect();
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
-        sessions
-            .iter()
-            .for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
+        sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let last = sessions.iter().map(|session| session.last_activity).max();
         if context.json {
-            let failed: Vec<_> = failures
-                .iter()
-                .map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail}))
-                .collect();
+            let failed: Vec<_> =
+                failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
             render::json(&json!({
                 "project": {"name": located.name, "root": located.root, "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
@@ -61,10 +45,7 @@ impl Status {
             }));
             return Ok(());
         }
-        let branch = located
-            .branch()
-            .map(|branch| format!(" on {branch}"))
-            .unwrap_or_default();
+        let branch = located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
         render::line(&format!("{}{branch}  ({})", located.name, located.root.display()));
         render::line(&format!("sessions  {}", listed(&by_status)));
         render::line(&format!("facts     {}", listed(&facts)));
@@ -86,10 +67,6 @@ impl Status {
 fn listed(counts: &BTreeMap<&str, usize>) -> String {
     match counts.is_empty() {
         true => "none yet".to_string(),
-        false => counts
-            .iter()
-            .map(|(word, number)| format!("{number} {word}"))
-            .collect::<Vec<_>>()
-            .join(", "),
+        false => counts.iter().map(|(word, number)| format!("{number} {word}")).collect::<Vec<_>>().join(", "),
     }
 }

@@ -41,10 +41,7 @@ impl Sandbox {
 
     fn cerberus(&self) -> anyhow::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
-        command
-            .env("CERBERUS_HOME", self.dir.join("home"))
-            .env_remove("CERBERUS_NOW")
-            .current_dir(self.project());
+        command.env("CERBERUS_HOME", self.dir.join("home")).env_remove("CERBERUS_NOW").current_dir(self.project());
         Ok(command)
     }
 
@@ -55,16 +52,8 @@ impl Sandbox {
             fields.extend(extra);
         }
         let mut command = self.cerberus()?;
-        let mut child = command
-            .args(["hook", "claude-code"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        child
-            .stdin
-            .take()
-            .context("a pipe")?
-            .write_all(payload.to_string().as_bytes())?;
+        let mut child = command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        child.stdin.take().context("a pipe")?.write_all(payload.to_string().as_bytes())?;
         let mut reply = String::new();
         child.stdout.take().context("a pipe")?.read_to_string(&mut reply)?;
         ensure!(child.wait()?.success(), "the hook failed");
@@ -91,13 +80,8 @@ const EXPECTED: [&str; 8] = [
 ];
 
 fn show() -> anyhow::Result<()> {
-    let dir = tempfile::Builder::new()
-        .prefix("cerberus-try-")
-        .tempdir()
-        .context("no room for a sandbox")?;
-    let sandbox = Sandbox {
-        dir: dir.path().canonicalize()?,
-    };
+    let dir = tempfile::Builder::new().prefix("cerberus-try-").tempdir().context("no room for a sandbox")?;
+    let sandbox = Sandbox { dir: dir.path().canonicalize()? };
     std::fs::create_dir_all(sandbox.project().join("internal"))?;
     line("A sandbox with a project called hydra. Nothing of yours is touched.\n");
 
@@ -118,20 +102,13 @@ fn show() -> anyhow::Result<()> {
     let reply: Value =
         serde_json::from_str(&sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?)
             .context("the second session was told nothing")?;
-    let brief = reply["hookSpecificOutput"]["additionalContext"]
-        .as_str()
-        .unwrap_or_default();
+    let brief = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
     brief.lines().for_each(|code| line(&format!("      {code}")));
     for expected in EXPECTED {
-        ensure!(
-            brief.lines().any(|code| code == expected),
-            "the second session was not told {expected}"
-        );
+        ensure!(brief.lines().any(|code| code == expected), "the second session was not told {expected}");
     }
     let tokens = cerberus_core::tokens::estimate(brief);
-    line(&format!(
-        "\n   {tokens} tokens instead of explaining it all again. What was done is not told as open.\n"
-    ));
+    line(&format!("\n   {tokens} tokens instead of explaining it all again. What was done is not told as open.\n"));
 
     line("To have this in every session of Claude Code:\n");
     line("      cerberus install          wires the hooks, merging with what is there; `uninstall` takes them out");
@@ -166,53 +143,24 @@ fn play_agent(sandbox: &Sandbox) -> anyhow::Result<()> {
     let file = |path: &str| sandbox.project().join("internal").join(path);
     let wrote = |id: &str, path: &Path, content: &str| -> anyhow::Result<Value> {
         std::fs::write(path, content)?;
-        Ok(tool(
-            "Write",
-            id,
-            json!({"file_path": path, "content": content}),
-            json!({"type": "create"}),
-        ))
+        Ok(tool("Write", id, json!({"file_path": path, "content": content}), json!({"type": "create"})))
     };
     let told = sandbox.hook(FIRST_SESSION, "SessionStart", json!({"source": "startup"}))?;
     ensure!(told.is_empty(), "the first session was told something");
     line("SessionStart       told nothing: it is the first");
-    sandbox.hook(
-        FIRST_SESSION,
-        "UserPromptSubmit",
-        json!({"prompt": "Make the proxy safe under load"}),
-    )?;
+    sandbox.hook(FIRST_SESSION, "UserPromptSubmit", json!({"prompt": "Make the proxy safe under load"}))?;
     line("UserPromptSubmit   \"Make the proxy safe under load\"");
-    sandbox.hook(
-        FIRST_SESSION,
-        "PostToolUse",
-        wrote("toolu_1", &file("proxy.go"), PROXY)?,
-    )?;
+    sandbox.hook(FIRST_SESSION, "PostToolUse", wrote("toolu_1", &file("proxy.go"), PROXY)?)?;
     line("PostToolUse Write  internal/proxy.go");
-    sandbox.hook(
-        FIRST_SESSION,
-        "PostToolUse",
-        wrote("toolu_2", &file("supervisor.go"), SUPERVISOR)?,
-    )?;
+    sandbox.hook(FIRST_SESSION, "PostToolUse", wrote("toolu_2", &file("supervisor.go"), SUPERVISOR)?)?;
     line("PostToolUse Write  internal/supervisor.go");
     let todos = json!({"todos": [
         {"content": "Split the proxy", "status": "completed"},
         {"content": "Add a mutex to the process struct", "status": "in_progress"},
     ]});
-    sandbox.hook(
-        FIRST_SESSION,
-        "PostToolUse",
-        tool("TodoWrite", "toolu_3", todos, json!({})),
-    )?;
+    sandbox.hook(FIRST_SESSION, "PostToolUse", tool("TodoWrite", "toolu_3", todos, json!({})))?;
     line("PostToolUse Todo   1 done, 1 to do");
-    record(
-        sandbox,
-        &[
-            "decision",
-            "split proxy in 3 files",
-            "--why",
-            "each stays below 200 lines",
-        ],
-    )?;
+    record(sandbox, &["decision", "split proxy in 3 files", "--why", "each stays below 200 lines"])?;
     line("cerberus record    decision: split proxy in 3 files");
     record(sandbox, &["blocker", "test failure line 712", "--type", "race"])?;
     line("cerberus record    blocker: test failure line 712");
@@ -223,12 +171,7 @@ fn play_agent(sandbox: &Sandbox) -> anyhow::Result<()> {
 }
 
 fn record(sandbox: &Sandbox, what: &[&str]) -> anyhow::Result<()> {
-    let recorded = sandbox
-        .cerberus()?
-        .arg("record")
-        .args(what)
-        .stdout(Stdio::null())
-        .status()?;
+    let recorded = sandbox.cerberus()?.arg("record").args(what).stdout(Stdio::null()).status()?;
     ensure!(recorded.success(), "cerberus record {what:?} failed");
     Ok(())
 }

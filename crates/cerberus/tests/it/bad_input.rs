@@ -24,10 +24,7 @@ fn bad_payloads_are_noted_and_change_nothing() {
         ("50 MB", &huge),
         ("wrong types", wrong_types),
         ("NUL bytes", b"{\"session_id\":\"a\0b\"}\0\0"),
-        (
-            "not UTF-8",
-            b"{\"session_id\":\"\xff\xfe\",\"cwd\":\"/x\",\"hook_event_name\":\"Stop\"}",
-        ),
+        ("not UTF-8", b"{\"session_id\":\"\xff\xfe\",\"cwd\":\"/x\",\"hook_event_name\":\"Stop\"}"),
         ("deep", &deep),
     ];
     for (number, (what, payload)) in bad.iter().enumerate() {
@@ -64,20 +61,14 @@ fn odd_but_readable_payloads_are_captured() {
         assert!(brief.lines().any(|line| line == code), "{code} in {brief}");
     }
     assert_eq!(env.json(&["status"])["failures"], json!([]));
-    let outside: Vec<_> = std::fs::read_dir(env.root())
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
+    let outside: Vec<_> = std::fs::read_dir(env.root()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(outside.len(), 3, "only home, hydra and user: {outside:?}");
 }
 
 #[test]
 fn a_hook_without_a_home_or_agent_stays_silent() {
     let env = env();
-    for (args, remove) in [
-        (vec!["hook", "vim"], None),
-        (vec!["hook", "claude-code"], Some("CERBERUS_HOME")),
-    ] {
+    for (args, remove) in [(vec!["hook", "vim"], None), (vec!["hook", "claude-code"], Some("CERBERUS_HOME"))] {
         let mut command = env.command();
         command.args(&args).stdin(Stdio::null());
         if let Some(name) = remove {
@@ -98,22 +89,14 @@ fn a_home_that_cannot_be_written_disturbs_nobody() {
     let output = env.run(&["brief"]);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.starts_with("cerberus: ") && message.lines().count() == 2,
-        "{message}"
-    );
+    assert!(message.starts_with("cerberus: ") && message.lines().count() == 2, "{message}");
 }
 
 #[test]
 fn a_silent_client_does_not_keep_the_hook() {
     let env = env();
     let mut command = env.command();
-    let mut child = command
-        .args(["hook", "claude-code"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     // The pipe stays open and nothing is said; the hook gives up by itself.
     let output = {
         let stdin = child.stdin.take();

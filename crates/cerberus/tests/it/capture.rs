@@ -16,10 +16,7 @@ fn the_same_event_twice_counts_once() {
     }
     let sessions = env.sessions();
     assert_eq!(sessions.len(), 1);
-    assert_eq!(
-        (&sessions[0]["tools_used"], &sessions[0]["turn_count"]),
-        (&json!({"Write": 1}), &json!(1))
-    );
+    assert_eq!((&sessions[0]["tools_used"], &sessions[0]["turn_count"]), (&json!({"Write": 1}), &json!(1)));
     assert_eq!(sessions[0]["status"], "ended");
 }
 
@@ -29,10 +26,7 @@ fn a_session_can_end_and_go_on() {
     env.start("s1", "startup");
     env.hook("s1", "SessionEnd", json!({"reason": "prompt_input_exit"}));
     let session = env.sessions()[0].clone();
-    assert_eq!(
-        (&session["status"], &session["end_trigger"]),
-        (&json!("ended"), &json!("prompt_input_exit"))
-    );
+    assert_eq!((&session["status"], &session["end_trigger"]), (&json!("ended"), &json!("prompt_input_exit")));
     env.set_now(Some("2026-01-22T14:00:00Z"));
     env.start("s1", "resume");
     assert_eq!(env.sessions()[0]["status"], "active");
@@ -69,22 +63,11 @@ fn subagents_belong_to_the_session_and_notifications_are_no_turn() {
     let tool = json!({"tool_name": "Bash", "tool_use_id": "toolu_9", "tool_input": {"command": "ls"},
         "agent_id": "a67", "agent_type": "general-purpose"});
     env.hook("s1", "PostToolUse", tool);
-    env.hook(
-        "s1",
-        "SubagentStop",
-        json!({"agent_id": "a67", "agent_type": "general-purpose"}),
-    );
-    env.hook(
-        "s1",
-        "UserPromptSubmit",
-        json!({"prompt": "<task-notification>\n<task-id>a67</task-id>"}),
-    );
+    env.hook("s1", "SubagentStop", json!({"agent_id": "a67", "agent_type": "general-purpose"}));
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "<task-notification>\n<task-id>a67</task-id>"}));
     let sessions = env.sessions();
     assert_eq!(sessions.len(), 1);
-    assert_eq!(
-        (&sessions[0]["tools_used"], &sessions[0]["turn_count"]),
-        (&json!({"Bash": 1}), &json!(0))
-    );
+    assert_eq!((&sessions[0]["tools_used"], &sessions[0]["turn_count"]), (&json!({"Bash": 1}), &json!(0)));
 }
 
 #[test]
@@ -95,52 +78,22 @@ fn tasks_and_todos_come_and_go() {
         let extra = json!({"tool_name": name, "tool_use_id": id, "tool_input": input, "tool_response": response});
         env.hook("s1", "PostToolUse", extra);
     };
-    tool(
-        "TaskCreate",
-        "t1",
-        json!({"subject": "Write tests"}),
-        json!({"task": {"id": "1"}}),
-    );
-    tool(
-        "TaskCreate",
-        "t2",
-        json!({"subject": "Update the docs"}),
-        json!({"task": {"id": "2"}}),
-    );
+    tool("TaskCreate", "t1", json!({"subject": "Write tests"}), json!({"task": {"id": "1"}}));
+    tool("TaskCreate", "t2", json!({"subject": "Update the docs"}), json!({"task": {"id": "2"}}));
     let todos = |names: &[(&str, &str)]| {
-        let list: Vec<Value> = names
-            .iter()
-            .map(|(name, status)| json!({"content": name, "status": status}))
-            .collect();
+        let list: Vec<Value> = names.iter().map(|(name, status)| json!({"content": name, "status": status})).collect();
         json!({"todos": list})
     };
-    tool(
-        "TodoWrite",
-        "t3",
-        todos(&[("Parse flags", "in_progress"), ("Draw a picture", "pending")]),
-        json!({}),
-    );
+    tool("TodoWrite", "t3", todos(&[("Parse flags", "in_progress"), ("Draw a picture", "pending")]), json!({}));
     assert_eq!(
         env.brief(),
         "proj:hydra\nnext:Write-tests\nnext:Update-the-docs\nnext:Parse-flags\nnext:Draw-a-picture"
     );
-    env.hook(
-        "s1",
-        "TaskCompleted",
-        json!({"task_id": "1", "task_subject": "Write tests"}),
-    );
-    tool(
-        "TaskUpdate",
-        "t4",
-        json!({"taskId": "2", "status": "deleted"}),
-        json!({}),
-    );
+    env.hook("s1", "TaskCompleted", json!({"task_id": "1", "task_subject": "Write tests"}));
+    tool("TaskUpdate", "t4", json!({"taskId": "2", "status": "deleted"}), json!({}));
     tool("TodoWrite", "t5", todos(&[("Parse flags", "completed")]), json!({}));
     assert_eq!(env.brief(), "");
-    assert_eq!(
-        codes(&env.sessions()[0], "done"),
-        ["done:Write-tests", "done:Parse-flags"]
-    );
+    assert_eq!(codes(&env.sessions()[0], "done"), ["done:Write-tests", "done:Parse-flags"]);
 }
 
 #[test]
@@ -163,10 +116,7 @@ fn what_is_told_depends_on_how_the_session_begins() {
     env.set_now(Some("2026-01-22T14:06:00Z"));
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "fork it"}));
     assert_eq!(env.start("s1-fork", "fork"), "");
-    assert_eq!(
-        env.start("s2", "clear"),
-        "proj:hydra\nimpl:new.rs\nimpl:own.rs\nimpl:old.rs"
-    );
+    assert_eq!(env.start("s2", "clear"), "proj:hydra\nimpl:new.rs\nimpl:own.rs\nimpl:old.rs");
 }
 
 #[test]
@@ -196,18 +146,10 @@ fn no_file_content_and_no_secret_is_ever_written() {
         "tool_input": {"file_path": "a.rs", "old_string": marker, "new_string": format!("{marker}\nfn b() {{")},
         "tool_response": {"originalFile": marker, "structuredPatch": [{"newStart": 1, "lines": [format!("+{marker}")]}]}});
     env.hook("s1", "PostToolUse", edit);
-    env.hook(
-        "s1",
-        "UserPromptSubmit",
-        json!({"prompt": format!("use {key} to push")}),
-    );
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": format!("use {key} to push")}));
     let bash = json!({"tool_name": "Bash", "tool_use_id": "t4", "tool_input": {"command": format!("curl -H 'Authorization: Bearer {key}' x")}});
     env.hook("s1", "PostToolUse", bash);
-    env.hook(
-        "s1",
-        "Stop",
-        json!({"last_assistant_message": format!("pushed with {key}")}),
-    );
+    env.hook("s1", "Stop", json!({"last_assistant_message": format!("pushed with {key}")}));
     env.ok(&["record", "decision", &format!("store {key} in the vault"), "--why", key]);
     env.hook_bytes(format!("not json {key}").as_bytes());
     env.ok(&["brief"]);
@@ -226,9 +168,7 @@ fn no_file_content_and_no_secret_is_ever_written() {
 
 fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] })
-        .collect()
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
 #[test]
@@ -241,10 +181,7 @@ fn what_we_told_never_comes_back_as_a_fact() {
     env.hook("s2", "Stop", json!({"last_assistant_message": told}));
     env.hook("s2", "PostCompact", json!({"compact_summary": told}));
     let sessions = env.sessions();
-    let second = sessions
-        .iter()
-        .find(|session| session["agent_session_id"] == "s2")
-        .unwrap();
+    let second = sessions.iter().find(|session| session["agent_session_id"] == "s2").unwrap();
     assert_eq!(second["facts"], json!([]));
 }
 
@@ -256,21 +193,10 @@ fn facts_recorded_by_hand() {
         "dec:use-WAL-readers-must-not-wait\n"
     );
     let session = env.sessions()[0].clone();
-    assert_eq!(
-        (&session["agent"], &session["status"]),
-        (&json!("manual"), &json!("active"))
-    );
+    assert_eq!((&session["agent"], &session["status"]), (&json!("manual"), &json!("active")));
     env.start("s1", "startup");
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "hello"}));
-    env.ok(&[
-        "record",
-        "blocker",
-        "needs ollama",
-        "--type",
-        "need",
-        "--severity",
-        "high",
-    ]);
+    env.ok(&["record", "blocker", "needs ollama", "--type", "need", "--severity", "high"]);
     env.ok(&["record", "file", "src/../lib.rs"]);
     env.ok(&["record", "function", "Store.open"]);
     env.ok(&["record", "objective", "make it fast"]);

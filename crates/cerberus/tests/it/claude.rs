@@ -18,11 +18,7 @@ fn cerberus(scratch: &Scratch, args: &[&str]) -> String {
         .current_dir(scratch.repo())
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "cerberus {args:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "cerberus {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -55,21 +51,13 @@ fn after_kill_9_the_next_session_sends_the_brief_to_the_model() {
     assert!(finished.status.success(), "{}", finished.stderr);
     let first = &server.main_requests()[0];
     let text = request_text(first);
-    for code in [
-        "proj:repo",
-        "impl:proxy.go",
-        "impl:Forward",
-        "next:add-a-mutex-to-the-proxy",
-    ] {
+    for code in ["proj:repo", "impl:proxy.go", "impl:Forward", "next:add-a-mutex-to-the-proxy"] {
         assert!(text.contains(code), "{code} is not in the first request");
     }
     let status = cerberus(&scratch, &["memory", "session-status", "--all", "--json"]);
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     let sessions = status["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), 2, "{status}");
-    assert_eq!(
-        (&sessions[0]["status"], &sessions[0]["end_trigger"]),
-        (&json!("ended"), &json!("other"))
-    );
+    assert_eq!((&sessions[0]["status"], &sessions[0]["end_trigger"]), (&json!("ended"), &json!("other")));
     assert_eq!(sessions[1]["tools_used"], json!({"Bash": 1, "Write": 1}));
 }

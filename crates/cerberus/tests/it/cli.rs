@@ -6,27 +6,10 @@ use crate::env;
 fn every_command_has_a_help_that_says_what_it_does() {
     let env = env();
     let help = env.ok(&["--help"]);
-    for command in [
-        "try",
-        "install",
-        "uninstall",
-        "doctor",
-        "hook",
-        "brief",
-        "status",
-        "record",
-        "session",
-        "memory",
-    ] {
-        assert!(
-            help.lines().any(|line| line.trim_start().starts_with(command)),
-            "{command} in {help}"
-        );
+    for command in ["try", "install", "uninstall", "doctor", "hook", "brief", "status", "record", "session", "memory"] {
+        assert!(help.lines().any(|line| line.trim_start().starts_with(command)), "{command} in {help}");
         let own = env.ok(&[command, "--help"]);
-        assert!(
-            own.lines().next().is_some_and(|first| first.len() > 20),
-            "{command}: {own}"
-        );
+        assert!(own.lines().next().is_some_and(|first| first.len() > 20), "{command}: {own}");
     }
 }
 
@@ -46,10 +29,7 @@ fn usage_errors_exit_2_and_others_1() {
     ] {
         let output = env.run(args);
         assert_eq!(output.status.code(), Some(code), "{args:?}");
-        assert!(
-            output.stdout.is_empty() && !output.stderr.is_empty(),
-            "{args:?}: stdout is data, stderr is talk"
-        );
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}: stdout is data, stderr is talk");
     }
 }
 
@@ -57,12 +37,7 @@ fn usage_errors_exit_2_and_others_1() {
 fn the_budget_can_be_set_and_is_kept() {
     let env = env();
     for n in 0..60 {
-        env.write_file(
-            "s1",
-            &format!("t{n}"),
-            &format!("src/some_module_{n}/some_file_{n}.rs"),
-            "",
-        );
+        env.write_file("s1", &format!("t{n}"), &format!("src/some_module_{n}/some_file_{n}.rs"), "");
     }
     let brief = env.json(&["brief", "--budget", "120"]);
     assert!(brief["tokens"].as_u64().unwrap() <= 120 && brief["budget"] == 120);
@@ -73,11 +48,7 @@ fn the_budget_can_be_set_and_is_kept() {
     let output = env.run(&["brief"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("between 500 and 1500"));
-    assert_eq!(
-        env.start("s2", "startup"),
-        "",
-        "a hook with a wrong config stays silent"
-    );
+    assert_eq!(env.start("s2", "startup"), "", "a hook with a wrong config stays silent");
     assert!(env.ok(&["status"]).contains("between 500 and 1500"));
 }
 
@@ -90,10 +61,7 @@ fn explain_says_where_each_line_came_from_and_what_was_left_out() {
     env.ok(&["record", "done", "write tests"]);
     let explained = env.ok(&["brief", "--explain"]);
     assert!(explained.contains("impl:a.rs") && explained.contains("changed 2026-01-22T13:35:14Z in 20260122-133514"));
-    assert!(
-        explained.contains("Left out (1):\nnext:write-tests  done 2026-01-22T13:35:14Z"),
-        "{explained}"
-    );
+    assert!(explained.contains("Left out (1):\nnext:write-tests  done 2026-01-22T13:35:14Z"), "{explained}");
 }
 
 #[test]
@@ -104,18 +72,10 @@ fn try_shows_the_whole_story_and_cleans_up() {
     std::fs::create_dir_all(&sandboxes).unwrap();
     let output = env.command().arg("try").env("TMPDIR", &sandboxes).output().unwrap();
     let story = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{story}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    for told in [
-        "signal: 9 (SIGKILL)",
-        "proj:hydra",
-        "impl:proxy.go",
-        "block:race:test-failure-line-712",
-        "cerberus install",
-    ] {
+    assert!(output.status.success(), "{story}{}", String::from_utf8_lossy(&output.stderr));
+    for told in
+        ["signal: 9 (SIGKILL)", "proj:hydra", "impl:proxy.go", "block:race:test-failure-line-712", "cerberus install"]
+    {
         assert!(story.contains(told), "{told} in {story}");
     }
     assert_eq!(std::fs::read_dir(&sandboxes).unwrap().count(), 0);

@@ -22,12 +22,7 @@ fn sixty_four_processes_write_fifty_events_each_into_one_session() {
     let sessions = env.sessions();
     assert_eq!(sessions.len(), 1);
     assert_eq!(sessions[0]["tools_used"], json!({"Write": 3200}));
-    let files = sessions[0]["facts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|fact| fact["kind"] == "file")
-        .count();
+    let files = sessions[0]["facts"].as_array().unwrap().iter().filter(|fact| fact["kind"] == "file").count();
     assert_eq!(files, 3200);
     assert_eq!(env.json(&["status"])["failures"], json!([]));
 }
@@ -49,10 +44,7 @@ fn sessions_that_start_together_fold_together() {
             .collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
     });
-    assert!(
-        told.iter().all(|told| told.starts_with("proj:hydra\nimpl:f")),
-        "{told:?}"
-    );
+    assert!(told.iter().all(|told| told.starts_with("proj:hydra\nimpl:f")), "{told:?}");
     assert_eq!(env.json(&["status"])["failures"], json!([]));
     assert_eq!(env.sessions().len(), 17);
 }

@@ -45,10 +45,7 @@ fn names_are_as_short_as_the_tracked_files_allow() {
     env.write_file("s1", "t2", "src/main.rs", "");
     let outside = env.root().join("notes.txt");
     env.write_file("s1", "t3", outside.to_str().unwrap(), "");
-    let expected = format!(
-        "proj:hydra\nimpl:store/mod.rs\nimpl:main.rs\nimpl:{}",
-        outside.display()
-    );
+    let expected = format!("proj:hydra\nimpl:store/mod.rs\nimpl:main.rs\nimpl:{}", outside.display());
     assert_eq!(env.brief(), expected);
 }
 
@@ -58,14 +55,7 @@ fn a_folder_without_git_is_a_project() {
     let plain = env.root().join("plain");
     std::fs::create_dir_all(&plain).unwrap();
     let input = json!({"file_path": plain.join("x.py")});
-    env.hook(
-        "s1",
-        "PostToolUse",
-        json!({"cwd": plain, "tool_name": "Write", "tool_use_id": "t", "tool_input": input}),
-    );
-    assert_eq!(
-        env.json(&["brief", "--cwd", plain.to_str().unwrap()])["text"],
-        "proj:plain\nimpl:x.py"
-    );
+    env.hook("s1", "PostToolUse", json!({"cwd": plain, "tool_name": "Write", "tool_use_id": "t", "tool_input": input}));
+    assert_eq!(env.json(&["brief", "--cwd", plain.to_str().unwrap()])["text"], "proj:plain\nimpl:x.py");
     assert_eq!(env.brief(), "");
 }

@@ -14,10 +14,7 @@ fn install_wires_every_event_and_uninstall_gives_the_file_back() {
     std::fs::write(&path, before).unwrap();
 
     let dry = env.ok(&["install", "--agent", "claude-code", "--dry-run"]);
-    assert!(
-        dry.contains("+") && dry.contains("\"hook\"") && dry.contains("would change"),
-        "{dry}"
-    );
+    assert!(dry.contains("+") && dry.contains("\"hook\"") && dry.contains("would change"), "{dry}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
 
     assert!(env.ok(&["install", "--agent", "claude-code"]).contains(": changed"));
@@ -25,12 +22,8 @@ fn install_wires_every_event_and_uninstall_gives_the_file_back() {
     assert!(after.contains("// my own") && after.contains("say done"));
     assert!(env.ok(&["install"]).contains("nothing to change"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
-    let check = env.json(&["doctor"])["checks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|c| c["name"] == "claude-code")
-        .cloned();
+    let check =
+        env.json(&["doctor"])["checks"].as_array().unwrap().iter().find(|c| c["name"] == "claude-code").cloned();
     assert_eq!(check.unwrap()["ok"], true);
 
     env.ok(&["uninstall"]);
@@ -59,10 +52,7 @@ fn what_does_not_parse_is_left_alone_with_a_message() {
     let output = env.run(&["install"]);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("was left alone") && message.contains("line 1"),
-        "{message}"
-    );
+    assert!(message.contains("was left alone") && message.contains("line 1"), "{message}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ \"hooks\": ");
 }
 

@@ -13,10 +13,7 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -33,10 +30,7 @@ fn a_thousand_hooks_killed_at_random_lose_nothing_acknowledged() {
             "tool_input": {"file_path": path, "content": "fn x() {}\n".repeat(400)}});
         let payload = env.payload("s1", "PostToolUse", extra);
         let mut command = env.command();
-        command
-            .args(["hook", "claude-code"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null());
+        command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let _ = stdin.write_all(&payload);
@@ -53,32 +47,13 @@ fn a_thousand_hooks_killed_at_random_lose_nothing_acknowledged() {
         }
     }
     let sessions = env.sessions();
-    let session = sessions
-        .iter()
-        .find(|session| session["agent_session_id"] == "s1")
-        .unwrap();
-    let stored: std::collections::HashSet<&str> = session["facts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|fact| fact["code"].as_str())
-        .collect();
-    let lost: Vec<_> = acknowledged
-        .iter()
-        .filter(|code| !stored.contains(code.as_str()))
-        .collect();
-    assert!(
-        lost.is_empty(),
-        "{} of {} lost: {lost:?}",
-        lost.len(),
-        acknowledged.len()
-    );
+    let session = sessions.iter().find(|session| session["agent_session_id"] == "s1").unwrap();
+    let stored: std::collections::HashSet<&str> =
+        session["facts"].as_array().unwrap().iter().filter_map(|fact| fact["code"].as_str()).collect();
+    let lost: Vec<_> = acknowledged.iter().filter(|code| !stored.contains(code.as_str())).collect();
+    assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), acknowledged.len());
     let tools = session["tools_used"]["Write"].as_u64().unwrap() as usize;
     assert!(tools >= acknowledged.len() && tools <= 1000);
-    assert!(
-        (50..950).contains(&acknowledged.len()),
-        "{} acknowledged: the kills missed",
-        acknowledged.len()
-    );
+    assert!((50..950).contains(&acknowledged.len()), "{} acknowledged: the kills missed", acknowledged.len());
     assert_eq!(env.json(&["doctor"])["checks"][2]["ok"], true);
 }

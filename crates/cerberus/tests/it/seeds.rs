@@ -35,30 +35,13 @@ fn leave_file(env: &TestEnv, name: &str, content: &str) {
 fn work(env: &TestEnv, files: usize, decisions: usize, blockers: usize) {
     env.start("s1", "startup");
     for n in 0..files {
-        env.write_file(
-            "s1",
-            &format!("toolu_{n}"),
-            &format!("internal/module{n}/handler_{n}.go"),
-            "package x\n",
-        );
+        env.write_file("s1", &format!("toolu_{n}"), &format!("internal/module{n}/handler_{n}.go"), "package x\n");
     }
     for n in 0..decisions {
-        env.ok(&[
-            "record",
-            "decision",
-            &format!("use strategy {n} for the request queue"),
-            "--why",
-            "it keeps order",
-        ]);
+        env.ok(&["record", "decision", &format!("use strategy {n} for the request queue"), "--why", "it keeps order"]);
     }
     for n in 0..blockers {
-        env.ok(&[
-            "record",
-            "blocker",
-            &format!("integration test {n} hangs"),
-            "--type",
-            "race",
-        ]);
+        env.ok(&["record", "blocker", &format!("integration test {n} hangs"), "--type", "race"]);
     }
 }
 
@@ -70,12 +53,7 @@ fn lines<'a>(brief: &'a str, prefix: &str) -> Vec<&'a str> {
 fn scenario_1_basic_capture() {
     let env = env();
     env.start("s1", "startup");
-    env.write_file(
-        "s1",
-        "toolu_1",
-        "f1.py",
-        "def fn1():\n    pass\n\ndef fn2():\n    pass\n",
-    );
+    env.write_file("s1", "toolu_1", "f1.py", "def fn1():\n    pass\n\ndef fn2():\n    pass\n");
     env.write_file("s1", "toolu_2", "f2.go", "package f2\n\nfunc fn3() {}\n");
     let session = &env.sessions()[0];
     assert_eq!(codes(session, "file"), ["impl:f1.py", "impl:f2.go"]);
@@ -88,14 +66,7 @@ fn scenario_1_basic_code_injection() {
     let env = env();
     work(&env, 5, 3, 1);
     let told = env.start("s2", "startup");
-    assert_eq!(
-        (
-            lines(&told, "impl:").len(),
-            lines(&told, "dec:").len(),
-            lines(&told, "block:").len()
-        ),
-        (5, 3, 1)
-    );
+    assert_eq!((lines(&told, "impl:").len(), lines(&told, "dec:").len(), lines(&told, "block:").len()), (5, 3, 1));
     assert!(real_tokens(&told) < 1500);
     assert_eq!(told, env.brief(), "a session is told exactly what `brief` shows");
 }
@@ -108,10 +79,7 @@ fn scenario_2_save_and_load() {
     let saved = env.ok(&["session", "export", "--format", "seed"]);
     let exported: Value = serde_json::from_str(&saved).unwrap();
     assert_eq!(exported, hydra_file(), "the export is the file that was read");
-    assert!(
-        saved.starts_with("{\n  \"session_id\": \"20260121-143022\",\n  \"project\": \"hydra\","),
-        "{saved}"
-    );
+    assert!(saved.starts_with("{\n  \"session_id\": \"20260121-143022\",\n  \"project\": \"hydra\","), "{saved}");
 
     let file = env.root().join("saved.json");
     std::fs::write(&file, saved).unwrap();
@@ -131,16 +99,9 @@ fn scenario_3_expiry_detection() {
     env.set_now(Some(EIGHT_DAYS_LATER));
     assert_eq!(env.start("s2", "startup"), "");
     let sessions = env.sessions();
-    let old = sessions
-        .iter()
-        .find(|session| session["agent_session_id"] == "s1")
-        .unwrap();
+    let old = sessions.iter().find(|session| session["agent_session_id"] == "s1").unwrap();
     assert_eq!(old["status"], "archived");
-    assert_eq!(
-        codes(old, "file"),
-        ["impl:internal/module0/handler_0.go"],
-        "archived whole, still readable"
-    );
+    assert_eq!(codes(old, "file"), ["impl:internal/module0/handler_0.go"], "archived whole, still readable");
 }
 
 #[test]
@@ -148,14 +109,7 @@ fn scenario_4_comprehensive_capture() {
     let env = env();
     work(&env, 20, 10, 5);
     let told = env.start("s2", "startup");
-    assert_eq!(
-        (
-            lines(&told, "impl:").len(),
-            lines(&told, "dec:").len(),
-            lines(&told, "block:").len()
-        ),
-        (20, 10, 5)
-    );
+    assert_eq!((lines(&told, "impl:").len(), lines(&told, "dec:").len(), lines(&told, "block:").len()), (20, 10, 5));
     assert!(real_tokens(&told) <= 1000, "{} tokens", real_tokens(&told));
 }
 
@@ -164,10 +118,7 @@ fn scenario_5_no_previous_session() {
     let env = env();
     assert_eq!(env.start("s1", "startup"), "");
     let brief = env.json(&["brief"]);
-    assert_eq!(
-        (&brief["text"], &brief["tokens"], &brief["items"]),
-        (&json!(""), &json!(0), &json!([]))
-    );
+    assert_eq!((&brief["text"], &brief["tokens"], &brief["items"]), (&json!(""), &json!(0), &json!([])));
     assert_eq!(env.ok(&["brief"]), "");
 }
 
@@ -179,10 +130,7 @@ fn scenario_6_token_budget() {
     let real = real_tokens(brief["text"].as_str().unwrap());
     assert!(real < 1500);
     let told = brief["tokens"].as_u64().unwrap() as f64;
-    assert!(
-        (told - real as f64).abs() <= 0.1 * real as f64,
-        "estimated {told}, really {real}"
-    );
+    assert!((told - real as f64).abs() <= 0.1 * real as f64, "estimated {told}, really {real}");
 }
 
 #[test]
@@ -193,12 +141,7 @@ fn scenario_7_malformed_session_file() {
     assert_eq!(env.brief(), "");
     let failures = env.json(&["status"])["failures"].as_array().unwrap().clone();
     assert_eq!(failures.len(), 1, "reported once, not at every start: {failures:?}");
-    assert!(
-        failures[0]["detail"]
-            .as_str()
-            .unwrap()
-            .contains("active-hydra.json is left in place: not JSON")
-    );
+    assert!(failures[0]["detail"].as_str().unwrap().contains("active-hydra.json is left in place: not JSON"));
     assert!(env.home().join("memory/sessions/active-hydra.json").exists());
 }
 
@@ -214,31 +157,21 @@ fn scenario_8_multiple_projects() {
     let path = env.add_repository("cerberus");
     let brief = env.json(&["brief", "--cwd", path.to_str().unwrap()])["text"].clone();
     let brief = brief.as_str().unwrap();
-    assert!(
-        brief.starts_with("proj:cerberus\nimpl:journal.rs\n") && !brief.contains("proxy.go"),
-        "{brief}"
-    );
+    assert!(brief.starts_with("proj:cerberus\nimpl:journal.rs\n") && !brief.contains("proxy.go"), "{brief}");
 }
 
 #[test]
 fn scenario_9_cleanup_expired() {
     let mut env = env();
-    for (now, session) in [
-        ("2026-01-10T10:00:00Z", "a"),
-        ("2026-01-12T10:00:00Z", "b"),
-        ("2026-01-20T10:00:00Z", "c"),
-    ] {
+    for (now, session) in [("2026-01-10T10:00:00Z", "a"), ("2026-01-12T10:00:00Z", "b"), ("2026-01-20T10:00:00Z", "c")]
+    {
         env.set_now(Some(now));
         env.start(session, "startup");
         env.write_file(session, "toolu_1", &format!("{session}.go"), "package x\n");
     }
     env.set_now(Some("2026-01-22T10:00:00Z"));
     assert_eq!(env.json(&["memory", "session-cleanup"])["archived"], 2);
-    assert_eq!(
-        env.ok(&["memory", "session-cleanup"]),
-        "archived 0 sessions\n",
-        "twice is once"
-    );
+    assert_eq!(env.ok(&["memory", "session-cleanup"]), "archived 0 sessions\n", "twice is once");
     let statuses: Vec<Value> = env.sessions().iter().map(|session| session["status"].clone()).collect();
     assert_eq!(statuses, [json!("active"), json!("archived"), json!("archived")]);
     assert_eq!(env.brief(), "proj:hydra\nimpl:c.go");
@@ -250,11 +183,7 @@ fn scenario_10_integration_with_memories() {
     let env = env();
     work(&env, 120, 20, 10);
     let told = env.start("s2", "startup");
-    assert!(
-        (800..=1000).contains(&real_tokens(&told)),
-        "{} tokens",
-        real_tokens(&told)
-    );
+    assert!((800..=1000).contains(&real_tokens(&told)), "{} tokens", real_tokens(&told));
     assert_eq!(lines(&told, "block:").len(), 10, "blockers are the last to go");
 }
 
@@ -285,9 +214,5 @@ fn files_of_the_original_tool_are_picked_up_once_and_stay() {
     assert_eq!(env.brief(), expected);
     assert_eq!(env.sessions().len(), 1);
     std::fs::remove_file(env.home().join("memory/sessions/active-hydra.json")).unwrap();
-    assert_eq!(
-        env.brief(),
-        expected,
-        "what was picked up does not depend on the file any more"
-    );
+    assert_eq!(env.brief(), expected, "what was picked up does not depend on the file any more");
 }

@@ -6,17 +6,11 @@ const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 fn files(ending: &str) -> Vec<PathBuf> {
-    let mut dirs: Vec<PathBuf> = ["crates", "bench", "docs"]
-        .iter()
-        .map(|dir| workspace().join(dir))
-        .collect();
+    let mut dirs: Vec<PathBuf> = ["crates", "bench", "docs"].iter().map(|dir| workspace().join(dir)).collect();
     let mut found = Vec::new();
     while let Some(dir) = dirs.pop() {
         for entry in std::fs::read_dir(dir).unwrap() {
@@ -72,25 +66,15 @@ fn functions_are_short() {
         for (start, line) in lines.iter().enumerate() {
             let code = line.trim_start();
             let indent = line.len() - code.len();
-            let is_function = [
-                "fn ",
-                "pub fn ",
-                "pub(super) fn ",
-                "pub(crate) fn ",
-                "const fn ",
-                "pub const fn ",
-            ]
-            .iter()
-            .any(|begin| code.starts_with(begin));
+            let is_function = ["fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn ", "const fn ", "pub const fn "]
+                .iter()
+                .any(|begin| code.starts_with(begin));
             if !is_function || code.ends_with(';') || code.ends_with('}') {
                 continue;
             }
             // Formatted code closes a function with a brace in the column it began in.
             let closing = format!("{}}}", " ".repeat(indent));
-            let length = lines[start..]
-                .iter()
-                .position(|line| *line == closing)
-                .map_or(0, |end| end + 1);
+            let length = lines[start..].iter().position(|line| *line == closing).map_or(0, |end| end + 1);
             if length > FUNCTION_LINES_MAX && !shown(&path).contains("/tests/") {
                 wrong.push(format!("{}:{}: {length} lines", shown(&path), start + 1));
             }
@@ -121,33 +105,20 @@ fn paths_in_documents_exist() {
         }
     }
     assert!(wrong.is_empty(), "cited but not there:\n{}", wrong.join("\n"));
-    assert!(
-        checked > 20,
-        "only {checked} paths found: does this test still see them?"
-    );
+    assert!(checked > 20, "only {checked} paths found: does this test still see them?");
 }
 
 /// Paths of ours: in backticks below a folder of the repository, and targets of relative links.
 fn cited_paths(text: &str) -> Vec<String> {
     const FOLDERS: [&str; 7] = ["crates/", "bench/", "docs/", "dev/", ".ci/", "plugin/", "./dev/"];
-    let ticked = text
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .map(|code| code.split_whitespace().next().unwrap_or_default());
+    let ticked = text.split('`').skip(1).step_by(2).map(|code| code.split_whitespace().next().unwrap_or_default());
     let ticked =
         ticked.filter(|code| FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains(['*', '<', '{']));
     let linked = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let linked = linked.filter(|target| !target.contains(':') && !target.starts_with('#'));
     ticked
         .chain(linked)
-        .map(|path| {
-            path.split('#')
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches('/')
-                .to_string()
-        })
+        .map(|path| path.split('#').next().unwrap_or_default().trim_end_matches('/').to_string())
         .collect()
 }
 

@@ -6,10 +6,7 @@ use crate::env;
 use cerberus_testkit::env::TestEnv;
 
 fn fill(env: &mut TestEnv) {
-    for (day, session) in ["2026-01-20", "2026-01-21", "2026-01-22"]
-        .into_iter()
-        .zip(["a", "b", "c"])
-    {
+    for (day, session) in ["2026-01-20", "2026-01-21", "2026-01-22"].into_iter().zip(["a", "b", "c"]) {
         env.set_now(Some(&format!("{day}T10:00:00Z")));
         env.start(session, "startup");
         env.write_file(session, "t1", "src/x.rs", "fn x() {}\n");
@@ -45,10 +42,7 @@ fn a_damaged_view_is_set_aside_and_made_anew() {
     let mut env = env();
     fill(&mut env);
     let before = everything(&env);
-    for damage in [
-        &b"this is not a database at all, and long enough to be read as one"[..],
-        b"",
-    ] {
+    for damage in [&b"this is not a database at all, and long enough to be read as one"[..], b""] {
         for entry in std::fs::read_dir(env.home()).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -67,12 +61,7 @@ fn torn_records_are_skipped_counted_and_hurt_nobody() {
     let env = env();
     env.start("s1", "startup");
     env.write_file("s1", "t1", "a.rs", "");
-    let segment = std::fs::read_dir(env.home().join("journal"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let segment = std::fs::read_dir(env.home().join("journal")).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&segment).unwrap();
     let stump = &whole[whole.len() - 200..whole.len() - 20];
     std::fs::write(&segment, [&whole[..], b"\n{\"at\":1,\"key\":", stump].concat()).unwrap();
@@ -91,12 +80,7 @@ fn everything_in_the_home_is_for_its_owner_alone() {
     env.hook_bytes(b"bad");
     let mut dirs = vec![env.home()];
     while let Some(dir) = dirs.pop() {
-        assert_eq!(
-            std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777,
-            0o700,
-            "{}",
-            dir.display()
-        );
+        assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700, "{}", dir.display());
         for entry in std::fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {

@@ -2,21 +2,17 @@
 //!
 //! Paths come out as the client wrote them; whoever knows the project makes them relative.
 
-use std::borrow::Cow;
+mod tool;
+pub mod transcript;
 
 use serde::Deserialize;
 
-use super::loose::{Escaped, Flag, List, Number, Object, Text};
+use self::tool::{ToolInput, ToolResponse, task, tool_use};
+use super::loose::{Flag, Object, Text};
 use super::{Heard, WireError};
-use crate::event::{CompactStage, Event, FileTouch, Outcome, StartSource, Task, TaskState, ToolUse, Touch};
-use crate::extract::names;
+use crate::event::{CompactStage, Event, Outcome, StartSource, TaskState};
 use crate::id::fnv1a;
 use crate::text::{Clean, Keep};
-
-/// More than an agent lists, touches or changes in one call; the rest is not kept.
-const TODOS_MAX: usize = 100;
-const RANGES_MAX: usize = 64;
-const NAMES_MAX: usize = 64;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -58,108 +54,32 @@ struct Payload<'a> {
     task_subject: Text<'a>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ToolInput<'a> {
-    #[serde(borrow)]
-    file_path: Text<'a>,
-    #[serde(borrow)]
-    notebook_path: Text<'a>,
-    #[serde(borrow)]
-    content: Escaped<'a>,
-    #[serde(borrow)]
-    new_string: Escaped<'a>,
-    #[serde(borrow)]
-    new_source: Escaped<'a>,
-    #[serde(borrow)]
-    edits: List<Object<Edit<'a>>>,
-    #[serde(borrow)]
-    command: Text<'a>,
-    #[serde(borrow)]
-    todos: Option<List<Object<Todo<'a>>>>,
-    #[serde(borrow)]
-    subject: Text<'a>,
-    #[serde(rename = "taskId", borrow)]
-    task_id: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Edit<'a> {
-    #[serde(borrow)]
-    new_string: Escaped<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Todo<'a> {
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ToolResponse<'a> {
-    #[serde(rename = "structuredPatch", borrow)]
-    structured_patch: List<Object<Hunk<'a>>>,
-    #[serde(borrow)]
-    task: Object<TaskResponse<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct TaskResponse<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Hunk<'a> {
-    #[serde(rename = "newStart")]
-    new_start: Number,
-    #[serde(borrow)]
-    lines: List<Text<'a>>,
-}
-
 /// Reads one payload; `None` when it is of no interest to us.
 pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     let mut said: Payload = serde_json::from_slice(payload)?;
-    let name = said
-        .hook_event_name
-        .0
-        .take()
-        .ok_or(WireError::Missing("hook_event_name"))?;
-    let session = said
-        .session_id
-        .0
-        .take()
-        .filter(|id| !id.is_empty())
-        .ok_or(WireError::Missing("session_id"))?;
-    let cwd = said
-        .cwd
-        .0
-        .take()
-        .filter(|cwd| !cwd.is_empty())
-        .ok_or(WireError::Missing("cwd"))?;
+    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
+    let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
+    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
     let tool_use_id = said.tool_use_id.0.take();
     let Some(event) = event(&name, said) else {
         return Ok(None);
     };
     let key = match (&event, tool_use_id) {
         (Event::Tool(_), Some(id)) => Clean::new(id, Keep::NAME),
+        (Event::Prompt { text }, _) => prompt_key(text, payload),
         _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
     };
-    Ok(Some(Heard {
-        session: Clean::new(session, Keep::NAME),
-        cwd: Clean::new(cwd, Keep::NAME),
-        key,
-        event,
-    }))
+    Ok(Some(Heard { session: Clean::new(session, Keep::NAME), cwd: Clean::new(cwd, Keep::NAME), key, event }))
+}
+
+/// A prompt's key begins with what it says, so that a transcript's copy of it can be recognised.
+fn prompt_key(text: &str, source: &[u8]) -> Clean<'static> {
+    Clean::new(format!("{}{:016x}", prompt_key_prefix(text), fnv1a(source)), Keep::NAME)
+}
+
+/// What the keys of all prompts with this text begin with.
+pub fn prompt_key_prefix(text: &str) -> String {
+    format!("prompt-{:016x}-", fnv1a(text.as_bytes()))
 }
 
 /// What a SessionStart hook prints so that the model sees `context`.
@@ -171,148 +91,38 @@ pub fn session_start_reply(context: &str) -> String {
 fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
     Some(match name {
         "SessionStart" => Event::Start {
-            source: said
-                .source
-                .0
-                .and_then(|source| StartSource::from_name(&source))
-                .unwrap_or(StartSource::Startup),
+            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
             transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
             phase: None,
         },
-        "UserPromptSubmit" => Event::Prompt {
-            text: Clean::new(said.prompt.0?, Keep::PROMPT),
-        },
-        "PostToolUse" => Event::Tool(tool_use(said, Outcome::Done)?),
-        "PostToolUseFailure" if said.is_interrupt.0 => Event::Tool(tool_use(said, Outcome::Interrupted)?),
-        "PostToolUseFailure" => Event::Tool(tool_use(said, Outcome::Failed)?),
-        "Stop" => Event::Stop {
-            message: message(said.last_assistant_message),
-        },
+        "UserPromptSubmit" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
+        "PostToolUse" => tool(said, Outcome::Done)?,
+        "PostToolUseFailure" if said.is_interrupt.0 => tool(said, Outcome::Interrupted)?,
+        "PostToolUseFailure" => tool(said, Outcome::Failed)?,
+        "Stop" => Event::Stop { message: message(said.last_assistant_message) },
         // Compaction sends one for a subagent without a type that nobody started.
         "SubagentStop" if said.agent_type.0.as_deref() == Some("") => return None,
-        "SubagentStop" => Event::SubagentStop {
-            message: message(said.last_assistant_message),
-        },
-        "StopFailure" => Event::StopFailure {
-            error: Clean::new(said.error.0.unwrap_or_default(), Keep::ERROR),
-        },
-        "PreCompact" => Event::Compact {
-            stage: CompactStage::Before,
-            summary: None,
-        },
+        "SubagentStop" => Event::SubagentStop { message: message(said.last_assistant_message) },
+        "StopFailure" => Event::StopFailure { error: Clean::new(said.error.0.unwrap_or_default(), Keep::ERROR) },
+        "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
         "PostCompact" => Event::Compact {
             stage: CompactStage::After,
             summary: said.compact_summary.0.map(|summary| Clean::new(summary, Keep::MESSAGE)),
         },
         "TaskCreated" => Event::Task(task(said.task_id.0, said.task_subject.0, TaskState::Open)?),
         "TaskCompleted" => Event::Task(task(said.task_id.0, said.task_subject.0, TaskState::Done)?),
-        "SessionEnd" => Event::End {
-            reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT),
-        },
+        "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
 
+fn tool<'a>(said: Payload<'a>, outcome: Outcome) -> Option<Event<'a>> {
+    let (input, response) = (said.tool_input.0, said.tool_response.0);
+    Some(Event::Tool(tool_use(said.tool_name.0?, input, response, said.error.0, outcome)))
+}
+
 fn message(text: Text<'_>) -> Clean<'_> {
     Clean::new(text.0.unwrap_or_default(), Keep::MESSAGE)
-}
-
-fn task<'a>(id: Option<Cow<'a, str>>, subject: Option<Cow<'a, str>>, state: TaskState) -> Option<Task<'a>> {
-    if id.is_none() && subject.is_none() {
-        return None;
-    }
-    let subject = subject.map(|subject| Clean::new(subject, Keep::SUBJECT));
-    Some(Task {
-        id: id.map(|id| Clean::new(id, Keep::SUBJECT)),
-        subject,
-        state,
-    })
-}
-
-fn task_state(status: Option<&str>) -> TaskState {
-    match status {
-        Some("completed") => TaskState::Done,
-        Some("deleted" | "cancelled") => TaskState::Dropped,
-        _ => TaskState::Open,
-    }
-}
-
-fn tool_use<'a>(said: Payload<'a>, outcome: Outcome) -> Option<ToolUse<'a>> {
-    let tool = said.tool_name.0?;
-    let (input, response) = (said.tool_input.0, said.tool_response.0);
-    let mut used = ToolUse {
-        outcome,
-        ..ToolUse::default()
-    };
-    match &*tool {
-        // What failed changed and showed nothing.
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Read" | "NotebookRead" if outcome == Outcome::Done => {
-            touch(&mut used, &tool, input, &response);
-        }
-        "Bash" => used.command = input.command.0.map(|command| Clean::new(command, Keep::COMMAND)),
-        "TodoWrite" if outcome == Outcome::Done => {
-            let todos = input.todos.unwrap_or_default().0.into_iter().take(TODOS_MAX);
-            let todo = |todo: Todo<'a>| task(None, Some(todo.content.0?), task_state(todo.status.0.as_deref()));
-            used.todos = Some(todos.filter_map(|item| todo(item.0)).collect());
-        }
-        "TaskCreate" if outcome == Outcome::Done => {
-            used.task = task(response.task.0.id.0, input.subject.0, TaskState::Open);
-        }
-        "TaskUpdate" if outcome == Outcome::Done && input.task_id.0.is_some() => {
-            used.task = task(input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
-        }
-        _ => {}
-    }
-    used.error = said.error.0.map(|error| Clean::new(error, Keep::ERROR));
-    used.tool = Clean::new(tool, Keep::SUBJECT);
-    Some(used)
-}
-
-fn touch<'a>(used: &mut ToolUse<'a>, tool: &str, input: ToolInput<'a>, response: &ToolResponse<'a>) {
-    let Some(path) = input.file_path.0.or(input.notebook_path.0) else {
-        return;
-    };
-    let how = if matches!(tool, "Read" | "NotebookRead") {
-        Touch::Read
-    } else {
-        Touch::Edited
-    };
-    let mut lines = Vec::new();
-    if how == Touch::Edited {
-        let edits = input.edits.0.iter().map(|edit| &edit.0.new_string);
-        for text in [&input.content, &input.new_string, &input.new_source]
-            .into_iter()
-            .chain(edits)
-        {
-            names::scan(text.0, NAMES_MAX, &mut used.names);
-        }
-        for hunk in &response.structured_patch.0 {
-            changed_lines(&hunk.0, &mut lines);
-        }
-        lines.truncate(RANGES_MAX);
-    }
-    used.files.push(FileTouch {
-        path: Clean::new(path, Keep::NAME),
-        how,
-        lines,
-    });
-}
-
-/// The ranges of new lines in a hunk; a deletion counts as the line it happened at.
-fn changed_lines(hunk: &Hunk<'_>, ranges: &mut Vec<(u32, u32)>) {
-    let mut number = hunk.new_start.0;
-    for line in &hunk.lines.0 {
-        let sign = line.0.as_deref().unwrap_or_default().as_bytes().first();
-        if matches!(sign, Some(b'+' | b'-')) {
-            match ranges.last_mut() {
-                Some((first, last)) if (*first..=last.saturating_add(1)).contains(&number) => *last = number.max(*last),
-                _ => ranges.push((number, number)),
-            }
-        }
-        if !matches!(sign, Some(b'-' | b'\\')) {
-            number = number.saturating_add(1);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -326,10 +136,7 @@ mod tests {
             "session_id": "bf96a996", "transcript_path": "/home/dev/.claude/projects/-p/bf96a996.jsonl",
             "cwd": "/home/dev/project", "permission_mode": "default", "hook_event_name": name,
         });
-        value
-            .as_object_mut()
-            .unwrap()
-            .extend(extra.as_object().unwrap().clone());
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         value.to_string().into_bytes()
     }
 
@@ -350,42 +157,22 @@ mod tests {
                 json!({"source": "clear"}),
                 json!({"start": {"source": "clear", "transcript": transcript}}),
             ),
-            (
-                "SessionStart",
-                json!({"source": 3}),
-                json!({"start": {"source": "startup", "transcript": transcript}}),
-            ),
-            (
-                "UserPromptSubmit",
-                json!({"prompt": "fix \"it\""}),
-                json!({"prompt": {"text": "fix \"it\""}}),
-            ),
-            (
-                "Stop",
-                json!({"last_assistant_message": "All done"}),
-                json!({"stop": {"message": "All done"}}),
-            ),
+            ("SessionStart", json!({"source": 3}), json!({"start": {"source": "startup", "transcript": transcript}})),
+            ("UserPromptSubmit", json!({"prompt": "fix \"it\""}), json!({"prompt": {"text": "fix \"it\""}})),
+            ("Stop", json!({"last_assistant_message": "All done"}), json!({"stop": {"message": "All done"}})),
             (
                 "SubagentStop",
                 json!({"agent_type": "general-purpose", "last_assistant_message": "sub"}),
                 json!({"subagent_stop": {"message": "sub"}}),
             ),
             ("SubagentStop", json!({"agent_type": ""}), Value::Null),
-            (
-                "StopFailure",
-                json!({"error": "rate_limit"}),
-                json!({"stop_failure": {"error": "rate_limit"}}),
-            ),
+            ("StopFailure", json!({"error": "rate_limit"}), json!({"stop_failure": {"error": "rate_limit"}})),
             (
                 "PreCompact",
                 json!({"trigger": "auto", "custom_instructions": null}),
                 json!({"compact": {"stage": "before"}}),
             ),
-            (
-                "PostCompact",
-                json!({"compact_summary": "s"}),
-                json!({"compact": {"stage": "after", "summary": "s"}}),
-            ),
+            ("PostCompact", json!({"compact_summary": "s"}), json!({"compact": {"stage": "after", "summary": "s"}})),
             (
                 "TaskCreated",
                 json!({"task_id": "1", "task_subject": "Write tests"}),
@@ -396,16 +183,8 @@ mod tests {
                 json!({"task_id": 1, "task_subject": "Write tests"}),
                 json!({"task": {"id": "1", "subject": "Write tests", "state": "done"}}),
             ),
-            (
-                "SessionEnd",
-                json!({"reason": "prompt_input_exit"}),
-                json!({"end": {"reason": "prompt_input_exit"}}),
-            ),
-            (
-                "PreToolUse",
-                json!({"tool_name": "Bash", "tool_input": {}}),
-                Value::Null,
-            ),
+            ("SessionEnd", json!({"reason": "prompt_input_exit"}), json!({"end": {"reason": "prompt_input_exit"}})),
+            ("PreToolUse", json!({"tool_name": "Bash", "tool_input": {}}), Value::Null),
             ("SomethingNew", json!({"field": {}}), Value::Null),
         ] {
             assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
@@ -453,12 +232,7 @@ mod tests {
                 json!({"file": {"content": "fn secret() {}"}}),
                 json!({"tool": "Read", "files": [{"path": "a.rs", "how": "read"}]}),
             ),
-            (
-                "Bash",
-                json!({"command": "ls"}),
-                json!({"stdout": "x"}),
-                json!({"tool": "Bash", "command": "ls"}),
-            ),
+            ("Bash", json!({"command": "ls"}), json!({"stdout": "x"}), json!({"tool": "Bash", "command": "ls"})),
             (
                 "TodoWrite",
                 json!({"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}, "?"]}),
@@ -477,12 +251,7 @@ mod tests {
                 json!({"success": true}),
                 json!({"tool": "TaskUpdate", "task": {"id": "7", "state": "done"}}),
             ),
-            (
-                "mcp__probe__x",
-                json!({"text": "abc"}),
-                json!([{"type": "text"}]),
-                json!({"tool": "mcp__probe__x"}),
-            ),
+            ("mcp__probe__x", json!({"text": "abc"}), json!([{"type": "text"}]), json!({"tool": "mcp__probe__x"})),
             ("Edit", json!("odd"), json!("odd"), json!({"tool": "Edit"})),
         ] {
             assert_eq!(tool(name, input.clone(), response), expected, "{name} {input}");
@@ -507,15 +276,9 @@ mod tests {
     #[test]
     fn the_key_is_the_tool_use_or_the_payload_itself() {
         let key = |bytes: &[u8]| parse(bytes).unwrap().unwrap().key.to_string();
-        let tool = payload(
-            "PostToolUse",
-            json!({"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {}}),
-        );
+        let tool = payload("PostToolUse", json!({"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {}}));
         assert_eq!(key(&tool), "toolu_1");
-        let (a, b) = (
-            payload("Stop", json!({"prompt_id": "1"})),
-            payload("Stop", json!({"prompt_id": "2"})),
-        );
+        let (a, b) = (payload("Stop", json!({"prompt_id": "1"})), payload("Stop", json!({"prompt_id": "2"})));
         assert_eq!(key(&a), key(&a));
         assert_ne!(key(&a), key(&b));
     }
@@ -537,12 +300,7 @@ mod tests {
             assert!(parse(bad).is_err(), "{}", String::from_utf8_lossy(bad));
         }
         assert!(
-            parse(&payload(
-                "Stop",
-                json!({"session_id": "../../x", "unknown": [1, {"a": null}]})
-            ))
-            .unwrap()
-            .is_some()
+            parse(&payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]}))).unwrap().is_some()
         );
     }
 

@@ -1,0 +1,4 @@
+//! Stand-in.
+pub fn may_be_run(command: &str) -> bool {
+    command.contains("test")
+}

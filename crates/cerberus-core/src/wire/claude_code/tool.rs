@@ -1,0 +1,207 @@
+//! What Claude Code's tools take and return, reduced to what outlives their use.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
+use crate::extract::{names, runs};
+use crate::text::{Clean, Keep};
+use crate::wire::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
+
+/// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
+const TODOS_MAX: usize = 100;
+const ANSWERS_MAX: usize = 20;
+const RANGES_MAX: usize = 64;
+const NAMES_MAX: usize = 64;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolInput<'a> {
+    #[serde(borrow)]
+    pub file_path: Text<'a>,
+    #[serde(borrow)]
+    pub notebook_path: Text<'a>,
+    #[serde(borrow)]
+    pub content: Escaped<'a>,
+    #[serde(borrow)]
+    pub new_string: Escaped<'a>,
+    #[serde(borrow)]
+    pub new_source: Escaped<'a>,
+    #[serde(borrow)]
+    pub edits: List<Object<Edit<'a>>>,
+    #[serde(borrow)]
+    pub command: Text<'a>,
+    #[serde(borrow)]
+    pub todos: Option<List<Object<Todo<'a>>>>,
+    #[serde(borrow)]
+    pub subject: Text<'a>,
+    #[serde(borrow)]
+    pub plan: Text<'a>,
+    #[serde(rename = "taskId", borrow)]
+    pub task_id: Text<'a>,
+    #[serde(borrow)]
+    pub status: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Edit<'a> {
+    #[serde(borrow)]
+    pub new_string: Escaped<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Todo<'a> {
+    #[serde(borrow)]
+    pub content: Text<'a>,
+    #[serde(borrow)]
+    pub status: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolResponse<'a> {
+    #[serde(rename = "structuredPatch", borrow)]
+    pub structured_patch: List<Object<Hunk<'a>>>,
+    #[serde(borrow)]
+    pub task: Object<TaskResponse<'a>>,
+    #[serde(borrow)]
+    pub stdout: Text<'a>,
+    #[serde(borrow)]
+    pub stderr: Text<'a>,
+    pub interrupted: Flag,
+    #[serde(borrow)]
+    pub answers: Pairs<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TaskResponse<'a> {
+    #[serde(borrow)]
+    pub id: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Hunk<'a> {
+    #[serde(rename = "newStart")]
+    pub new_start: Number,
+    #[serde(borrow)]
+    pub lines: List<Text<'a>>,
+}
+
+pub(super) fn task<'a>(id: Option<Cow<'a, str>>, subject: Option<Cow<'a, str>>, state: TaskState) -> Option<Task<'a>> {
+    if id.is_none() && subject.is_none() {
+        return None;
+    }
+    let subject = subject.map(|subject| Clean::new(subject, Keep::SUBJECT));
+    Some(Task { id: id.map(|id| Clean::new(id, Keep::SUBJECT)), subject, state })
+}
+
+fn task_state(status: Option<&str>) -> TaskState {
+    match status {
+        Some("completed") => TaskState::Done,
+        Some("deleted" | "cancelled") => TaskState::Dropped,
+        _ => TaskState::Open,
+    }
+}
+
+/// What one use of a tool leaves. `error` is what a failed one printed.
+pub(super) fn tool_use<'a>(
+    tool: Cow<'a, str>,
+    input: ToolInput<'a>,
+    response: ToolResponse<'a>,
+    error: Option<Cow<'a, str>>,
+    outcome: Outcome,
+) -> ToolUse<'a> {
+    let mut used = ToolUse { outcome, ..ToolUse::default() };
+    match &*tool {
+        "Bash" => shell(&mut used, input.command, response, error),
+        // What failed changed and showed nothing.
+        _ if outcome != Outcome::Done => used.error = error.map(|error| Clean::new(error, Keep::ERROR)),
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" | "Read" | "NotebookRead" => {
+            touch(&mut used, &tool, input, &response);
+        }
+        "TodoWrite" => {
+            let todos = input.todos.unwrap_or_default().0.into_iter().take(TODOS_MAX);
+            let todo = |todo: Todo<'a>| task(None, Some(todo.content.0?), task_state(todo.status.0.as_deref()));
+            used.todos = Some(todos.filter_map(|item| todo(item.0)).collect());
+        }
+        "TaskCreate" => used.task = task(response.task.0.id.0, input.subject.0, TaskState::Open),
+        "TaskUpdate" if input.task_id.0.is_some() => {
+            used.task = task(input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
+        }
+        "AskUserQuestion" => {
+            let answers = response.answers.0.into_iter().take(ANSWERS_MAX);
+            let clean = |text| Clean::new(text, Keep::SUBJECT);
+            used.answers = answers.map(|(question, answer)| (clean(question), clean(answer))).collect();
+        }
+        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| Clean::new(plan, Keep::PROMPT)),
+        _ => {}
+    }
+    used.tool = Clean::new(tool, Keep::SUBJECT);
+    used
+}
+
+/// A command, and its output where that says what came of it.
+fn shell<'a>(used: &mut ToolUse<'a>, command: Text<'a>, response: ToolResponse<'a>, error: Option<Cow<'a, str>>) {
+    if response.interrupted.0 {
+        used.outcome = Outcome::Interrupted;
+    }
+    let is_telling = command.0.as_deref().is_some_and(is_output_telling);
+    used.command = command.0.map(|command| Clean::new(command, Keep::COMMAND));
+    match (error, is_telling) {
+        (Some(error), true) => used.error = Some(Clean::new(error, Keep::OUTPUT)),
+        (Some(error), false) => used.error = Some(Clean::new(error, Keep::ERROR)),
+        (None, true) => {
+            let (out, err) = (response.stdout.0.unwrap_or_default(), response.stderr.0.unwrap_or_default());
+            let output = if err.is_empty() { out } else { Cow::Owned(format!("{out}\n{err}")) };
+            used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
+        }
+        (None, false) => {}
+    }
+}
+
+/// Is the output worth keeping? Only tests, builds and git say anything that outlives them; all else may be a file's
+/// content, which is never kept.
+fn is_output_telling(command: &str) -> bool {
+    command.contains("git ") || runs::may_be_run(command)
+}
+
+fn touch<'a>(used: &mut ToolUse<'a>, tool: &str, input: ToolInput<'a>, response: &ToolResponse<'a>) {
+    let Some(path) = input.file_path.0.or(input.notebook_path.0) else {
+        return;
+    };
+    let how = if matches!(tool, "Read" | "NotebookRead") { Touch::Read } else { Touch::Edited };
+    let mut lines = Vec::new();
+    if how == Touch::Edited {
+        let edits = input.edits.0.iter().map(|edit| &edit.0.new_string);
+        for text in [&input.content, &input.new_string, &input.new_source].into_iter().chain(edits) {
+            names::scan(text.0, NAMES_MAX, &mut used.names);
+        }
+        for hunk in &response.structured_patch.0 {
+            changed_lines(&hunk.0, &mut lines);
+        }
+        lines.truncate(RANGES_MAX);
+    }
+    used.files.push(FileTouch { path: Clean::new(path, Keep::NAME), how, lines });
+}
+
+/// The ranges of new lines in a hunk; a deletion counts as the line it happened at.
+fn changed_lines(hunk: &Hunk<'_>, ranges: &mut Vec<(u32, u32)>) {
+    let mut number = hunk.new_start.0;
+    for line in &hunk.lines.0 {
+        let sign = line.0.as_deref().unwrap_or_default().as_bytes().first();
+        if matches!(sign, Some(b'+' | b'-')) {
+            match ranges.last_mut() {
+                Some((first, last)) if (*first..=last.saturating_add(1)).contains(&number) => *last = number.max(*last),
+                _ => ranges.push((number, number)),
+            }
+        }
+        if !matches!(sign, Some(b'-' | b'\\')) {
+            number = number.saturating_add(1);
+        }
+    }
+}
