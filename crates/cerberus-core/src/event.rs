@@ -19,6 +19,9 @@ pub struct Record<'a> {
     #[serde(borrow)]
     pub key: Clean<'a>,
     pub agent: Agent,
+    /// It was read from a transcript, perhaps long after it happened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// The agent's own name for the session: any text, never trusted as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,
@@ -91,6 +94,9 @@ pub enum Event<'a> {
     /// The user or the agent said explicitly what to keep.
     #[serde(borrow)]
     Note(Note<'a>),
+    /// The definitions that an edit changed, as its file on disk told when it was looked at.
+    #[serde(borrow)]
+    Named(Named<'a>),
     /// The session was told these codes.
     Receipt {
         source: StartSource,
@@ -172,6 +178,16 @@ pub struct ToolUse<'a> {
     pub todos: Option<Vec<Task<'a>>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Task<'a>>,
+}
+
+/// What a look at an edited file added to the edit's event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Named<'a> {
+    #[serde(borrow)]
+    pub path: Clean<'a>,
+    /// Empty when the file was gone or told nothing; the scan of the edit then stands.
+    #[serde(borrow)]
+    pub names: Vec<Clean<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -82,7 +82,7 @@ fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located)
         Event::Start { .. } | Event::End { .. } => key = Clean::new(format!("{}-{}", &*key, now.millis()), Keep::NAME),
         _ => {}
     }
-    Record { at: now, key, agent, session, place: located.place(), event }
+    Record { at: now, key, agent, imported: false, session, place: located.place(), event }
 }
 
 /// What the session that began is told; `None` when there is nothing to tell.
@@ -96,6 +96,7 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
         source: started.source,
         budget_tokens: config.brief.session_tokens,
         chars_max: CLAUDE_CODE_CHARS_MAX,
+        prompt: None,
         session: session.as_ref(),
     };
     let briefing = recall::brief(&store, &started.located, &question)?;
@@ -109,6 +110,7 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
             at: clock.now,
             key: Clean::new(format!("receipt-{}", clock.now.millis()), Keep::NAME),
             agent: started.agent,
+            imported: false,
             session: started.session.clone(),
             place: started.located.place(),
             event: Event::Receipt { source: started.source, codes },
@@ -131,5 +133,5 @@ pub fn own_record<'a>(
     event: Event<'a>,
 ) -> Record<'a> {
     let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
-    Record { at: clock.now, key, agent, session, place, event }
+    Record { at: clock.now, key, agent, imported: false, session, place, event }
 }

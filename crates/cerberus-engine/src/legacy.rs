@@ -60,6 +60,7 @@ pub fn journal_seed(
         at: file.at,
         key: Clean::new(key, Keep::NAME),
         agent: Agent::Seed,
+        imported: true,
         session: Clean::new(session, Keep::NAME),
         place,
         event: Event::Seed(file.codes.clone()),

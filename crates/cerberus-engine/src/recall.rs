@@ -21,6 +21,7 @@ pub struct Question<'a> {
     pub source: StartSource,
     pub budget_tokens: usize,
     pub chars_max: usize,
+    pub prompt: Option<&'a str>,
     /// Who asks; nobody yet when a user wants to see what the next session would be told.
     pub session: Option<&'a SessionRow>,
 }
@@ -52,6 +53,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         files: &files,
         budget_tokens: question.budget_tokens,
         chars_max: question.chars_max,
+        prompt: question.prompt,
         known: known.as_ref(),
     });
     let told: HashSet<&SessionId> = brief.items.iter().map(|item| &item.session).collect();

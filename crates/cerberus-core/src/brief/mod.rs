@@ -6,6 +6,7 @@
 
 mod fit;
 mod gather;
+mod relevance;
 mod shorten;
 
 use std::collections::HashSet;
@@ -53,6 +54,8 @@ pub struct Request<'a> {
     pub files: &'a FileNames,
     pub budget_tokens: usize,
     pub chars_max: usize,
+    /// What the session is about to be asked, when that is known.
+    pub prompt: Option<&'a str>,
     /// What this session knows already: nothing at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
 }
@@ -126,6 +129,9 @@ pub fn compose(request: &Request) -> Brief {
     let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
     if let Some(known) = request.known {
         items.retain(|item| !known.own_sessions.contains(&item.session));
+    }
+    if let Some(prompt) = request.prompt {
+        relevance::put_first(&mut items, prompt);
     }
     shorten::name_files(&mut items, request.files);
     if let Some(known) = request.known {

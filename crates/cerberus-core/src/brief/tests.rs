@@ -40,6 +40,7 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         files: &files,
         budget_tokens,
         chars_max: CLAUDE_CODE_CHARS_MAX,
+        prompt: None,
         known: None,
     })
 }
@@ -183,11 +184,34 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         files: &files,
         budget_tokens: BUDGET_TOKENS,
         chars_max: CLAUDE_CODE_CHARS_MAX,
+        prompt: None,
         known: Some(&known),
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
     let nothing_new = compose(&Request { facts: &facts[..2], ..request });
     assert_eq!(nothing_new.text, "");
+}
+
+#[test]
+fn a_prompt_brings_what_it_speaks_of_to_the_front() {
+    let facts: Vec<Known> =
+        (0..9).map(|n| file("s", n, ["src/a.rs", "src/parser.rs", "src/store/rows.rs"][n as usize % 3])).collect();
+    let request = |prompt| {
+        let files = FileNames::default();
+        compose(&Request {
+            project: "hydra",
+            facts: &facts,
+            settlements: &[],
+            files: &files,
+            budget_tokens: BUDGET_TOKENS,
+            chars_max: CLAUDE_CODE_CHARS_MAX,
+            prompt,
+            known: None,
+        })
+        .text
+    };
+    assert_eq!(request(None), "proj:hydra\nimpl:rows.rs\nimpl:parser.rs\nimpl:a.rs");
+    assert_eq!(request(Some("why do both Parsers fail?")), "proj:hydra\nimpl:parser.rs\nimpl:rows.rs\nimpl:a.rs");
 }
 
 proptest! {
@@ -207,7 +231,8 @@ proptest! {
         }).collect();
         let files = FileNames::default();
         let request = Request {
-            project: &project, facts: &facts, settlements: &[], files: &files, budget_tokens, chars_max: 900, known: None,
+            project: &project, facts: &facts, settlements: &[], files: &files, budget_tokens, chars_max: 900, prompt: None,
+        known: None,
         };
         let brief = compose(&request);
         prop_assert!(brief.tokens <= budget_tokens && brief.text.chars().count() <= 900);

@@ -1,9 +1,12 @@
 //! Events become facts, and settle older ones. Pure: the same record always says the same.
 
+pub mod git;
 pub mod names;
 pub mod runs;
+pub mod symbols;
+pub mod words;
 
-use crate::event::{Event, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
+use crate::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::fact::{Closing, Fact, Kind, Settled, Target};
 use crate::seed;
 
@@ -12,10 +15,20 @@ use crate::seed;
 pub struct Extracted {
     pub facts: Vec<Fact>,
     pub closings: Vec<Closing>,
+    /// A test, build or lint run, and what came of it.
+    pub run: Option<(runs::Command, runs::Run)>,
 }
 
-/// The name by which a session's whole todo list is settled when a new one replaces it.
+/// Names by which a session's list is settled when a new one of the same sort replaces it.
 const TODO_LIST: &str = "todos";
+const PLAN: &str = "plan";
+const LAST_WORDS: &str = "last-words";
+const SUMMARY: &str = "summary";
+
+/// The name by which the names that a scan of an edit saw give way to those that the file itself tells.
+pub fn scan_reference(path: &str) -> String {
+    format!("scan:{path}")
+}
 
 pub fn extract(event: &Event) -> Extracted {
     let mut out = Extracted::default();
@@ -24,9 +37,13 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Task(task) => single_task(task, &mut out),
         Event::Note(note) => explicit(note, &mut out),
         Event::Seed(codes) => seed_codes(codes, &mut out),
+        Event::Named(named) => definitions(named, &mut out),
+        Event::Prompt { text } => out.facts.extend(words::user(text).into_iter().map(said)),
+        Event::Stop { message } => replace_list(LAST_WORDS, words::agent(message), &mut out),
+        Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
+            replace_list(SUMMARY, words::summary(summary), &mut out);
+        }
         Event::Start { .. }
-        | Event::Prompt { .. }
-        | Event::Stop { .. }
         | Event::SubagentStop { .. }
         | Event::StopFailure { .. }
         | Event::Compact { .. }
@@ -39,6 +56,7 @@ pub fn extract(event: &Event) -> Extracted {
 }
 
 fn tool_use(used: &ToolUse, out: &mut Extracted) {
+    shell(used, out);
     if used.outcome != Outcome::Done {
         return;
     }
@@ -47,7 +65,14 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
         out.facts.push(Fact::file(kind, &touched.path));
     }
     let path = used.files.first().map(|touched| &*touched.path);
-    out.facts.extend(used.names.iter().map(|name| Fact::function(name, path)));
+    let reference = path.map(scan_reference);
+    let scanned = |name| Fact { reference: reference.clone(), ..Fact::function(name, path) };
+    out.facts.extend(used.names.iter().map(|name| scanned(name)));
+    out.facts.extend(used.answers.iter().map(|(question, answer)| Fact::decision(answer, Some(question))));
+    if let Some(plan) = &used.plan {
+        let steps = words::plan(plan).into_iter().map(|text| words::Said { kind: Kind::Next, text });
+        replace_list(PLAN, steps.collect(), out);
+    }
     if let Some(todos) = &used.todos {
         out.closings.push(Closing { target: Target::Reference(TODO_LIST.to_string()), outcome: Settled::Dropped });
         for todo in todos {
@@ -67,6 +92,61 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     if let Some(task) = &used.task {
         single_task(task, out);
     }
+}
+
+/// A command says what it was and what came of it, whether it failed or not.
+fn shell(used: &ToolUse, out: &mut Extracted) {
+    let Some(command) = used.command.as_deref() else { return };
+    let output = used.output.as_deref().or(used.error.as_deref()).unwrap_or_default();
+    if let Some(recognised) = runs::recognise(command) {
+        let run = runs::read(&recognised, output, used.outcome);
+        out.facts.extend(test_fact(&recognised, &run));
+        out.run = Some((recognised, run));
+    }
+    if used.outcome == Outcome::Done {
+        out.facts.extend(git::commits(command, output));
+    }
+}
+
+/// `test:cargo-test:12-passed,1-failed`, with the command behind it.
+fn test_fact(command: &runs::Command, run: &runs::Run) -> Option<Fact> {
+    let counted = |count: Option<u32>, word| count.filter(|count| *count > 0).map(|count| format!("{count}-{word}"));
+    let counts = [counted(run.passed_count, "passed"), counted(run.failed_count, "failed")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let outcome = match (run.verdict, counts.is_empty()) {
+        (runs::Verdict::Empty | runs::Verdict::Unknown, _) => return None,
+        (_, false) => counts.join(","),
+        (runs::Verdict::Green, true) => "passed".to_string(),
+        (runs::Verdict::Red, true) => "failed".to_string(),
+    };
+    let is_test = command.kind == runs::Kind::Test;
+    let code = format!("{} {outcome}", command.runner.name()).replace(' ', ":");
+    is_test.then(|| Fact { text: command.key.clone(), ..Fact::words(Kind::Test, &code) })
+}
+
+fn said(said: words::Said) -> Fact {
+    match said.kind {
+        Kind::Decision => Fact::decision(&said.text, None),
+        Kind::Blocker => Fact::blocker(&said.text, None),
+        kind => Fact::words(kind, &said.text),
+    }
+}
+
+/// A new list settles the older one of its sort; no list settles nothing.
+fn replace_list(reference: &str, list: Vec<words::Said>, out: &mut Extracted) {
+    if !list.is_empty() {
+        out.closings.push(Closing { target: Target::Reference(reference.to_string()), outcome: Settled::Dropped });
+    }
+    let reference = Some(reference.to_string());
+    out.facts.extend(list.into_iter().map(|item| Fact { reference: reference.clone(), ..said(item) }));
+}
+
+fn definitions(named: &Named, out: &mut Extracted) {
+    if !named.names.is_empty() {
+        let target = Target::Reference(scan_reference(&named.path));
+        out.closings.push(Closing { target, outcome: Settled::Dropped });
+    }
+    out.facts.extend(named.names.iter().map(|name| Fact::function(name, Some(&named.path))));
 }
 
 fn single_task(task: &Task, out: &mut Extracted) {

@@ -1,4 +1,7 @@
 use std::collections::HashSet;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
 
 use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
 use cerberus_core::event::StartSource;
@@ -14,6 +17,14 @@ use crate::render;
 /// Show what the next session would be told
 #[derive(clap::Args)]
 pub struct BriefCommand {
+    /// Rank it as if this prompt were known at the start
+    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
+    prompt: Option<String>,
+
+    /// The same, with the prompt in a file
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+
     /// How the session begins: startup, resume, clear, compact or fork
     #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = source)]
     source: StartSource,
@@ -39,6 +50,7 @@ impl BriefCommand {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         let config = config::load(&context.home)
             .hint(format!("brief.session_tokens is a number from {low} to {high}; correct or remove the file"))?;
+        let prompt = self.prompt_text()?;
         let store = context.store()?;
         let budget_tokens = self.budget.map_or(config.brief.session_tokens, |budget| budget as usize);
         let question = Question {
@@ -46,6 +58,7 @@ impl BriefCommand {
             source: self.source,
             budget_tokens,
             chars_max: CLAUDE_CODE_CHARS_MAX,
+            prompt: prompt.as_deref(),
             session: None,
         };
         let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
@@ -57,6 +70,14 @@ impl BriefCommand {
             render::line(&briefing.brief.text);
         }
         Ok(())
+    }
+}
+
+impl BriefCommand {
+    fn prompt_text(&self) -> Result<Option<String>> {
+        let Some(path) = &self.prompt_file else { return Ok(self.prompt.clone()) };
+        let read = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+        Ok(Some(String::from_utf8_lossy(&read.hint("give --prompt-file a file that exists")?).into_owned()))
     }
 }
 

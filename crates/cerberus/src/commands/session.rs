@@ -75,6 +75,7 @@ fn carried_over(context: &Context) -> Result<Briefing> {
         source: StartSource::Startup,
         budget_tokens: usize::MAX,
         chars_max: usize::MAX,
+        prompt: None,
         session: None,
     };
     recall::brief(&context.store()?, &context.located(), &question).hint(DOCTOR)

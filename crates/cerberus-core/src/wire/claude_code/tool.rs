@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
-use crate::extract::{names, runs};
+use crate::extract::{git, names, runs};
 use crate::text::{Clean, Keep};
 use crate::wire::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
 
@@ -150,24 +150,22 @@ fn shell<'a>(used: &mut ToolUse<'a>, command: Text<'a>, response: ToolResponse<'
     if response.interrupted.0 {
         used.outcome = Outcome::Interrupted;
     }
-    let is_telling = command.0.as_deref().is_some_and(is_output_telling);
+    let said = command.0.as_deref().unwrap_or_default();
+    let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
     used.command = command.0.map(|command| Clean::new(command, Keep::COMMAND));
-    match (error, is_telling) {
-        (Some(error), true) => used.error = Some(Clean::new(error, Keep::OUTPUT)),
-        (Some(error), false) => used.error = Some(Clean::new(error, Keep::ERROR)),
-        (None, true) => {
-            let (out, err) = (response.stdout.0.unwrap_or_default(), response.stderr.0.unwrap_or_default());
-            let output = if err.is_empty() { out } else { Cow::Owned(format!("{out}\n{err}")) };
-            used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
-        }
-        (None, false) => {}
+    if let Some(error) = error {
+        used.error = Some(Clean::new(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
+        return;
     }
-}
-
-/// Is the output worth keeping? Only tests, builds and git say anything that outlives them; all else may be a file's
-/// content, which is never kept.
-fn is_output_telling(command: &str) -> bool {
-    command.contains("git ") || runs::may_be_run(command)
+    // Any other output may be a file's content, which is never kept.
+    let (out, err) = (response.stdout.0.unwrap_or_default(), response.stderr.0.unwrap_or_default());
+    let output = match (is_run, may_commit) {
+        (true, _) if err.is_empty() => out,
+        (true, _) => Cow::Owned(format!("{out}\n{err}")),
+        (false, true) => Cow::Owned(git::telling_lines(&out)),
+        (false, false) => return,
+    };
+    used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
 }
 
 fn touch<'a>(used: &mut ToolUse<'a>, tool: &str, input: ToolInput<'a>, response: &ToolResponse<'a>) {

@@ -1,0 +1,32 @@
+//! What a prompt makes relevant: items that share telling words with it come first in their section.
+
+use std::collections::HashSet;
+
+use super::Item;
+use crate::text::words;
+
+/// Moves what `prompt` speaks of to the front of its section; the order is otherwise kept.
+pub fn put_first(items: &mut [Item], prompt: &str) {
+    let asked: HashSet<String> = words(prompt).flat_map(|word| parts(&word)).collect();
+    // A word that half of the items share tells nothing apart.
+    let common = |word: &String| {
+        let holders = items.iter().filter(|item| item_words(item).contains(word)).count();
+        2 * holders > items.len().max(4)
+    };
+    let telling: HashSet<String> = asked.into_iter().filter(|word| word.len() > 2 && !common(word)).collect();
+    items.sort_by_cached_key(|item| {
+        let shared = item_words(item).intersection(&telling).count();
+        (item.section, std::cmp::Reverse(shared))
+    });
+}
+
+fn item_words(item: &Item) -> HashSet<String> {
+    let name = item.path.as_deref().unwrap_or(&item.text);
+    words(&format!("{name} {}", item.code)).flat_map(|word| parts(&word)).collect()
+}
+
+/// A word, and its singular if it looks like a plural.
+fn parts(word: &str) -> Vec<String> {
+    let singular = word.strip_suffix('s').filter(|stem| stem.len() > 2).map(str::to_string);
+    std::iter::once(word.to_string()).chain(singular).collect()
+}
