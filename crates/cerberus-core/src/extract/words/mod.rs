@@ -9,6 +9,7 @@ mod cues;
 mod outline;
 mod own;
 mod sentence;
+mod steps;
 
 use crate::fact::Kind;
 use crate::injected::without_ours;
@@ -34,6 +35,7 @@ impl Heard {
     fn add(&mut self, kind: Kind, text: &str) {
         let text = line(text, TEXT_CHARS_MAX);
         let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
+        let text = text.trim_start_matches([')', ':', ' ']).trim_end_matches(['(', ' ']);
         let says_something = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
         let said = Said {
             kind,
@@ -66,7 +68,7 @@ pub fn user(prompt: &str) -> Vec<Said> {
     }
     if heard.0.is_empty()
         && let Some(fault) = own.fault
-        && is_cry(&lines)
+        && is_cry(&lines, fault)
     {
         heard.add(Kind::Blocker, fault);
     }
@@ -75,50 +77,151 @@ pub fn user(prompt: &str) -> Vec<Said> {
 
 /// What the sentences of one line say.
 fn spoken(line: &str, heard: &mut Heard) {
+    let mut before = None;
     sentence::sentences(line, |words| {
         let clauses = sentence::clauses(words);
+        let antecedent = before.filter(|_| points_back(words));
+        before = Some(words[0].start);
+        if antecedent.is_none() && is_bare(words) {
+            return;
+        }
         for (kind, clause) in cues::said(words, &clauses) {
             // What is asked after it is not part of it.
             let asked = clauses
                 .iter()
                 .find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
             let last = asked.map_or(words.len(), |asked| asked.start) - 1;
-            let from = if words[last].end - words[0].start > TEXT_CHARS_MAX { clause.start } else { 0 };
-            let from = (from + sentence::fillers(&words[from..clause.start.max(from)])).min(clause.start);
-            heard.add(kind, &line[words[from].start..words[last].end]);
+            let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
+            let from = if is_long { clause.start } else { 0 };
+            let assents = words[from..last]
+                .iter()
+                .take_while(|word| cues::is_one_of(&word.low, cues::ASSENTS));
+            let start = words[from + assents.count()].start;
+            let end = words[last].end;
+            let start = antecedent
+                .filter(|start| end - start <= TEXT_CHARS_MAX)
+                .unwrap_or(start);
+            heard.add(kind, &line[start..end]);
         }
     });
 }
 
-/// A few words that call for help with what was pasted.
-fn is_cry(lines: &[&str]) -> bool {
+/// A short sentence that only makes sense with the one before it: "let's remove this too".
+fn points_back(words: &[sentence::Word]) -> bool {
     const WORDS_MAX: usize = 8;
+    words.len() <= WORDS_MAX && words.iter().any(|word| cues::is_one_of(&word.low, cues::POINTING))
+}
+
+fn is_bare(words: &[sentence::Word]) -> bool {
+    let said = &words[sentence::fillers(words)..];
+    cues::BARE_ASSENTS
+        .iter()
+        .any(|pattern| cues::match_len(pattern, said).is_some())
+}
+
+/// A few words that call for help with what was pasted, or a tool's own report of a failure with hardly any words.
+fn is_cry(lines: &[&str], fault: &str) -> bool {
+    const WORDS_MAX: usize = 8;
+    const REPORT_WORDS_MAX: usize = 16;
     const CRIES: &str = "help|halp|fix|debug|broken|failing|fails|stuck|solve|resolve";
     let words: Vec<String> = lines.iter().flat_map(|line| crate::text::words(line)).collect();
-    (1..=WORDS_MAX).contains(&words.len())
-        && words.iter().any(|word| cues::is_one_of(word, CRIES))
-        && !lines.iter().any(|line| line.trim_end().ends_with('?'))
+    let calls = words.iter().any(|word| cues::is_one_of(word, CRIES)) && !lines.iter().any(|line| line.ends_with('?'));
+    (calls && words.len() <= WORDS_MAX) || (own::is_failure(fault) && words.len() <= REPORT_WORDS_MAX)
 }
 
 const NEXT_LABELS: &[&str] = &[
-    "next", "next step", "next steps", "next up", "next actions", "next action", "next tasks", "remaining", "remaining work",
-    "remaining tasks", "remaining items", "remaining steps", "remaining todos", "what remains", "what's remaining", "todo", "todos", "to do",
-    "to-do", "to-dos", "what's left", "what is left", "whats left", "left to do", "still to do", "still todo", "still open",
-    "still needed", "still pending", "still remaining", "follow-up", "follow-ups", "follow ups", "followups", "follow-up work",
-    "follow-up items", "follow-up tasks", "open items", "open tasks", "outstanding", "outstanding items", "outstanding work",
-    "outstanding tasks", "pending", "pending tasks", "pending items", "pending work", "not yet done", "not done yet", "what's next",
-    "recommended next steps", "suggested next steps", "optional next step", "optional next steps", "immediate next steps", "later",
-    "proposed next steps", "possible next steps", "action items", "backlog", "not done", "not yet implemented",
+    "next",
+    "next step",
+    "next steps",
+    "next up",
+    "next actions",
+    "next action",
+    "next tasks",
+    "remaining",
+    "remaining work",
+    "remaining tasks",
+    "remaining items",
+    "remaining steps",
+    "remaining todos",
+    "what remains",
+    "what's remaining",
+    "todo",
+    "todos",
+    "to do",
+    "to-do",
+    "to-dos",
+    "what's left",
+    "what is left",
+    "whats left",
+    "left to do",
+    "still to do",
+    "still todo",
+    "still open",
+    "still needed",
+    "still pending",
+    "still remaining",
+    "follow-up",
+    "follow-ups",
+    "follow ups",
+    "followups",
+    "follow-up work",
+    "follow-up items",
+    "follow-up tasks",
+    "open items",
+    "open tasks",
+    "outstanding",
+    "outstanding items",
+    "outstanding work",
+    "outstanding tasks",
+    "pending",
+    "pending tasks",
+    "pending items",
+    "pending work",
+    "not yet done",
+    "not done yet",
+    "what's next",
+    "recommended next steps",
+    "suggested next steps",
+    "optional next step",
+    "optional next steps",
+    "immediate next steps",
+    "proposed next steps",
+    "possible next steps",
+    "action items",
+    "backlog",
+    "not done",
+    "not yet implemented",
 ];
-const BLOCKER_LABELS: &[&str] = &["blocked", "blocker", "blockers", "blocked by", "blocked on", "current blockers", "current blocker"];
+const BLOCKER_LABELS: &[&str] = &[
+    "blocked",
+    "blocker",
+    "blockers",
+    "blocked by",
+    "blocked on",
+    "current blockers",
+    "current blocker",
+];
 const DECISION_LABELS: &[&str] = &[
-    "decision", "decisions", "key decisions", "design decisions", "decisions made", "key design decisions", "technical decisions",
-    "architecture decisions", "architectural decisions", "user decisions", "important decisions", "key technical decisions", "decided",
+    "decision",
+    "decisions",
+    "key decisions",
+    "design decisions",
+    "decisions made",
+    "key design decisions",
+    "technical decisions",
+    "architecture decisions",
+    "architectural decisions",
+    "user decisions",
+    "important decisions",
+    "key technical decisions",
+    "decided",
 ];
 
 /// The kind that a label announces: exactly its words, or with "for …", "in …" after them.
 fn announced(label: &str) -> Option<Kind> {
-    const TAILS: &[&str] = &[" for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on "];
+    const TAILS: &[&str] = &[
+        " for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on ",
+    ];
     const TAIL_CHARS_MAX: usize = 40;
     let head = TAILS
         .iter()
@@ -126,7 +229,11 @@ fn announced(label: &str) -> Option<Kind> {
         .filter(|at| label.len() - at <= TAIL_CHARS_MAX)
         .min()
         .map_or(label, |at| &label[..at]);
-    let tables = [(Kind::Next, NEXT_LABELS), (Kind::Blocker, BLOCKER_LABELS), (Kind::Decision, DECISION_LABELS)];
+    let tables = [
+        (Kind::Next, NEXT_LABELS),
+        (Kind::Blocker, BLOCKER_LABELS),
+        (Kind::Decision, DECISION_LABELS),
+    ];
     tables
         .into_iter()
         .find(|(_, labels)| labels.contains(&label) || labels.contains(&head))
@@ -149,7 +256,11 @@ fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
         return 1;
     }
     // One sentence may introduce the list.
-    let lead = rest.iter().take(4).take_while(|line| outline::item(line).is_none()).count();
+    let lead = rest
+        .iter()
+        .take(4)
+        .take_while(|line| outline::item(line).is_none())
+        .count();
     if rest[..lead].iter().any(|line| outline::is_offer(line)) {
         return 1 + lead;
     }
@@ -165,7 +276,9 @@ fn listed(kind: Kind, text: &str, heard: &mut Heard) {
     const NONE: &[&str] = &["none", "no ", "nothing", "n/a", "all ", "not applicable", "everything"];
     let plain = outline::plain(text);
     let low = plain.to_lowercase();
-    let is_none = NONE.iter().any(|none| low.trim_start_matches(['(', '_', '*']).starts_with(none));
+    let is_none = NONE
+        .iter()
+        .any(|none| low.trim_start_matches(['(', '_', '*']).starts_with(none));
     if !is_none && !outline::is_finished(text) && !outline::is_offer(&plain) {
         heard.add(kind, plain.trim_end_matches(':'));
     }
@@ -174,20 +287,20 @@ fn listed(kind: Kind, text: &str, heard: &mut Heard) {
 /// What the agent's last message leaves open: the items of its lists of next steps, and what it is blocked by.
 pub fn agent(message: &str) -> Vec<Said> {
     let text = without_ours(message);
-    let lines: Vec<&str> = text.lines().collect();
+    let lines = outline::prose(&text);
     let mut heard = Heard::default();
-    let mut fenced = false;
-    for (at, line) in lines.iter().enumerate() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
-        if fenced || line.trim_start().starts_with('>') {
-            continue;
-        }
-        if outline::label(line).is_some_and(|(label, _)| announced(&label).is_some_and(|kind| kind != Kind::Decision)) {
-            labelled(&lines[at..], &mut heard);
-        } else {
-            blocked(line, &mut heard);
+    for (at, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with('>'))
+    {
+        match outline::label(line).and_then(|(label, _)| announced(&label)) {
+            // What was decided stands in what was done.
+            Some(Kind::Decision) => {}
+            Some(_) => {
+                labelled(&lines[at..], &mut heard);
+            }
+            None => blocked(line, &mut heard),
         }
     }
     heard.0
@@ -209,52 +322,61 @@ fn blocked(line: &str, heard: &mut Heard) {
 pub fn summary(summary: &str) -> Vec<Said> {
     let text = without_ours(summary);
     // What was thought before the summary is repeated in it.
-    let from = ["<summary>", "\nSummary:"].iter().filter_map(|mark| text.find(mark).map(|at| at + mark.len())).min();
-    let lines: Vec<&str> = text[from.unwrap_or(0)..].lines().collect();
+    let from = ["<summary>", "\nSummary:"]
+        .iter()
+        .filter_map(|mark| text.find(mark).map(|at| at + mark.len()))
+        .min();
+    let lines = outline::prose(&text[from.unwrap_or(0)..]);
     let mut heard = Heard::default();
     for (at, line) in lines.iter().enumerate() {
-        if let Some(kind) = section(line) {
+        if let Some((kind, label)) = section(line) {
             let body = &lines[at + 1..];
             let end = body.iter().position(|line| ends_section(line)).unwrap_or(body.len());
-            section_items(kind, &body[..end], &mut heard);
+            section_items(kind, &label, &body[..end], &mut heard);
         }
     }
     heard.0
 }
 
-/// The kind of the section that `line` opens: "7. Pending Tasks:".
-fn section(line: &str) -> Option<Kind> {
+/// The kind and the label of the section that `line` opens: "7. Pending Tasks:".
+fn section(line: &str) -> Option<(Kind, String)> {
     let title = match outline::item(line) {
         Some(item) if item.numbered && item.indent == 0 => item.text,
-        Some(_) => return None,
-        None => line,
+        None if !line.starts_with(char::is_whitespace) => line,
+        _ => return None,
     };
-    outline::label(title).filter(|(_, inline)| inline.is_empty()).and_then(|(label, _)| announced(&label))
+    let (label, inline) = outline::label(title)?;
+    let kind = announced(&label).filter(|_| inline.is_empty())?;
+    Some((kind, label))
 }
+
+/// What the client writes after the summary.
+const AFTERWORDS: &[&str] = &[
+    "<",
+    "If you need specific details",
+    "Please continue",
+    "Continue the conversation",
+];
 
 fn ends_section(line: &str) -> bool {
-    let numbered = outline::item(line).is_some_and(|item| item.numbered && item.indent == 0 && item.text.ends_with(':'));
-    numbered
-        || outline::heading(line).is_some()
-        || line.starts_with('<')
-        || line.starts_with("If you need specific details")
-        || line.starts_with("Please continue")
-        || line.starts_with("Continue the conversation")
+    let is_next = outline::item(line).is_some_and(|item| item.numbered && item.indent == 0 && item.text.ends_with(':'));
+    is_next || outline::heading(line).is_some() || AFTERWORDS.iter().any(|after| line.starts_with(after))
 }
 
-/// The items of a section, or its first sentence when it has none.
-fn section_items(kind: Kind, body: &[&str], heard: &mut Heard) {
-    let prose = body.iter().find(|line| !line.trim().is_empty());
-    let Some(first) = body.iter().position(|line| outline::item(line).is_some()) else {
-        if let Some(prose) = prose {
-            listed(kind, first_sentence(prose), heard);
-        }
-        return;
-    };
-    if let Some(prose) = prose.filter(|line| outline::item(line).is_none() && !line.trim_end().ends_with(':')) {
-        return listed(kind, first_sentence(prose), heard);
+/// The items of a section, or the sentence it begins with. A next step is one sentence; its items explain it.
+fn section_items(kind: Kind, label: &str, body: &[&str], heard: &mut Heard) {
+    let first = body.iter().find(|line| !line.trim().is_empty());
+    let lead = first.filter(|line| {
+        outline::item(line).is_none() && (!line.trim_end().ends_with(':') || label.ends_with("next step"))
+    });
+    if let Some(lead) = lead {
+        return listed(kind, first_sentence(lead), heard);
     }
-    for item in outline::items(&body[first..]) {
+    let list = body
+        .iter()
+        .position(|line| outline::item(line).is_some())
+        .unwrap_or(body.len());
+    for item in outline::items(&body[list..]) {
         listed(kind, item.text, heard);
     }
 }
@@ -266,7 +388,19 @@ fn first_sentence(line: &str) -> &str {
 
 /// The steps of an accepted plan, in its order, one line each.
 pub fn plan(plan: &str) -> Vec<String> {
-    let _ = plan;
-    let _ = STEPS_MAX;
-    Vec::new()
+    let text = without_ours(plan);
+    let steps = steps::steps(&text);
+    let mut plain: Vec<String> = Vec::new();
+    for step in steps {
+        let step = line(&outline::plain(step), TEXT_CHARS_MAX);
+        let step = step.trim_end_matches(':').trim();
+        if !step.is_empty() && !plain.iter().any(|known| known == step) {
+            plain.push(step.to_string());
+        }
+    }
+    plain.truncate(STEPS_MAX);
+    plain
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,11 +10,25 @@ pub(super) struct Item<'a> {
     pub text: &'a str,
 }
 
+/// The lines outside code.
+pub(super) fn prose(text: &str) -> Vec<&str> {
+    let mut fenced = false;
+    text.lines()
+        .filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            fenced ^= is_fence;
+            !fenced && !is_fence
+        })
+        .collect()
+}
+
 /// The item that `line` is, by its bullet or number.
 pub(super) fn item(line: &str) -> Option<Item<'_>> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
-    let bullet = text.strip_prefix(['-', '*', '•', '+', '–']).filter(|rest| rest.starts_with([' ', '\t']));
+    let bullet = text
+        .strip_prefix(['-', '*', '•', '+', '–'])
+        .filter(|rest| rest.starts_with([' ', '\t']));
     if let Some(rest) = bullet {
         return Some(Item {
             indent,
@@ -63,46 +77,70 @@ fn plain_label(text: &str) -> String {
 
 /// An item that is checked, ticked or struck through.
 pub(super) fn is_finished(text: &str) -> bool {
-    const MARKS: &[&str] = &["[x]", "[X]", "✅", "✓", "✔", "☑", "~~", "**~~", "(done)", "done:", "❌", "**✅"];
+    const MARKS: &[&str] = &[
+        "[x]", "[X]", "✅", "✓", "✔", "☑", "~~", "**~~", "(done)", "done:", "❌", "**✅",
+    ];
     let text = text.trim();
     let low = text.to_lowercase();
     MARKS.iter().any(|mark| text.starts_with(mark))
         || text.ends_with(['✅', '✓', '✔', '☑'])
-        || ["(done)", "(completed)", "- done", "— done", "– done", "(complete)", "(fixed)"]
-            .iter()
-            .any(|end| low.trim_end_matches('.').ends_with(end))
+        || [
+            "(done)",
+            "(completed)",
+            "- done",
+            "— done",
+            "– done",
+            "(complete)",
+            "(fixed)",
+        ]
+        .iter()
+        .any(|end| low.trim_end_matches('.').ends_with(end))
 }
 
 /// "Would you like me to …" asks; nothing is planned yet.
 pub(super) fn is_offer(text: &str) -> bool {
     const OPENINGS: &[&str] = &[
-        "would you", "let me know", "want me", "do you want", "should i", "shall i", "if you'd like", "if you want", "if you would",
-        "happy to", "i can ", "feel free", "you can ", "just say", "just let", "say the word", "tell me", "ready when",
+        "would you",
+        "let me know",
+        "want me",
+        "do you want",
+        "should i",
+        "shall i",
+        "if you'd like",
+        "if you want",
+        "if you would",
+        "happy to",
+        "i can ",
+        "feel free",
+        "you can ",
+        "just say",
+        "just let",
+        "say the word",
+        "tell me",
+        "ready when",
     ];
-    let low = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'");
+    let low = text
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase()
+        .replace('’', "'");
     text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.iter().any(|opening| low.starts_with(opening))
 }
 
 /// The item's words without marks of emphasis and empty boxes.
 pub(super) fn plain(text: &str) -> String {
     let text = text.trim();
-    let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
+    let text = text
+        .strip_prefix("[ ]")
+        .or_else(|| text.strip_prefix('☐'))
+        .unwrap_or(text);
     text.replace("**", "").replace("__", "")
 }
 
 /// The items of the list that `lines` begins with, those of its first depth. Blank lines may stand between them.
 pub(super) fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
     let mut items: Vec<Item> = Vec::new();
-    let mut fenced = false;
     let mut blank = false;
     for line in lines {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-            continue;
-        }
-        if fenced {
-            continue;
-        }
         if line.trim().is_empty() {
             blank = true;
             continue;

@@ -32,7 +32,11 @@ const FOREIGN_OPENINGS: &[&str] = &[
     "Base directory for this skill",
 ];
 /// What follows was written by the agent.
-const FOREIGN_REST: &[&str] = &["Implement the following plan:", "Implement this plan:", "Here is the plan:"];
+const FOREIGN_REST: &[&str] = &[
+    "Implement the following plan:",
+    "Implement this plan:",
+    "Here is the plan:",
+];
 /// A line with one of these that ends in a colon hands over to someone else's words.
 const HANDING_OVER: &str = "feedback|comment|comments|review|says|said|output|message|suggestion|suggests|suggested|finding|\
     findings|log|logs|wrote|report|reported|response|answer|error|errors|warning|at|explain|suggestions|quote|prompt|\
@@ -62,7 +66,8 @@ pub(super) fn without_blocks(prompt: &str) -> String {
 fn block_len(text: &str, begins_line: bool) -> Option<usize> {
     let name_len = text[1..].find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))?;
     let name = &text[1..1 + name_len];
-    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !text[1 + name_len..].starts_with(['>', ' ', '\n', '/']) {
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !text[1 + name_len..].starts_with(['>', ' ', '\n', '/'])
+    {
         return None;
     }
     let close = format!("</{name}>");
@@ -133,7 +138,26 @@ fn is_heading(line: &str) -> bool {
 }
 
 fn reports_fault(line: &str) -> bool {
-    words(line).any(|word| is_one_of(&word, FAULTS))
+    is_failure(line) || words(line).any(|word| is_one_of(&word, FAULTS))
+}
+
+/// A line with which a tool reports that it failed.
+pub(super) fn is_failure(line: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "fatal:",
+        "error:",
+        "error[",
+        "Error:",
+        "ERROR:",
+        "FAIL",
+        "--- FAIL",
+        "panic:",
+        "Traceback",
+        "npm ERR",
+        "✗",
+    ];
+    let line = line.trim();
+    STARTS.iter().any(|start| line.starts_with(start))
 }
 
 /// "I got this feedback: …": the user's part of the line, and someone else's.
@@ -150,10 +174,64 @@ fn handed_over(line: &str) -> Option<(&str, &str)> {
 }
 
 const PASTED_STARTS: &[&str] = &[
-    ">", "❯", "$ ", "% ", "[Request interrupted", "[Image", "at ", "File \"", "Traceback", "---", "+++", "@@", "diff --git", "fatal:",
-    "error:", "error[", "Error:", "ERROR", "FAIL", "PASS", "ok  \t", "warning:", "WARN", "INFO", "DEBUG", "//", "/*", "*/", "===",
-    "import ", "func ", "def ", "fn ", "return ", "const ", "let mut ", "var ", "public ", "private ", "#!", "|", "│", "╭", "╰",
-    "├", "└", "✓", "✗", "⏺", "⎿", "●", "http://", "https://", "+ ", "+\t", "panic:", "goroutine ", "npm ERR",
+    ">",
+    "❯",
+    "$ ",
+    "% ",
+    "[Request interrupted",
+    "[Image",
+    "at ",
+    "File \"",
+    "Traceback",
+    "---",
+    "+++",
+    "@@",
+    "diff --git",
+    "fatal:",
+    "error:",
+    "error[",
+    "Error:",
+    "ERROR",
+    "FAIL",
+    "PASS",
+    "ok  \t",
+    "warning:",
+    "WARN",
+    "INFO",
+    "DEBUG",
+    "//",
+    "/*",
+    "*/",
+    "===",
+    "import ",
+    "func ",
+    "def ",
+    "fn ",
+    "return ",
+    "const ",
+    "let mut ",
+    "var ",
+    "public ",
+    "private ",
+    "#!",
+    "|",
+    "│",
+    "╭",
+    "╰",
+    "├",
+    "└",
+    "✓",
+    "✗",
+    "⏺",
+    "⎿",
+    "●",
+    "http://",
+    "https://",
+    "+ ",
+    "+\t",
+    "panic:",
+    "goroutine ",
+    "npm ERR",
 ];
 
 /// Code, logs, diffs, prompts of a shell, quotations.
@@ -172,7 +250,11 @@ fn is_pasted(line: &str) -> bool {
 
 /// `12:04:59 …`, `2026-01-05T…`: a log.
 fn is_stamped(text: &str) -> bool {
-    let first = text.trim_start_matches('[').split_whitespace().next().unwrap_or_default();
+    let first = text
+        .trim_start_matches('[')
+        .split_whitespace()
+        .next()
+        .unwrap_or_default();
     let marks = first.bytes().filter(|byte| matches!(byte, b':' | b'-')).count();
     let digits = first.bytes().filter(u8::is_ascii_digit).count();
     marks >= 2 && digits >= 4 && digits * 2 >= first.len()
@@ -185,7 +267,9 @@ fn is_dense(text: &str) -> bool {
     for chunk in text.split_whitespace() {
         chunks += 1;
         let core = chunk.trim_matches(|c: char| c.is_ascii_punctuation() || matches!(c, '“' | '”' | '‘' | '’' | '…'));
-        let is_plain = core.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-' | '/'));
+        let is_plain = core
+            .chars()
+            .all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-' | '/'));
         plain += usize::from(is_plain && !core.is_empty());
     }
     chunks >= 4 && plain * 2 < chunks

@@ -11,6 +11,7 @@ pub(super) const FAULT: &str = "\"fault";
 
 /// More words than this is no sentence anyone typed.
 const WORDS_MAX: usize = 120;
+const FAULT_BYTES_MAX: usize = 200;
 
 #[derive(Debug)]
 pub(super) struct Word {
@@ -23,6 +24,10 @@ pub(super) struct Word {
 impl Word {
     fn is_break(&self) -> bool {
         matches!(self.low.as_str(), "," | ":" | "-" | "(" | ")")
+    }
+
+    fn is_silent(&self) -> bool {
+        self.is_break() || is_one_of(&self.low, FILLERS)
     }
 
     /// The number of a point: `#5`, `2`.
@@ -93,7 +98,7 @@ pub(super) fn clauses(sentence: &[Word]) -> Vec<Clause> {
 }
 
 fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
-    let plain = &clause[fillers(clause)..];
+    let plain = &clause[leading(clause, |word| word.is_silent())..];
     let opens = |patterns: &[&str]| patterns.iter().any(|pattern| match_len(pattern, plain).is_some());
     if opens(REQUESTS) {
         Mood::Request
@@ -106,12 +111,13 @@ fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
     }
 }
 
-/// How many words at the beginning say nothing: "ok, so yeah …".
+/// How many words at the beginning say nothing: "ok, so yeah …", "#2 …".
 pub(super) fn fillers(clause: &[Word]) -> usize {
-    clause
-        .iter()
-        .position(|word| !(word.is_break() || word.is_number() || is_one_of(&word.low, FILLERS)))
-        .unwrap_or(clause.len())
+    leading(clause, |word| word.is_silent() || word.is_number())
+}
+
+fn leading(clause: &[Word], is_skipped: impl Fn(&Word) -> bool) -> usize {
+    clause.iter().position(|word| !is_skipped(word)).unwrap_or(clause.len())
 }
 
 /// The words of a line; quotations are one word each.
@@ -172,8 +178,9 @@ fn quotation_end(line: &str, at: usize, open: char) -> Option<usize> {
     Some(ends.next().unwrap_or(line.len()))
 }
 
+/// A long quotation is somebody's text, not a message of failure.
 fn has_fault(quoted: &str) -> bool {
-    crate::text::words(quoted).any(|word| is_one_of(&word, FAULTS))
+    quoted.len() <= FAULT_BYTES_MAX && crate::text::words(quoted).any(|word| is_one_of(&word, FAULTS))
 }
 
 /// One run of characters without space: the word in it, and the punctuation that matters around it.
@@ -185,15 +192,20 @@ fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
     if text.starts_with('(') {
         push(words, "(", start, start + 1);
     }
-    let core = body.trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '*', '_', '~', '…', '—', '’', '\'']);
-    let (core_at, tail_at) = (start + text.len() - body.len(), start + text.len() - body.len() + core.len());
+    let core = body.trim_end_matches([
+        ',', '.', ';', ':', '!', '?', ')', ']', '*', '_', '~', '…', '—', '’', '\'',
+    ]);
+    let (core_at, tail_at) = (
+        start + text.len() - body.len(),
+        start + text.len() - body.len() + core.len(),
+    );
     let tail = &body[core.len()..];
     if !core.is_empty() {
         let low = core.to_lowercase().replace('’', "'");
         push(words, &low, core_at, tail_at);
     }
-    let is_mark = is_abbreviation(core) && tail == ".";
-    if is_mark && has_more {
+    let is_choice = start == 0 && core.len() == 1 && core.starts_with(|c: char| c.is_ascii_alphabetic());
+    if (is_choice || is_abbreviation(core)) && tail == "." && has_more {
         return;
     }
     // "wait...": trailing off separates, it does not end.
@@ -212,5 +224,9 @@ fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
 /// "e.g.", "vs." and the number of a point end no sentence.
 fn is_abbreviation(core: &str) -> bool {
     let is_number = !core.is_empty() && core.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || matches!(core, "e.g" | "i.e" | "eg" | "ie" | "etc" | "vs" | "cf" | "approx" | "resp" | "Nr" | "No")
+    is_number
+        || matches!(
+            core,
+            "e.g" | "i.e" | "eg" | "ie" | "etc" | "vs" | "cf" | "approx" | "resp" | "Nr" | "No"
+        )
 }
