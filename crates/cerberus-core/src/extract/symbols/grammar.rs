@@ -131,7 +131,9 @@ struct Walk<'t, 's> {
     attached: Option<(u32, u32)>,
     /// A value that was named by what it is assigned to.
     absorbed: Option<Node<'t>>,
-    /// The lines where the tree has errors.
+    /// How deep the outermost error lies that the cursor is in.
+    error_depth: Option<usize>,
+    /// The lines where the tree has errors, in order.
     unsound: Vec<(u32, u32)>,
 }
 
@@ -144,6 +146,7 @@ impl<'t, 's> Walk<'t, 's> {
             found: Vec::new(),
             attached: None,
             absorbed: None,
+            error_depth: None,
             unsound: Vec::new(),
         };
         let mut cursor = tree.walk();
@@ -163,12 +166,12 @@ impl<'t, 's> Walk<'t, 's> {
 
     fn enter(&mut self, node: Node<'t>, tree_depth: usize) {
         while self.scopes.pop_if(|scope| scope.tree_depth >= tree_depth).is_some() {}
+        self.error_depth = self.error_depth.filter(|depth| *depth < tree_depth);
+        if node.is_error() {
+            self.error_depth = self.error_depth.or(Some(tree_depth));
+        }
         if node.is_error() || node.is_missing() {
-            let (first, last) = rows(node);
-            match self.unsound.last_mut() {
-                Some(before) if first <= before.1 => before.1 = before.1.max(last),
-                _ => self.unsound.push((first, last)),
-            }
+            self.distrust(rows(node));
         }
         let Some(means) = self.means.get(usize::from(node.kind_id())).copied().flatten() else {
             return;
@@ -224,7 +227,8 @@ impl<'t, 's> Walk<'t, 's> {
         }
         let (start, end) = rows(node);
         let outer = self.scopes.last();
-        let is_doubtful = node.has_error() || outer.is_some_and(|outer| outer.is_doubtful);
+        let is_doubtful =
+            node.has_error() || self.error_depth.is_some() || outer.is_some_and(|outer| outer.is_doubtful);
         let container = outer
             .and_then(|outer| self.found.get_mut(outer.index))
             .map(|(container, _)| {
@@ -252,6 +256,18 @@ impl<'t, 's> Walk<'t, 's> {
             has_members: false,
         };
         self.found.push((found, is_doubtful));
+        // What a function with an error in it swallowed, only the lines can tell.
+        if is_doubtful && role == Role::Function {
+            self.distrust((start, end));
+        }
+    }
+
+    /// Nodes are entered in source order, so the lines are too.
+    fn distrust(&mut self, (first, last): (u32, u32)) {
+        match self.unsound.last_mut() {
+            Some(before) if first <= before.1 => before.1 = before.1.max(last),
+            _ => self.unsound.push((first, last)),
+        }
     }
 
     /// A comment or attribute that begins its line counts for what begins below it.

@@ -179,22 +179,10 @@ fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a st
     let end = text
         .find(|c: char| !(is_name_char(c) || matches!(c, '.' | ':' | '\\') || (is_quoted && "\"`[]".contains(c))))
         .unwrap_or(text.len());
-    let (name, mut rest) = text.split_at(end);
-    let dotted = name.trim_end_matches([':', '.']);
-    rest = &text[dotted.len()..rest.len().max(text.len() - dotted.len()) + dotted.len()];
-    // A type annotation or a label is no part of the name: `class Name: Base`, `fn name:`.
-    let name = if patterns.extent == Extent::Statement {
-        dotted
-    } else {
-        first_path(dotted)
-    };
-    if name.len() < dotted.len() {
-        rest = &text[name.len()..];
-    }
+    // A colon behind it is no part of the name: `class Name: Base`, `def name:`.
+    let name = text[..end].trim_end_matches([':', '.']);
+    let mut rest = &text[name.len()..];
     if !name.starts_with(|c: char| c.is_alphabetic() || "_$\"`[".contains(c)) {
-        return None;
-    }
-    if name.contains('$') && patterns.attributes.contains(&"#[") && name.starts_with('$') {
         return None;
     }
     let mut name = told(name)?;
@@ -207,14 +195,6 @@ fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a st
     match receiver.and_then(told) {
         Some(receiver) => Some((format!("{receiver}.{name}"), rest)),
         None => Some((name, rest)),
-    }
-}
-
-/// `A::b`, `A.b`, `a:b` are paths; `a: b` was cut before, and `a:` is none.
-fn first_path(name: &str) -> &str {
-    match name.find(":::").or(name.find("..")) {
-        Some(at) => &name[..at],
-        None => name,
     }
 }
 

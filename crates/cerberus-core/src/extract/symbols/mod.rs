@@ -213,7 +213,13 @@ fn qualified(container: Option<&str>, name: &str) -> String {
 /// A name as it may be told: `::`, `:` and `\` between its parts become dots, quotes and generics go; `None` for what is
 /// no name.
 fn told(name: &str) -> Option<String> {
-    let name = name.split(['<', '(', '\n', '\r']).next()?.trim();
+    let name = without_generics(name.split(['\n', '\r']).next()?.trim());
+    // `[Symbol.iterator]` is one part.
+    let name = if name.starts_with('[') {
+        name.rsplit('.').next()?
+    } else {
+        &name
+    };
     let mut out = String::with_capacity(name.len());
     for part in name.split([':', '.', '\\']) {
         let part = part.trim_matches(['"', '\'', '`', '[', ']', ' ']);
@@ -231,4 +237,23 @@ fn told(name: &str) -> Option<String> {
         out.push_str(part);
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// `Store<T>::open(` as `Store::open`.
+fn without_generics(name: &str) -> Cow<'_, str> {
+    let name = name.split('(').next().unwrap_or_default();
+    if !name.contains('<') || name.contains("operator") {
+        return Cow::Borrowed(name.split('<').next().unwrap_or_default());
+    }
+    let mut open = 0usize;
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '<' => open += 1,
+            '>' => open = open.saturating_sub(1),
+            c if open == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
 }
