@@ -1,0 +1,322 @@
+//! Definitions by lines: which line begins one, what encloses it and where it ends, by indentation.
+//!
+//! Indentation outlives missing braces, so this also reads what no grammar can. It expects code that is formatted as
+//! people format it and misses the rest; it never reads a line twice.
+
+use super::headers::{self, Around};
+use super::patterns::{Extent, Patterns, Shape};
+use super::{DEFINITIONS_MAX, Definition, NESTING_MAX, Role, qualified};
+
+/// Lines of larger sources are left out.
+const LINES_MAX: usize = 200_000;
+const TAB_COLUMNS: usize = 4;
+
+/// Everything `source` defines, in source order, outer before inner.
+pub(super) fn definitions(patterns: &Patterns, source: &str) -> Vec<Definition> {
+    let lines: Vec<&str> = source.lines().take(LINES_MAX).collect();
+    let mut scan = Scan {
+        patterns,
+        found: Vec::new(),
+        open: Vec::new(),
+        attached: None,
+        last_code: 0,
+        quote: None,
+        in_comment: false,
+        in_dollars: false,
+    };
+    for (at, line) in lines.iter().enumerate() {
+        let next = lines[at + 1..]
+            .iter()
+            .take(3)
+            .map(|line| line.trim_start())
+            .find(|line| !line.is_empty());
+        scan.line(
+            u32::try_from(at + 1).unwrap_or(u32::MAX),
+            line,
+            next.unwrap_or_default(),
+        );
+        if scan.found.len() >= DEFINITIONS_MAX {
+            break;
+        }
+    }
+    let last = scan.last_code;
+    while let Some(open) = scan.open.pop() {
+        scan.found[open.index].end = last.max(scan.found[open.index].start);
+    }
+    scan.found
+        .retain(|found| found.role != Role::Object || found.has_members);
+    scan.found
+}
+
+struct Open {
+    indent: usize,
+    index: usize,
+}
+
+struct Scan<'p> {
+    patterns: &'p Patterns,
+    found: Vec<Definition>,
+    open: Vec<Open>,
+    /// The lines of the comments and attributes read last.
+    attached: Option<(u32, u32)>,
+    last_code: u32,
+    /// The quote that is open across lines.
+    quote: Option<&'static str>,
+    in_comment: bool,
+    in_dollars: bool,
+}
+
+impl Scan<'_> {
+    fn line(&mut self, number: u32, whole: &str, next: &str) {
+        let text = whole.trim();
+        if text.is_empty() {
+            return;
+        }
+        if self.in_comment || self.quote.is_some() {
+            self.go_on_quoted(number, text);
+            return;
+        }
+        if self.is_aside(number, text) {
+            return;
+        }
+        let indent = indent_of(whole);
+        self.quote = self.open_quote(text);
+        if self.patterns.extent == Extent::Statement {
+            self.statement(number, text);
+        } else {
+            self.close(number, indent, text);
+            self.begin(number, indent, text, next);
+        }
+        self.last_code = number;
+    }
+
+    /// Inside a block comment or a text that spans lines.
+    fn go_on_quoted(&mut self, number: u32, text: &str) {
+        if self.in_comment {
+            self.in_comment = !text.contains("*/");
+            self.attach(number);
+            return;
+        }
+        self.last_code = number;
+        if let Some(quote) = self.quote
+            && text.matches(quote).count() % 2 == 1
+        {
+            self.quote = None;
+        }
+    }
+
+    /// Comments, attributes, preprocessor lines and labels: they neither open nor close anything.
+    fn is_aside(&mut self, number: u32, text: &str) -> bool {
+        if self.patterns.comments.iter().any(|begin| text.starts_with(begin)) && !self.is_attribute(text) {
+            self.in_comment = text.starts_with("/*") && !text.contains("*/");
+            if !text.starts_with("//!") {
+                self.attach(number);
+            }
+            return true;
+        }
+        if self.is_attribute(text) && !is_followed_by_code(text) {
+            self.attach(number);
+            return true;
+        }
+        let is_braced = self.patterns.shapes.contains(&Shape::Typed);
+        let is_label = text.ends_with(':')
+            && text
+                .trim_end_matches(':')
+                .chars()
+                .all(|c| c.is_alphanumeric() || c == '_');
+        is_braced && (text.starts_with('#') || is_label)
+    }
+
+    fn is_attribute(&self, text: &str) -> bool {
+        self.patterns.attributes.iter().any(|begin| text.starts_with(begin))
+    }
+
+    fn attach(&mut self, number: u32) {
+        self.attached = match self.attached {
+            Some((first, last)) if last + 1 >= number => Some((first, number)),
+            _ => Some((number, number)),
+        };
+    }
+
+    fn open_quote(&self, text: &str) -> Option<&'static str> {
+        let quotes = self.patterns.quotes.iter();
+        quotes.copied().find(|quote| text.matches(*quote).count() % 2 == 1)
+    }
+
+    /// Ends what this line does not lie in.
+    fn close(&mut self, number: u32, indent: usize, text: &str) {
+        while let Some(open) = self.open.last() {
+            if indent > open.indent {
+                return;
+            }
+            let is_exact = indent == open.indent;
+            let closes = is_exact && is_closing(text);
+            // `) -> Result {`, `{` and `where` on lines of their own belong to the head.
+            if is_exact && self.is_still_head(text, open.index) {
+                return;
+            }
+            if self.patterns.extent == Extent::Package
+                && self.found[open.index].role == Role::Type
+                && !self.is_package(text)
+            {
+                return;
+            }
+            let end = if closes { number } else { self.last_code };
+            let found = &mut self.found[open.index];
+            found.end = end.max(found.start);
+            self.open.pop();
+            if closes {
+                return;
+            }
+        }
+    }
+
+    fn is_package(&self, text: &str) -> bool {
+        text.starts_with("package ") || text.starts_with("class ") || text.starts_with("__END__")
+    }
+
+    fn is_still_head(&self, text: &str, index: usize) -> bool {
+        let opens = text.ends_with(['{', '(', '[', ',']) || text.ends_with("=>") || text.ends_with("do");
+        let closes = text.starts_with([')', ']', '>']);
+        let is_python_head = closes && text.ends_with(':');
+        let is_brace = text.starts_with('{') && self.last_code == self.found[index].end;
+        (closes && opens) || is_python_head || is_brace || text == "where" || text.starts_with("where ")
+    }
+
+    fn begin(&mut self, number: u32, indent: usize, text: &str, next: &str) {
+        if let Some(open) = self.open.last() {
+            // The last line seen of the head, for a brace on its own line.
+            let is_head = text.starts_with([')', ']', '>', '{']) || text.starts_with("where");
+            if is_head && indent == open.indent {
+                self.found[open.index].end = number;
+                return;
+            }
+        }
+        let innermost = self.open.last().and_then(|open| self.found.get(open.index));
+        let around = Around {
+            role: innermost.map(|found| found.role),
+            name: innermost.map(Definition::own_name).unwrap_or_default(),
+            next,
+        };
+        let text = skip_attributes(text, self.patterns);
+        let Some(header) = headers::read(self.patterns, text, around) else {
+            return;
+        };
+        self.define(number, indent, &header.name, header.role);
+        let is_one_line = text.ends_with(['}', ';']) && self.patterns.extent != Extent::Package;
+        if is_one_line && self.open.last().is_some_and(|open| open.indent == indent) {
+            self.open.pop();
+        }
+    }
+
+    fn define(&mut self, number: u32, indent: usize, name: &str, role: Role) {
+        if self.open.len() >= NESTING_MAX {
+            return;
+        }
+        let container = self
+            .open
+            .last()
+            .and_then(|open| self.found.get_mut(open.index))
+            .map(|container| {
+                container.has_members = true;
+                container.name.as_str()
+            });
+        let name = qualified(container, name);
+        let first = match self.attached {
+            Some((first, last)) if last + 1 == number => first,
+            _ => number,
+        };
+        self.open.push(Open {
+            indent,
+            index: self.found.len(),
+        });
+        self.found.push(Definition {
+            name,
+            role,
+            first,
+            start: number,
+            end: number,
+            depth: self.open.len() - 1,
+            has_members: false,
+        });
+    }
+
+    /// A statement ends with its semicolon, outside `$$` and not between `begin` and `end`.
+    fn statement(&mut self, number: u32, text: &str) {
+        if self.open.is_empty() {
+            let around = Around {
+                role: None,
+                name: "",
+                next: "",
+            };
+            if let Some(header) = headers::read(self.patterns, text, around) {
+                self.define(number, 0, &header.name, header.role);
+                self.in_dollars = false;
+            }
+        }
+        let Some(open) = self.open.last() else {
+            return;
+        };
+        let found = &mut self.found[open.index];
+        found.end = number;
+        if text.matches("$$").count() % 2 == 1 {
+            self.in_dollars = !self.in_dollars;
+        }
+        let lower = text.to_ascii_lowercase();
+        // A routine without `$$` reaches to its `end`, wherever its statements end.
+        let is_routine = found.role == Role::Function && !text.contains('$') && !self.in_dollars;
+        let ends = lower.ends_with(';')
+            && !self.in_dollars
+            && (!is_routine || lower.starts_with("end") || text.contains('\''));
+        if ends {
+            self.open.pop();
+        }
+    }
+}
+
+/// `@Test void runs() {` and `#[test] fn runs() {` define on the attribute's own line.
+fn is_followed_by_code(text: &str) -> bool {
+    text.ends_with(['{', ';', ':', '}', ',']) || text.starts_with("@interface")
+}
+
+fn skip_attributes<'a>(mut text: &'a str, patterns: &Patterns) -> &'a str {
+    for _ in 0..4 {
+        let is_attribute =
+            patterns.attributes.iter().any(|begin| text.starts_with(begin)) && !text.starts_with("@interface");
+        if !is_attribute {
+            return text;
+        }
+        let close = if text.starts_with('@') || text.starts_with("template") {
+            ' '
+        } else {
+            ']'
+        };
+        let close = if text.starts_with("template") { '>' } else { close };
+        text = match text.split_once(close) {
+            Some((_, after)) => after.trim_start_matches([']', ' ', '\t']),
+            None => return text,
+        };
+    }
+    text
+}
+
+/// A line that is only the end of what was open.
+fn is_closing(text: &str) -> bool {
+    text.starts_with(['}', ')', ']'])
+        || text == "end"
+        || text.starts_with("end ")
+        || text.starts_with("end)")
+        || text == "end,"
+}
+
+fn indent_of(line: &str) -> usize {
+    let mut columns = 0;
+    for byte in line.bytes() {
+        match byte {
+            b' ' => columns += 1,
+            b'\t' => columns = (columns / TAB_COLUMNS + 1) * TAB_COLUMNS,
+            _ => break,
+        }
+    }
+    columns
+}
