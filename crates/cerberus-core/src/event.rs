@@ -188,6 +188,9 @@ pub struct Named<'a> {
     /// Empty when the file was gone or told nothing; the scan of the edit then stands.
     #[serde(borrow)]
     pub names: Vec<Clean<'a>>,
+    /// The keys of the edits that it names.
+    #[serde(borrow)]
+    pub edits: Vec<Clean<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 //! Only a session's start asks for more: it folds what is new and is told the brief.
 
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
 use cerberus_core::event::{Event, Place, Record, StartSource};
@@ -18,8 +19,12 @@ use crate::home::Home;
 use crate::identity::{self, Located};
 use crate::journal::{self, JournalError};
 use crate::legacy;
+use crate::name;
 use crate::recall::{self, Question};
 use crate::store::StoreError;
+
+/// An agent waits for its brief: names that are not found by then are found later.
+const NAMING_MAX: Duration = Duration::from_millis(15);
 
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -90,6 +95,7 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
     let config = config::load(home)?;
     let mut store = fold::open(home)?;
     legacy::pick_up(home, clock, &mut store)?;
+    name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let session = store.agent_session(started.agent, &started.session, clock.now)?;
     let question = Question {
         now: clock.now,

@@ -166,7 +166,15 @@ mod tests {
             branch: None,
         };
         let event = Event::Prompt { text: clean(text) };
-        Record { at: Timestamp::EPOCH, key: clean("k"), agent: Agent::ClaudeCode, imported: false, session: clean("s"), place, event }
+        Record {
+            at: Timestamp::EPOCH,
+            key: clean("k"),
+            agent: Agent::ClaudeCode,
+            imported: false,
+            session: clean("s"),
+            place,
+            event,
+        }
     }
 
     #[test]

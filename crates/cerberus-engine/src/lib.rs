@@ -14,6 +14,7 @@ pub mod import;
 pub mod journal;
 pub mod legacy;
 pub mod lifecycle;
+pub mod name;
 pub mod recall;
 pub mod replace;
 pub mod store;

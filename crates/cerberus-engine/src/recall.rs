@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, Request};
+use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, Request, failing};
 use cerberus_core::event::StartSource;
 use cerberus_core::id::{ProjectId, SessionId};
 use cerberus_core::seed::expiry;
@@ -44,7 +44,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let mut sessions = recent_sessions(store, located, now)?;
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let carried = store.carried(&sessions, now)?;
+    let mut carried = store.carried(&sessions, now)?;
+    carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let files = file_names(store, located, &carried, now)?;
     let brief = brief::compose(&Request {
         project: &located.name,

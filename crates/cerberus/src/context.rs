@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use cerberus_core::time::{NotATime, Timestamp};
@@ -10,9 +11,13 @@ use cerberus_engine::fold;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
 use cerberus_engine::legacy;
+use cerberus_engine::name;
 use cerberus_engine::store::Store;
 
 use crate::failure::{Hint, Result};
+
+/// How long a command looks at edited files before it answers.
+const NAMING_MAX: Duration = Duration::from_millis(200);
 
 pub struct Context {
     pub home: Home,
@@ -41,6 +46,8 @@ impl Context {
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
+        name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
+            .hint("`cerberus doctor` says what is wrong")?;
         Ok(store)
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::{Dropped, Item, Known, Section, Settlement};
-use crate::fact::{Kind, Settled, Target};
+use crate::fact::{Fact, Kind, Settled, Target};
 use crate::text::{self, words};
 use crate::time::Timestamp;
 use crate::tokens;
@@ -47,6 +47,20 @@ pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec
     merged.sort_by_key(Merged::priority);
     dropped.retain(|gone| !merged.iter().any(|open| open.last.fact.code == gone.code));
     merged.into_iter().map(Merged::into_item).collect()
+}
+
+/// Tasks that were finished by their number only: what was done is what was to be done under it.
+pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
+    let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == Settled::Done);
+    let done = |settlement: &Settlement| {
+        let Target::Reference(reference) = &settlement.closing.target else { return None };
+        let is_it =
+            |known: &&Known| known.session == settlement.session && known.fact.reference.as_ref() == Some(reference);
+        let task = facts.iter().rev().find(is_it)?;
+        let fact = Fact::words(Kind::Done, &task.fact.text);
+        Some(Known { fact, session: settlement.session.clone(), at: settlement.at, event: settlement.event })
+    };
+    finished.filter_map(done).collect()
 }
 
 /// One thing that several facts say.

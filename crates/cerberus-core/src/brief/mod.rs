@@ -4,6 +4,7 @@
 //! tokens nor the host's cap in characters, and the same input always gives the same bytes. It never invents a line:
 //! each has a fact, a session and a reason.
 
+pub mod failing;
 mod fit;
 mod gather;
 mod relevance;
@@ -17,6 +18,7 @@ use crate::text;
 use crate::time::Timestamp;
 use crate::tokens;
 
+pub use gather::done_by_reference;
 pub use shorten::{FileNames, base};
 
 /// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].

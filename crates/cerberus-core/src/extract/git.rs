@@ -15,7 +15,11 @@ pub fn commits(command: &str, output: &str) -> Vec<Fact> {
         return Vec::new();
     }
     let made = output.lines().filter_map(commit).take(COMMITS_MAX);
-    made.map(|(hash, subject)| Fact { text: subject.to_string(), ..Fact::words(Kind::Commit, &format!("{hash} {subject}")) }).collect()
+    made.map(|(hash, subject)| Fact {
+        text: subject.to_string(),
+        ..Fact::words(Kind::Commit, &format!("{hash} {subject}"))
+    })
+    .collect()
 }
 
 /// Could this command have made a commit?
@@ -38,7 +42,8 @@ mod tests {
     #[test]
     fn commits_are_what_git_reports() {
         let output = "On branch x\n[main (root-commit) 1a2b3c4] store: open it once\n 1 file changed\n[detached HEAD 0123abc] Fix: the race\n[info 12] no\n";
-        let codes: Vec<String> = commits("git add . && git commit -m x", output).into_iter().map(|fact| fact.code).collect();
+        let codes: Vec<String> =
+            commits("git add . && git commit -m x", output).into_iter().map(|fact| fact.code).collect();
         assert_eq!(codes, ["commit:1a2b3c4-store:-open-it-once", "commit:0123abc-Fix:-the-race"]);
         assert_eq!(commits("cat log.txt", output), []);
         assert_eq!(telling_lines("diff --git a b\n[main 1a2b3c4] x\n+secret"), "[main 1a2b3c4] x");

@@ -142,10 +142,6 @@ fn replace_list(reference: &str, list: Vec<words::Said>, out: &mut Extracted) {
 }
 
 fn definitions(named: &Named, out: &mut Extracted) {
-    if !named.names.is_empty() {
-        let target = Target::Reference(scan_reference(&named.path));
-        out.closings.push(Closing { target, outcome: Settled::Dropped });
-    }
     out.facts.extend(named.names.iter().map(|name| Fact::function(name, Some(&named.path))));
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::home::open_append;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub use read::{Carried, SessionRow};
+pub use read::{Carried, SessionRow, UnnamedEdit};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_core::brief::{Known, Settlement};
+use cerberus_core::brief::failing::Ran;
+use cerberus_core::brief::{Known, Settlement, done_by_reference};
 use cerberus_core::event::Severity;
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
@@ -37,6 +38,32 @@ pub struct Carried {
     /// Where each fact came from, in the same order.
     pub sources: Vec<String>,
     pub settlements: Vec<Settlement>,
+}
+
+impl Carried {
+    /// Adds what follows from the rest, in the order in which it happened.
+    pub fn add(&mut self, derived: Vec<Known>) {
+        for known in derived {
+            let at = self.facts.partition_point(|other| (other.at, other.event) <= (known.at, known.event));
+            self.facts.insert(at, known);
+            self.sources.insert(at, "hook".to_string());
+        }
+    }
+}
+
+/// An edit whose file was not looked at yet.
+#[derive(Clone, Debug)]
+pub struct UnnamedEdit {
+    pub session: i64,
+    pub agent: String,
+    pub agent_session_id: String,
+    pub project: ProjectId,
+    pub project_name: String,
+    pub key: String,
+    pub at: Timestamp,
+    pub root: String,
+    pub path: String,
+    pub lines: Vec<(u32, u32)>,
 }
 
 const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
@@ -96,7 +123,7 @@ impl Store {
     fn settle(&self, session: &mut SessionRow, now: Timestamp) -> Result<()> {
         if session.last_activity > now {
             let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
-                AND kind NOT IN ('receipt', 'complete', 'archive')";
+                AND kind NOT IN ('receipt', 'named', 'complete', 'archive')";
             let last = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
             session.last_activity =
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
@@ -135,7 +162,46 @@ impl Store {
                 event: row.get(5)?,
             })
         })?;
-        Ok(Carried { facts, sources, settlements })
+        let mut carried = Carried { facts, sources, settlements };
+        carried.add(done_by_reference(&carried.facts, &carried.settlements));
+        Ok(carried)
+    }
+
+    /// Tests, builds and lints of these sessions up to `now`, in the order in which they happened.
+    pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Ran>> {
+        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
+        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event"
+        );
+        let found = self.rows(&sql, [now.millis()], |row| {
+            Ok((row.get::<_, i64>(0)?, time(row, 1)?, row.get(2)?, row.get::<_, String>(3)?))
+        })?;
+        let ran = |(session, at, event, report): (i64, Timestamp, i64, String)| {
+            let (command, run) = serde_json::from_str(&report).ok()?;
+            Some(Ran { command, run, session: (*ids.get(&session)?).clone(), at, event })
+        };
+        Ok(found.into_iter().filter_map(ran).collect())
+    }
+
+    /// Edits to be looked at, newest first.
+    pub fn unnamed_edits(&self, limit: usize) -> Result<Vec<UnnamedEdit>> {
+        let sql = "SELECT unnamed.session, agent, agent_session_id, project, project_name, key, at, unnamed.root, path,
+            lines FROM unnamed JOIN session ON session.row = unnamed.session ORDER BY event DESC LIMIT ?1";
+        self.rows(sql, [limit], |row| {
+            Ok(UnnamedEdit {
+                session: row.get(0)?,
+                agent: row.get(1)?,
+                agent_session_id: row.get(2)?,
+                project: ProjectId::from_stored(row.get(3)?),
+                project_name: row.get(4)?,
+                key: row.get(5)?,
+                at: time(row, 6)?,
+                root: row.get(7)?,
+                path: row.get(8)?,
+                lines: serde_json::from_str(&row.get::<_, String>(9)?).unwrap_or_default(),
+            })
+        })
     }
 
     /// The codes a session was told up to `now`.

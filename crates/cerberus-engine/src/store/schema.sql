@@ -59,6 +59,27 @@ CREATE TABLE IF NOT EXISTS fact (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
 
+-- Tests, builds and lints, with what came of them.
+CREATE TABLE IF NOT EXISTS run (
+    row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    report TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS run_by_session ON run (session, at);
+
+-- Edits whose file was not looked at yet.
+CREATE TABLE IF NOT EXISTS unnamed (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    root TEXT NOT NULL,
+    path TEXT NOT NULL,
+    lines TEXT NOT NULL
+) STRICT;
+
 -- What was settled: by the session's own reference, or by code in the whole project (then with a kind).
 CREATE TABLE IF NOT EXISTS closing (
     row INTEGER PRIMARY KEY,

@@ -1,12 +1,14 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
 
 use cerberus_core::brief::base;
-use cerberus_core::event::{Event, Record, Severity};
-use cerberus_core::extract::extract;
+use cerberus_core::event::{Event, Named, Record, Severity, ToolUse, Touch};
+use cerberus_core::extract::symbols::Language;
+use cerberus_core::extract::{extract, scan_reference};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::Agent;
 use cerberus_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
+use serde::Serialize;
 
 use super::{Result, StoreError};
 
@@ -18,10 +20,11 @@ struct Source {
     name: &'static str,
 }
 
-fn source_name(event: &Event) -> &'static str {
-    match event {
+fn source_name(record: &Record) -> &'static str {
+    match &record.event {
         Event::Note(_) => "record",
         Event::Seed(_) => "seed",
+        _ if record.imported => "import",
         _ => "hook",
     }
 }
@@ -43,7 +46,7 @@ impl<'a> FoldTransaction<'a> {
 
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables = ["segment", "session", "event", "mark", "fact", "closing", "receipt", "file"];
+        let tables = ["segment", "session", "event", "mark", "fact", "run", "unnamed", "closing", "receipt", "file"];
         let clear: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -69,12 +72,8 @@ impl<'a> FoldTransaction<'a> {
         if self.run(sql, params![session, &*record.key, record.at.millis(), kind, tool])? == 0 {
             return Ok(());
         }
-        let source = Source {
-            session,
-            event: self.transaction.last_insert_rowid(),
-            at: record.at,
-            name: source_name(&record.event),
-        };
+        let source =
+            Source { session, event: self.transaction.last_insert_rowid(), at: record.at, name: source_name(record) };
         self.mark(session, record)?;
         let extracted = extract(&record.event);
         for fact in &extracted.facts {
@@ -83,11 +82,42 @@ impl<'a> FoldTransaction<'a> {
         for closing in &extracted.closings {
             self.closing(&source, closing)?;
         }
-        if let Event::Receipt { codes, .. } = &record.event {
-            let codes = serde_json::to_string(codes).unwrap_or_default();
-            let sql = "INSERT INTO receipt (session, at, codes) VALUES (?1, ?2, ?3)";
-            self.run(sql, params![session, record.at.millis(), codes])?;
+        if let Some(run) = &extracted.run {
+            let sql = "INSERT INTO run (event, session, at, report) VALUES (?1, ?2, ?3, ?4)";
+            self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
+        match &record.event {
+            Event::Receipt { codes, .. } => {
+                let sql = "INSERT INTO receipt (session, at, codes) VALUES (?1, ?2, ?3)";
+                self.run(sql, params![session, source.at.millis(), json(codes)])?;
+            }
+            // A transcript speaks of files as they were; looking at them now would tell of others.
+            Event::Tool(used) if !record.imported => self.unnamed(&source, record, used)?,
+            Event::Named(named) => self.named(&source, named)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What the file itself tells takes the place of what a scan of the edit saw.
+    fn named(&self, source: &Source, named: &Named) -> Result<()> {
+        for key in &named.edits {
+            self.run("DELETE FROM unnamed WHERE session = ?1 AND key = ?2", params![source.session, &**key])?;
+        }
+        if !named.names.is_empty() {
+            let sql = "DELETE FROM fact WHERE session = ?1 AND at <= ?2 AND reference = ?3";
+            self.run(sql, params![source.session, source.at.millis(), scan_reference(&named.path)])?;
+        }
+        Ok(())
+    }
+
+    /// Remembers an edit whose definitions are still to be named.
+    fn unnamed(&self, source: &Source, record: &Record, used: &ToolUse) -> Result<()> {
+        let edited = used.files.iter().find(|touched| touched.how == Touch::Edited);
+        let Some(touched) = edited.filter(|touched| Language::of_path(&touched.path).is_some()) else { return Ok(()) };
+        let sql = "INSERT OR IGNORE INTO unnamed VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let (at, root, lines) = (source.at.millis(), &*record.place.root, json(&touched.lines));
+        self.run(sql, params![source.event, source.session, &*record.key, at, root, &*touched.path, lines])?;
         Ok(())
     }
 
@@ -213,8 +243,12 @@ impl<'a> FoldTransaction<'a> {
     }
 }
 
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 fn is_activity(event: &Event) -> bool {
-    !matches!(event, Event::Receipt { .. } | Event::Complete | Event::Archive)
+    !matches!(event, Event::Receipt { .. } | Event::Named(_) | Event::Complete | Event::Archive)
 }
 
 fn is_stamp(text: &str) -> bool {
@@ -235,6 +269,7 @@ fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
         Event::Task(_) => ("task", None),
         Event::End { .. } => ("end", None),
         Event::Note(_) => ("note", None),
+        Event::Named(_) => ("named", None),
         Event::Receipt { .. } => ("receipt", None),
         Event::Complete => ("complete", None),
         Event::Archive => ("archive", None),

@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
-use cerberus_core::brief::Known;
+use cerberus_core::brief::failing::{self, Ran};
+use cerberus_core::extract::runs::Ledger;
 use cerberus_core::id::SessionId;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::lifecycle;
 use cerberus_engine::recall;
-use cerberus_engine::store::{SessionRow, Store};
+use cerberus_engine::store::{Carried, SessionRow, Store};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -89,15 +90,17 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
 }
 
 fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<Value> {
-    let carried = store.carried(std::slice::from_ref(session), now).hint(DOCTOR)?;
+    let mut carried = store.carried(std::slice::from_ref(session), now).hint(DOCTOR)?;
     let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
+    let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;
+    carried.add(failing::blockers(&runs));
     let mut value = json!({
         "id": session.id, "agent": session.agent, "agent_session_id": session.agent_session_id,
         "status": session.state.status, "started_at": session.started_at.to_string(),
         "last_activity": session.last_activity.to_string(), "cwd": session.cwd, "turn_count": turns,
-        "facts": facts_json(&carried.facts, &carried.sources), "corrections": [], "tools_used": tools,
-        "tests": {"passing": [], "failing": [], "fixed": [], "regressed": []},
+        "facts": facts_json(&carried), "corrections": [], "tools_used": tools,
+        "tests": tests_json(&runs),
     });
     let mut add = |name: &str, text: Option<String>| {
         if let Some(text) = text {
@@ -112,9 +115,9 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
 }
 
 /// Each fact once, where it was said first, with the time it was said last.
-fn facts_json(facts: &[Known], sources: &[String]) -> Vec<Value> {
+fn facts_json(carried: &Carried) -> Vec<Value> {
     let mut shown: Vec<Value> = Vec::new();
-    for (known, source) in facts.iter().zip(sources) {
+    for (known, source) in carried.facts.iter().zip(&carried.sources) {
         let fact = &known.fact;
         let mut value = json!({
             "kind": fact.kind, "code": fact.code, "text": fact.text, "at": known.at.to_string(), "source": source,
@@ -128,6 +131,14 @@ fn facts_json(facts: &[Known], sources: &[String]) -> Vec<Value> {
         }
     }
     shown
+}
+
+fn tests_json(runs: &[Ran]) -> Value {
+    let mut ledger = Ledger::default();
+    runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
+    json!({
+        "passing": ledger.passing(), "failing": ledger.failing(), "fixed": ledger.fixed(), "regressed": ledger.regressed(),
+    })
 }
 
 fn session_cleanup(context: &Context) -> Result<()> {

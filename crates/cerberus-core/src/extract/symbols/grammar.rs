@@ -159,8 +159,7 @@ impl<'t, 's> Walk<'t, 's> {
                 break;
             }
         }
-        walk.found
-            .retain(|(found, _)| found.role != Role::Object || found.has_members);
+        walk.found.retain(|(found, _)| found.role != Role::Object || found.has_members);
         walk
     }
 
@@ -179,11 +178,7 @@ impl<'t, 's> Walk<'t, 's> {
         if !node.is_named() || self.absorbed == Some(node) {
             return;
         }
-        let innermost = self
-            .scopes
-            .last()
-            .and_then(|scope| self.found.get(scope.index))
-            .map(|(found, _)| found.role);
+        let innermost = self.scopes.last().and_then(|scope| self.found.get(scope.index)).map(|(found, _)| found.role);
         match means {
             Means::Attached => self.attach(node),
             Means::Defines(role, name, when) if naming::holds(node, when, innermost) => {
@@ -229,32 +224,18 @@ impl<'t, 's> Walk<'t, 's> {
         let outer = self.scopes.last();
         let is_doubtful =
             node.has_error() || self.error_depth.is_some() || outer.is_some_and(|outer| outer.is_doubtful);
-        let container = outer
-            .and_then(|outer| self.found.get_mut(outer.index))
-            .map(|(container, _)| {
-                container.has_members = true;
-                container.name.as_str()
-            });
+        let container = outer.and_then(|outer| self.found.get_mut(outer.index)).map(|(container, _)| {
+            container.has_members = true;
+            container.name.as_str()
+        });
         let name = qualified(container, name);
         let depth = self.scopes.len();
-        self.scopes.push(Scope {
-            tree_depth,
-            index: self.found.len(),
-            is_doubtful,
-        });
+        self.scopes.push(Scope { tree_depth, index: self.found.len(), is_doubtful });
         let first = match self.attached {
             Some((first, last)) if last <= start && start <= last + 1 => first,
             _ => start,
         };
-        let found = Definition {
-            name,
-            role,
-            first,
-            start,
-            end,
-            depth,
-            has_members: false,
-        };
+        let found = Definition { name, role, first, start, end, depth, has_members: false };
         self.found.push((found, is_doubtful));
         // What a function with an error in it swallowed, only the lines can tell.
         if is_doubtful && role == Role::Function {
@@ -273,11 +254,7 @@ impl<'t, 's> Walk<'t, 's> {
     /// A comment or attribute that begins its line counts for what begins below it.
     fn attach(&mut self, node: Node) {
         let before = self.source.get(..node.start_byte()).unwrap_or_default();
-        let begins_line = before
-            .bytes()
-            .rev()
-            .take_while(|byte| *byte != b'\n')
-            .all(|byte| byte.is_ascii_whitespace());
+        let begins_line = before.bytes().rev().take_while(|byte| *byte != b'\n').all(|byte| byte.is_ascii_whitespace());
         let is_of_file = naming::text(node, self.source).starts_with("//!");
         let (first, last) = rows(node);
         // `template <class T>` and decorators may share their line with what they belong to.
@@ -314,11 +291,7 @@ fn step_on(cursor: &mut TreeCursor, tree_depth: &mut usize) -> bool {
 /// The first and the last line of a node, 1-based. A node that takes its line break along ends on its own line.
 fn rows(node: Node) -> (u32, u32) {
     let (start, end) = (node.start_position(), node.end_position());
-    let last = if end.column == 0 && end.row > start.row {
-        end.row - 1
-    } else {
-        end.row
-    };
+    let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
     let line = |row: usize| u32::try_from(row).map_or(u32::MAX, |row| row.saturating_add(1));
     (line(start.row), line(last))
 }
@@ -372,12 +345,7 @@ mod tests {
                 continue;
             };
             for rule in rules {
-                assert_ne!(
-                    grammar.id_for_node_kind(rule.kind, true),
-                    0,
-                    "{language:?}: {}",
-                    rule.kind
-                );
+                assert_ne!(grammar.id_for_node_kind(rule.kind, true), 0, "{language:?}: {}", rule.kind);
             }
         }
     }

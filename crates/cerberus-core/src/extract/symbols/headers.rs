@@ -47,10 +47,7 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<He
         }
         if patterns.bare.contains(&word) && after.starts_with(['(', '<', ' ']) {
             let name = word.trim_end_matches('?').to_string();
-            return Some(Header {
-                name,
-                role: Role::Function,
-            });
+            return Some(Header { name, role: Role::Function });
         }
         if !contains(patterns.modifiers, word, patterns) || !after.starts_with([' ', '\t', '(']) {
             break;
@@ -58,10 +55,7 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<He
         is_constant |= matches!(word, "const" | "let" | "var");
         rest = skip_group(after).trim_start();
     }
-    patterns
-        .shapes
-        .iter()
-        .find_map(|shape| shaped(*shape, rest, line, is_constant, around))
+    patterns.shapes.iter().find_map(|shape| shaped(*shape, rest, line, is_constant, around))
 }
 
 enum Announced {
@@ -79,10 +73,7 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str) -> Announ
         Role::Type
     } else if contains(patterns.reopens, word, patterns) {
         return match reopened(after) {
-            Some(name) => Announced::Definition(Header {
-                name,
-                role: Role::Reopened,
-            }),
+            Some(name) => Announced::Definition(Header { name, role: Role::Reopened }),
             None => Announced::Nothing,
         };
     } else {
@@ -93,10 +84,7 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str) -> Announ
     }
     // `enum class Name`, `static class func name`: the next word announces it.
     let next = first_word(after.trim_start(), patterns).0;
-    if [patterns.functions, patterns.types]
-        .iter()
-        .any(|words| contains(words, next, patterns))
-    {
+    if [patterns.functions, patterns.types].iter().any(|words| contains(words, next, patterns)) {
         return Announced::Other;
     }
     let Some((name, rest)) = name_after(after, patterns) else {
@@ -119,16 +107,7 @@ fn is_type_body(patterns: &Patterns, word: &str, rest: &str) -> bool {
         return true;
     }
     let is_open = rest.is_empty() || rest.starts_with(['{', ':', '<', '(', '/', '@', '=']);
-    let words = [
-        "extends",
-        "implements",
-        "permits",
-        "final",
-        "where",
-        "with",
-        "on",
-        "sealed",
-    ];
+    let words = ["extends", "implements", "permits", "final", "where", "with", "on", "sealed"];
     (is_open || words.iter().any(|begin| rest.starts_with(begin))) && !rest.starts_with("::")
 }
 
@@ -148,20 +127,14 @@ fn reopened(after: &str) -> Option<String> {
         Some((_, what)) => what,
         None => what,
     };
-    let end = what
-        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.')))
-        .unwrap_or(what.len());
+    let end = what.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.'))).unwrap_or(what.len());
     let path = what[..end].trim_end_matches([':', '.']);
     told(path.rsplit([':', '.']).next()?)
 }
 
 /// The name that follows a word, and what stands behind it. Go's receiver becomes a part of it.
 fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a str)> {
-    let text = after
-        .strip_prefix([' ', '\t', '*'])?
-        .trim_start()
-        .trim_start_matches('*')
-        .trim_start();
+    let text = after.strip_prefix([' ', '\t', '*'])?.trim_start().trim_start_matches('*').trim_start();
     let mut text = skip_generics(text).trim_start();
     let mut receiver = None;
     if let Some((inside, behind)) = text.strip_prefix('(').and_then(|inside| inside.split_once(')')) {
@@ -201,10 +174,7 @@ fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a st
 fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, around: Around) -> Option<Header> {
     let function = |name: &str| {
         let name = told(name).filter(|name| !is_control(name))?;
-        Some(Header {
-            name,
-            role: Role::Function,
-        })
+        Some(Header { name, role: Role::Function })
     };
     match shape {
         Shape::Typed => typed(line, around).and_then(function),
@@ -221,39 +191,22 @@ fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, around: Aroun
             if !(is_name && opens) {
                 return None;
             }
-            Some(Header {
-                name: told(name)?,
-                role: Role::Function,
-            })
+            Some(Header { name: told(name)?, role: Role::Function })
         }
         Shape::Arrow => arrow(rest, is_constant, around),
         Shape::Assigned => {
             let (name, value) = rest.split_once("<-").or_else(|| rest.split_once('='))?;
-            let is_name = name
-                .trim_end()
-                .chars()
-                .all(|c| is_name_char(c) || matches!(c, '.' | ':'));
+            let is_name = name.trim_end().chars().all(|c| is_name_char(c) || matches!(c, '.' | ':'));
             let value = value.trim_start();
-            let is_function = value
-                .strip_prefix("function")
-                .is_some_and(|after| after.trim_start().starts_with('('))
+            let is_function = value.strip_prefix("function").is_some_and(|after| after.trim_start().starts_with('('))
                 || value.starts_with("\\(");
-            if is_name && is_function {
-                function(name.trim_end())
-            } else {
-                None
-            }
+            if is_name && is_function { function(name.trim_end()) } else { None }
         }
         Shape::ConstType => {
             let (name, value) = rest.split_once('=')?;
             let value = value.trim_start();
-            let value = value
-                .strip_prefix("extern ")
-                .or(value.strip_prefix("packed "))
-                .unwrap_or(value);
-            let is_type = ["struct", "enum", "union", "opaque", "error"]
-                .iter()
-                .any(|word| value.starts_with(word));
+            let value = value.strip_prefix("extern ").or(value.strip_prefix("packed ")).unwrap_or(value);
+            let is_type = ["struct", "enum", "union", "opaque", "error"].iter().any(|word| value.starts_with(word));
             let is_plain = is_constant && line.contains('{') && name.trim().chars().all(is_name_char);
             let name = told(name.trim())?;
             (is_type && is_plain).then_some(Header { name, role: Role::Type })
@@ -284,9 +237,7 @@ fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
     let last = name.rsplit(['.', ':', '~']).next()?;
     let is_constructor = prefix.is_empty() && (last == around.name || name.contains("::"))
         || prefix.split_whitespace().all(is_visibility) && last == around.name;
-    let is_plain = prefix
-        .chars()
-        .all(|c| c.is_alphanumeric() || c.is_whitespace() || "_<>,[]*&?:@.".contains(c));
+    let is_plain = prefix.chars().all(|c| c.is_alphanumeric() || c.is_whitespace() || "_<>,[]*&?:@.".contains(c));
     let begins_well = !prefix.split_whitespace().next().is_some_and(is_control) && !prefix.ends_with([':', '.', ',']);
     if name.is_empty() || !is_plain || !begins_well || (prefix.is_empty() && !is_constructor) {
         return None;
@@ -299,10 +250,7 @@ fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
 }
 
 fn is_visibility(word: &str) -> bool {
-    matches!(
-        word,
-        "public" | "private" | "protected" | "internal" | "const" | "factory" | "explicit" | "inline"
-    )
+    matches!(word, "public" | "private" | "protected" | "internal" | "const" | "factory" | "explicit" | "inline")
 }
 
 /// `name(args) {` within a class or an object, or where nothing around is known: the name.
@@ -341,42 +289,26 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
     let begins = head.starts_with("function") || head.starts_with('(') || head.starts_with('<');
     let one = head.split("=>").next().unwrap_or_default().trim();
     let is_short = head.contains("=>") && !one.is_empty() && one.chars().all(is_name_char);
-    let is_wrapped = [
-        "memo(",
-        "forwardRef(",
-        "useCallback(",
-        "React.memo(",
-        "React.forwardRef(",
-    ]
-    .iter()
-    .any(|begin| head.starts_with(begin));
+    let is_wrapped = ["memo(", "forwardRef(", "useCallback(", "React.memo(", "React.forwardRef("]
+        .iter()
+        .any(|begin| head.starts_with(begin));
     let is_function = head.starts_with("function")
         || (begins && (head.contains("=>") || head.ends_with('(')))
         || is_short
         || is_wrapped;
-    let path: Vec<&str> = left
-        .split('.')
-        .filter(|part| !matches!(*part, "prototype" | "exports" | "module" | "this"))
-        .collect();
+    let path: Vec<&str> =
+        left.split('.').filter(|part| !matches!(*part, "prototype" | "exports" | "module" | "this")).collect();
     let name = told(&path.join("."))?;
     if is_function {
-        return Some(Header {
-            name,
-            role: Role::Function,
-        });
+        return Some(Header { name, role: Role::Function });
     }
     let is_object = value == "{" || value.ends_with("({");
-    (is_object && around.role != Some(Role::Function)).then_some(Header {
-        name,
-        role: Role::Object,
-    })
+    (is_object && around.role != Some(Role::Function)).then_some(Header { name, role: Role::Object })
 }
 
 /// The word at the beginning, and what follows it.
 fn first_word<'a>(text: &'a str, patterns: &Patterns) -> (&'a str, &'a str) {
-    let end = text
-        .find(|c: char| !(is_name_char(c) || "@!-\"?".contains(c)))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(is_name_char(c) || "@!-\"?".contains(c))).unwrap_or(text.len());
     let (mut word, mut after) = text.split_at(end);
     if word.is_empty() && text.starts_with("<?php") && patterns.modifiers.contains(&"<?php") {
         (word, after) = text.split_at(5);

@@ -25,16 +25,8 @@ pub(super) fn definitions(patterns: &Patterns, source: &str) -> Vec<Definition> 
         in_dollars: false,
     };
     for (at, line) in lines.iter().enumerate() {
-        let next = lines[at + 1..]
-            .iter()
-            .take(3)
-            .map(|line| line.trim_start())
-            .find(|line| !line.is_empty());
-        scan.line(
-            u32::try_from(at + 1).unwrap_or(u32::MAX),
-            line,
-            next.unwrap_or_default(),
-        );
+        let next = lines[at + 1..].iter().take(3).map(|line| line.trim_start()).find(|line| !line.is_empty());
+        scan.line(u32::try_from(at + 1).unwrap_or(u32::MAX), line, next.unwrap_or_default());
         if scan.found.len() >= DEFINITIONS_MAX {
             break;
         }
@@ -43,8 +35,7 @@ pub(super) fn definitions(patterns: &Patterns, source: &str) -> Vec<Definition> 
     while let Some(open) = scan.open.pop() {
         scan.found[open.index].end = last.max(scan.found[open.index].start);
     }
-    scan.found
-        .retain(|found| found.role != Role::Object || found.has_members);
+    scan.found.retain(|found| found.role != Role::Object || found.has_members);
     scan.found
 }
 
@@ -119,11 +110,8 @@ impl Scan<'_> {
             return true;
         }
         let is_braced = self.patterns.shapes.contains(&Shape::Typed);
-        let is_label = text.ends_with(':')
-            && text
-                .trim_end_matches(':')
-                .chars()
-                .all(|c| c.is_alphanumeric() || c == '_');
+        let is_label =
+            text.ends_with(':') && text.trim_end_matches(':').chars().all(|c| c.is_alphanumeric() || c == '_');
         is_braced && (text.starts_with('#') || is_label)
     }
 
@@ -213,23 +201,16 @@ impl Scan<'_> {
         if self.open.len() >= NESTING_MAX {
             return;
         }
-        let container = self
-            .open
-            .last()
-            .and_then(|open| self.found.get_mut(open.index))
-            .map(|container| {
-                container.has_members = true;
-                container.name.as_str()
-            });
+        let container = self.open.last().and_then(|open| self.found.get_mut(open.index)).map(|container| {
+            container.has_members = true;
+            container.name.as_str()
+        });
         let name = qualified(container, name);
         let first = match self.attached {
             Some((first, last)) if last + 1 == number => first,
             _ => number,
         };
-        self.open.push(Open {
-            indent,
-            index: self.found.len(),
-        });
+        self.open.push(Open { indent, index: self.found.len() });
         self.found.push(Definition {
             name,
             role,
@@ -244,11 +225,7 @@ impl Scan<'_> {
     /// A statement ends with its semicolon, outside `$$` and not between `begin` and `end`.
     fn statement(&mut self, number: u32, text: &str) {
         if self.open.is_empty() {
-            let around = Around {
-                role: None,
-                name: "",
-                next: "",
-            };
+            let around = Around { role: None, name: "", next: "" };
             if let Some(header) = headers::read(self.patterns, text, around) {
                 self.define(number, 0, &header.name, header.role);
                 self.in_dollars = false;
@@ -286,11 +263,7 @@ fn skip_attributes<'a>(mut text: &'a str, patterns: &Patterns) -> &'a str {
         if !is_attribute {
             return text;
         }
-        let close = if text.starts_with('@') || text.starts_with("template") {
-            ' '
-        } else {
-            ']'
-        };
+        let close = if text.starts_with('@') || text.starts_with("template") { ' ' } else { ']' };
         let close = if text.starts_with("template") { '>' } else { close };
         text = match text.split_once(close) {
             Some((_, after)) => after.trim_start_matches([']', ' ', '\t']),

@@ -89,9 +89,7 @@ pub fn changed(language: Language, source: &str, ranges: &[(u32, u32)]) -> Vec<S
         choose(&definitions, &owners, &lines, (from, to), &mut chosen);
     }
     for (from, to) in gaps(ranges, lines.len()) {
-        let around = definitions
-            .iter()
-            .rposition(|found| found.start <= from && to <= found.end);
+        let around = definitions.iter().rposition(|found| found.start <= from && to <= found.end);
         if let Some(index) = around {
             chosen[index] = true;
         }
@@ -122,11 +120,7 @@ fn limited<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Vec<String>
         let mut outer_left = outer.min(NAMES_MAX);
         let mut inner_left = NAMES_MAX - outer_left;
         kept.retain(|found| {
-            let left = if found.depth == 0 {
-                &mut outer_left
-            } else {
-                &mut inner_left
-            };
+            let left = if found.depth == 0 { &mut outer_left } else { &mut inner_left };
             let keeps = *left > 0;
             *left = left.saturating_sub(1);
             keeps
@@ -173,11 +167,8 @@ fn speaks(line: &str) -> bool {
 /// Ranges within the file, sorted, those that touch made one.
 fn merged(ranges: &[(u32, u32)], lines: usize) -> Vec<(u32, u32)> {
     let last = u32::try_from(lines).unwrap_or(u32::MAX);
-    let mut sorted: Vec<(u32, u32)> = ranges
-        .iter()
-        .map(|(from, to)| ((*from).max(1), (*to).min(last)))
-        .filter(|(from, to)| from <= to)
-        .collect();
+    let mut sorted: Vec<(u32, u32)> =
+        ranges.iter().map(|(from, to)| ((*from).max(1), (*to).min(last))).filter(|(from, to)| from <= to).collect();
     sorted.sort_unstable();
     let mut merged: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
     for (from, to) in sorted {
@@ -192,10 +183,7 @@ fn merged(ranges: &[(u32, u32)], lines: usize) -> Vec<(u32, u32)> {
 /// Reversed ranges, as the two lines around the gap.
 fn gaps(ranges: &[(u32, u32)], lines: usize) -> impl Iterator<Item = (u32, u32)> {
     let last = u32::try_from(lines).unwrap_or(u32::MAX);
-    ranges
-        .iter()
-        .filter(move |(from, to)| to < from && *from <= last)
-        .map(|(from, to)| ((*to).max(1), *from))
+    ranges.iter().filter(move |(from, to)| to < from && *from <= last).map(|(from, to)| ((*to).max(1), *from))
 }
 
 /// `name` as a member of `container`, the innermost `PARTS_MAX` parts kept.
@@ -215,11 +203,7 @@ fn qualified(container: Option<&str>, name: &str) -> String {
 fn told(name: &str) -> Option<String> {
     let name = without_generics(name.split(['\n', '\r']).next()?.trim());
     // `[Symbol.iterator]` is one part.
-    let name = if name.starts_with('[') {
-        name.rsplit('.').next()?
-    } else {
-        &name
-    };
+    let name = if name.starts_with('[') { name.rsplit('.').next()? } else { &name };
     let mut out = String::with_capacity(name.len());
     for part in name.split([':', '.', '\\']) {
         let part = part.trim_matches(['"', '\'', '`', '[', ']', ' ']);

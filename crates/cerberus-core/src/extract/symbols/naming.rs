@@ -110,19 +110,13 @@ fn declared(node: Node, source: &str) -> Option<(String, bool)> {
 
 /// Where a macro confuses the grammar, a statement may look like a definition.
 fn is_control(name: &str) -> bool {
-    matches!(
-        name,
-        "if" | "for" | "while" | "switch" | "return" | "do" | "else" | "sizeof" | "case" | "defined"
-    )
+    matches!(name, "if" | "for" | "while" | "switch" | "return" | "do" | "else" | "sizeof" | "case" | "defined")
 }
 
 /// `typedef struct { … } Name;`. A struct that has a name of its own is named by that.
 fn typedef(node: Node, source: &str) -> Option<String> {
     let aliased = node.child_by_field_name("type")?;
-    let is_structure = matches!(
-        aliased.kind(),
-        "struct_specifier" | "union_specifier" | "enum_specifier"
-    );
+    let is_structure = matches!(aliased.kind(), "struct_specifier" | "union_specifier" | "enum_specifier");
     let is_nameless = aliased.child_by_field_name("name").is_none() && aliased.child_by_field_name("body").is_some();
     if !is_structure || !is_nameless {
         return None;
@@ -139,9 +133,7 @@ fn computes(property: Node) -> bool {
         return false;
     };
     let mut cursor = accessors.walk();
-    accessors
-        .named_children(&mut cursor)
-        .any(|accessor| accessor.child_by_field_name("body").is_some())
+    accessors.named_children(&mut cursor).any(|accessor| accessor.child_by_field_name("body").is_some())
 }
 
 /// What a value makes of the name it is given to, and the node that it is.
@@ -179,19 +171,14 @@ pub(super) fn assigned_name(target: Node, source: &str) -> Option<String> {
         "member_expression" => {
             let whole = text(target, source);
             if whole == "module.exports"
-                || !whole
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '#'))
+                || !whole.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '#'))
             {
                 return None;
             }
             let parts: Vec<&str> = whole
                 .split('.')
                 .filter(|part| {
-                    !matches!(
-                        *part,
-                        "this" | "prototype" | "exports" | "module" | "window" | "globalThis" | "self"
-                    )
+                    !matches!(*part, "this" | "prototype" | "exports" | "module" | "window" | "globalThis" | "self")
                 })
                 .collect();
             told(&parts.join("."))

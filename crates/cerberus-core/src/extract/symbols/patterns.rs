@@ -75,18 +75,7 @@ const BASE: Patterns = Patterns {
 /// Where the language is not known.
 pub(super) const ANY: Patterns = Patterns {
     functions: &["fn", "def", "func", "function", "fun", "sub", "defp"],
-    types: &[
-        "class",
-        "struct",
-        "enum",
-        "trait",
-        "interface",
-        "module",
-        "object",
-        "protocol",
-        "record",
-        "defmodule",
-    ],
+    types: &["class", "struct", "enum", "trait", "interface", "module", "object", "protocol", "record", "defmodule"],
     reopens: &["impl", "extension"],
     modifiers: &[
         "pub",
@@ -163,12 +152,7 @@ const JAVASCRIPT: Patterns = Patterns {
     ..BASE
 };
 
-const GO: Patterns = Patterns {
-    functions: &["func"],
-    types: &["type"],
-    quotes: &["`"],
-    ..BASE
-};
+const GO: Patterns = Patterns { functions: &["func"], types: &["type"], quotes: &["`"], ..BASE };
 
 const JAVA: Patterns = Patterns {
     types: &["class", "interface", "enum", "record", "@interface"],
@@ -200,17 +184,7 @@ const C: Patterns = Patterns {
 
 const CPP: Patterns = Patterns {
     types: &["class", "struct", "union", "enum", "concept"],
-    modifiers: &[
-        "static",
-        "inline",
-        "extern",
-        "const",
-        "constexpr",
-        "virtual",
-        "explicit",
-        "friend",
-        "typedef",
-    ],
+    modifiers: &["static", "inline", "extern", "const", "constexpr", "virtual", "explicit", "friend", "typedef"],
     shapes: &[Shape::Typed],
     attributes: &["[[", "template"],
     ..BASE
@@ -252,27 +226,13 @@ const RUBY: Patterns = Patterns {
 const PHP: Patterns = Patterns {
     functions: &["function"],
     types: &["class", "interface", "trait", "enum"],
-    modifiers: &[
-        "public",
-        "private",
-        "protected",
-        "static",
-        "final",
-        "abstract",
-        "readonly",
-        "<?php",
-    ],
+    modifiers: &["public", "private", "protected", "static", "final", "abstract", "readonly", "<?php"],
     comments: &["//", "/*", "*", "# "],
     attributes: &["#["],
     ..BASE
 };
 
-const BASH: Patterns = Patterns {
-    functions: &["function"],
-    shapes: &[Shape::Shell],
-    comments: HASH,
-    ..BASE
-};
+const BASH: Patterns = Patterns { functions: &["function"], shapes: &[Shape::Shell], comments: HASH, ..BASE };
 
 const KOTLIN: Patterns = Patterns {
     functions: &["fun"],
@@ -358,24 +318,11 @@ const SCALA: Patterns = Patterns {
     ..BASE
 };
 
-const LUA: Patterns = Patterns {
-    functions: &["function"],
-    modifiers: &["local"],
-    shapes: &[Shape::Assigned],
-    comments: &["--"],
-    ..BASE
-};
+const LUA: Patterns =
+    Patterns { functions: &["function"], modifiers: &["local"], shapes: &[Shape::Assigned], comments: &["--"], ..BASE };
 
 const ELIXIR: Patterns = Patterns {
-    functions: &[
-        "def",
-        "defp",
-        "defmacro",
-        "defmacrop",
-        "defguard",
-        "defguardp",
-        "defdelegate",
-    ],
+    functions: &["def", "defp", "defmacro", "defmacrop", "defguard", "defguardp", "defdelegate"],
     types: &["defmodule", "defprotocol"],
     reopens: &["defimpl"],
     comments: HASH,
@@ -395,18 +342,7 @@ const ZIG: Patterns = Patterns {
 const DART: Patterns = Patterns {
     types: &["class", "mixin", "enum", "typedef"],
     reopens: &["extension"],
-    modifiers: &[
-        "abstract",
-        "base",
-        "final",
-        "sealed",
-        "interface",
-        "static",
-        "external",
-        "const",
-        "factory",
-        "get",
-    ],
+    modifiers: &["abstract", "base", "final", "sealed", "interface", "static", "external", "const", "factory", "get"],
     shapes: &[Shape::Typed],
     quotes: &["\"\"\"", "'''"],
     ..BASE
@@ -420,11 +356,7 @@ const PERL: Patterns = Patterns {
     ..BASE
 };
 
-const R: Patterns = Patterns {
-    shapes: &[Shape::Assigned],
-    comments: HASH,
-    ..BASE
-};
+const R: Patterns = Patterns { shapes: &[Shape::Assigned], comments: HASH, ..BASE };
 
 const JULIA: Patterns = Patterns {
     functions: &["function", "macro"],

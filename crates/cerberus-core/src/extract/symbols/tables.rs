@@ -16,11 +16,7 @@ pub(super) enum Means {
     /// A definition.
     Defines(Role, NameIn, When),
     /// JavaScript: a name and the value it is given (fields), which decides what it is.
-    Assigns {
-        name: &'static str,
-        value: &'static str,
-        when: When,
-    },
+    Assigns { name: &'static str, value: &'static str, when: When },
     /// JavaScript: `export default` of something without a name.
     Default,
     /// Belongs to the definition that begins on the next line: a comment, an attribute, a decorator.
@@ -67,24 +63,15 @@ const fn named(kind: &'static str, role: Role, field: &'static str, when: When) 
 }
 
 const fn defines(kind: &'static str, role: Role, name: NameIn, when: When) -> Rule {
-    Rule {
-        kind,
-        means: Means::Defines(role, name, when),
-    }
+    Rule { kind, means: Means::Defines(role, name, when) }
 }
 
 const fn assigns(kind: &'static str, name: &'static str, value: &'static str, when: When) -> Rule {
-    Rule {
-        kind,
-        means: Means::Assigns { name, value, when },
-    }
+    Rule { kind, means: Means::Assigns { name, value, when } }
 }
 
 const fn attached(kind: &'static str) -> Rule {
-    Rule {
-        kind,
-        means: Means::Attached,
-    }
+    Rule { kind, means: Means::Attached }
 }
 
 pub(super) const RUST: &[Rule] = &[
@@ -102,12 +89,8 @@ pub(super) const RUST: &[Rule] = &[
     attached("block_comment"),
 ];
 
-pub(super) const PYTHON: &[Rule] = &[
-    function("function_definition"),
-    a_type("class_definition"),
-    attached("decorator"),
-    attached("comment"),
-];
+pub(super) const PYTHON: &[Rule] =
+    &[function("function_definition"), a_type("class_definition"), attached("decorator"), attached("comment")];
 
 pub(super) const JAVASCRIPT: &[Rule] = &[
     function("function_declaration"),
@@ -120,10 +103,7 @@ pub(super) const JAVASCRIPT: &[Rule] = &[
     assigns("assignment_expression", "left", "right", When::Always),
     assigns("field_definition", "property", "value", When::Always),
     assigns("pair", "key", "value", When::InObject),
-    Rule {
-        kind: "export_statement",
-        means: Means::Default,
-    },
+    Rule { kind: "export_statement", means: Means::Default },
     attached("comment"),
     attached("decorator"),
 ];
@@ -145,10 +125,7 @@ pub(super) const TYPESCRIPT: &[Rule] = &[
     assigns("assignment_expression", "left", "right", When::Always),
     assigns("public_field_definition", "name", "value", When::Always),
     assigns("pair", "key", "value", When::InObject),
-    Rule {
-        kind: "export_statement",
-        means: Means::Default,
-    },
+    Rule { kind: "export_statement", means: Means::Default },
     attached("comment"),
     attached("decorator"),
 ];
@@ -175,12 +152,7 @@ pub(super) const JAVA: &[Rule] = &[
 ];
 
 pub(super) const C: &[Rule] = &[
-    defines(
-        "function_definition",
-        Role::Function,
-        NameIn::Declarator,
-        When::NotInFunction,
-    ),
+    defines("function_definition", Role::Function, NameIn::Declarator, When::NotInFunction),
     function("preproc_function_def"),
     named("struct_specifier", Role::Type, "name", When::HasBody),
     named("union_specifier", Role::Type, "name", When::HasBody),
@@ -190,12 +162,7 @@ pub(super) const C: &[Rule] = &[
 ];
 
 pub(super) const CPP: &[Rule] = &[
-    defines(
-        "function_definition",
-        Role::Function,
-        NameIn::Declarator,
-        When::NotInFunction,
-    ),
+    defines("function_definition", Role::Function, NameIn::Declarator, When::NotInFunction),
     defines("field_declaration", Role::Function, NameIn::Prototype, When::InType),
     defines("declaration", Role::Function, NameIn::Prototype, When::InType),
     function("preproc_function_def"),
@@ -224,13 +191,8 @@ pub(super) const C_SHARP: &[Rule] = &[
     attached("comment"),
 ];
 
-pub(super) const RUBY: &[Rule] = &[
-    function("method"),
-    function("singleton_method"),
-    a_type("class"),
-    a_type("module"),
-    attached("comment"),
-];
+pub(super) const RUBY: &[Rule] =
+    &[function("method"), function("singleton_method"), a_type("class"), a_type("module"), attached("comment")];
 
 pub(super) const PHP: &[Rule] = &[
     function("function_definition"),

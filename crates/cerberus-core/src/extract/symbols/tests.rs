@@ -90,10 +90,7 @@ type Short = Store<'static, u8>;
             (&change("    #[test]"), "opens"),
             (&change("mod tests {"), ""),
             ("»impl Marker for Unit {}\n", "Unit"),
-            (
-                "»impl<T> From<T> for &'static mut a::b::Unit<T> {\n    fn from() {}\n}\n",
-                "Unit",
-            ),
+            ("»impl<T> From<T> for &'static mut a::b::Unit<T> {\n    fn from() {}\n}\n", "Unit"),
             ("fn a() {\n    1\n»}\n\n»fn b() {\n»    2\n»}\n", "a b"),
             ("fn a() {\n    1\n}\n»\n»fn b() {\n»    2\n»}\n»\nfn c() {}\n", "b"),
             ("//! About the file.\nfn a() {}\n", "a"),
@@ -113,10 +110,7 @@ fn rust_that_is_broken() {
                 "Store.close",
             ),
             ("fn ok() {\n»    let x = ;\n}\n\nfn next( {\n}\n", "ok"),
-            (
-                "pub fn one() -> {\n    <<<<<<< HEAD\n»    let = 3\n=======\n>>>>>>> x\n}\n",
-                "one",
-            ),
+            ("pub fn one() -> {\n    <<<<<<< HEAD\n»    let = 3\n=======\n>>>>>>> x\n}\n", "one"),
             ("»    pub(crate) fn cut_off(&self) {\n»        let x =", "cut_off"),
         ],
     );
@@ -174,10 +168,7 @@ LIMIT = 4
             (&change("        return inner"), "SessionContextCapture.record"),
             (&change("\treturn x"), "main"),
             ("def a(:\n    x = 1\n\ndef b(x):\n»    return (\n", "b"),
-            (
-                "class A:\n    def f(self):\n        x = [1,\n\n    def g(self):\n»        return 1\n",
-                "A.g",
-            ),
+            ("class A:\n    def f(self):\n        x = [1,\n\n    def g(self):\n»        return 1\n", "A.g"),
         ],
     );
 }
@@ -250,10 +241,7 @@ function* gen() {}
             (&change("    expect(1);"), ""),
             ("export default () => {\n»  1;\n};\n", "default"),
             ("export default {\n  data() {\n»    return 1;\n  },\n};\n", "data"),
-            (
-                "class A {\n  one() {\n    if (x) {\n  }\n\n  two() {\n»    return 2;\n  }\n}\n",
-                "A.two",
-            ),
+            ("class A {\n  one() {\n    if (x) {\n  }\n\n  two() {\n»    return 2;\n  }\n}\n", "A.two"),
             ("const f = (a) => {\n»  return a +;\n};\n", "f"),
         ],
     );
@@ -305,10 +293,7 @@ export const handlers = {
             (&change("    await 1;"), "Service.fetch"),
             (&change("    return e;"), "handlers.click"),
             (&change("const settings"), ""),
-            (
-                "class A<T> {\n  a(): void {\n    const x = ;\n  }\n  b(x: T): T {\n»    return x;\n  }\n}\n",
-                "A.b",
-            ),
+            ("class A<T> {\n  a(): void {\n    const x = ;\n  }\n  b(x: T): T {\n»    return x;\n  }\n}\n", "A.b"),
         ],
     );
     check(
@@ -374,10 +359,7 @@ var limit = 3
             (&change("		fmt.Println(1)"), "Supervisor.Process"),
             (&change("	return k"), "Map"),
             (&change("var limit"), ""),
-            (
-                "package a\n\nfunc (s *S) One() {\n	if x {\n}\n\nfunc (s *S) Two() {\n»	return\n}\n",
-                "S.Two",
-            ),
+            ("package a\n\nfunc (s *S) One() {\n	if x {\n}\n\nfunc (s *S) Two() {\n»	return\n}\n", "S.Two"),
         ],
     );
 }
@@ -489,10 +471,7 @@ struct point *origin(void) {
             (&change("static int *"), "make"),
             (&change("int prototype"), ""),
             (&change("    return make(1"), "origin"),
-            (
-                "int a(void) {\n    if (x {\n}\n\nint b(int x) {\n»    return x;\n}\n",
-                "b",
-            ),
+            ("int a(void) {\n    if (x {\n}\n\nint b(int x) {\n»    return x;\n}\n", "b"),
         ],
     );
 }
@@ -537,10 +516,7 @@ void Outer::Inner::run() {
     check(
         Language::Cpp,
         &[
-            (
-                file,
-                "Store Store.Store Store.~Store Store.size Store.operator== Point Level make Outer.Inner.run",
-            ),
+            (file, "Store Store.Store Store.~Store Store.size Store.operator== Point Level make Outer.Inner.run"),
             (&change("#pragma once"), ""),
             (&change("// A store."), "Store"),
             (&change("    int count = 0;"), "Store"),
@@ -548,10 +524,7 @@ void Outer::Inner::run() {
             (&change("    init();"), "Store.Store"),
             (&change("    return f(x);"), "make"),
             (&change("    go();"), "Outer.Inner.run"),
-            (
-                "class A {\n  void one() {\n    if (x {\n  }\n\n  int two(int x) {\n»    return x;\n  }\n};\n",
-                "A.two",
-            ),
+            ("class A {\n  void one() {\n    if (x {\n  }\n\n  int two(int x) {\n»    return x;\n  }\n};\n", "A.two"),
         ],
     );
 }
@@ -656,20 +629,14 @@ end
     check(
         Language::Ruby,
         &[
-            (
-                file,
-                "App App.Store App.Store.open App.Store.empty? App.Store.build App.Store.name= main A.B A.B.c",
-            ),
+            (file, "App App.Store App.Store.open App.Store.empty? App.Store.build App.Store.name= main A.B A.B.c"),
             (&change("require 'x'"), ""),
             (&change("  # A store."), "App.Store"),
             (&change("    LIMIT = 3"), "App.Store"),
             (&change("      new(path)"), "App.Store.open"),
             (&change("      @name = x"), "App.Store.name="),
             (&change("    2"), "A.B.c"),
-            (
-                "class A\n  def one\n    if x\n  end\n\n  def two(x)\n»    x\n  end\nend\n",
-                "A.two",
-            ),
+            ("class A\n  def one\n    if x\n  end\n\n  def two(x)\n»    x\n  end\nend\n", "A.two"),
         ],
     );
 }
@@ -706,19 +673,13 @@ function main() {
     check(
         Language::Php,
         &[
-            (
-                file,
-                "Store Store.__construct Store.open Door Door.knock Loud Level main",
-            ),
+            (file, "Store Store.__construct Store.open Door Door.knock Loud Level main"),
             (&change("use Foo"), ""),
             (&change("/** A store. */"), "Store"),
             (&change("    private int"), "Store"),
             (&change("        return array_map"), "Store.open"),
             (&change("    return 1;"), "main"),
-            (
-                "»    public function cut(int $x)\n»    {\n»        return 1;\n»    }\n",
-                "cut",
-            ),
+            ("»    public function cut(int $x)\n»    {\n»        return 1;\n»    }\n", "cut"),
         ],
     );
 }
@@ -760,23 +721,14 @@ fn languages_without_a_grammar() {
         override suspend fun <R> open(path: String): R {\n»        return x\n    }\n\n    companion object {\n        fun of() = 1\n    }\n}\n\n\
         fun String.shout(): String = uppercase()\n\n»@Test\nfun main() {\n}\n";
     let whole = kotlin.replace('»', "");
-    check(
-        Language::Kotlin,
-        &[
-            (kotlin, "Store.open main"),
-            (&whole, "Store Store.open Store.of String.shout main"),
-        ],
-    );
+    check(Language::Kotlin, &[(kotlin, "Store.open main"), (&whole, "Store Store.open Store.of String.shout main")]);
     let swift = "import UIKit\n\n@MainActor\nfinal class Store: Base {\n    var count = 0\n\n    init(path: String) {\n        self.x = 1\n    }\n\n    \
         static func open<T>(_ path: T) async throws -> Store {\n        return 1\n    }\n}\n\nextension Store: Door {\n    func knock() {}\n»    let x = 1\n}\n\n\
         protocol Door {\n    func knock()\n}\n\nenum Level { case low }\n";
     let whole = swift.replace('»', "");
     check(
         Language::Swift,
-        &[
-            (swift, "Store"),
-            (&whole, "Store Store.init Store.open Store.knock Door Door.knock Level"),
-        ],
+        &[(swift, "Store"), (&whole, "Store Store.init Store.open Store.knock Door Door.knock Level")],
     );
     check(
         Language::Scala,
@@ -837,10 +789,7 @@ fn languages_without_a_grammar() {
     let sql = "-- Users.\nCREATE TABLE IF NOT EXISTS app.users (\n»  id int\n);\n\n»insert into users values (1);\n\ncreate or replace function total(x int)\nreturns int as $$\nbegin\n  return x;\nend;\n$$ language plpgsql;\n\n\
         create view open_orders as select 1;\n";
     let whole = sql.replace('»', "");
-    check(
-        Language::Sql,
-        &[(sql, "app.users"), (&whole, "app.users total open_orders")],
-    );
+    check(Language::Sql, &[(sql, "app.users"), (&whole, "app.users total open_orders")]);
 }
 
 #[test]
@@ -882,67 +831,28 @@ fn a_parse_that_takes_too_long_is_cut_off_and_read_by_lines() {
     source.push_str(&"1,".repeat(400_000));
     source.push_str("];\n}\n\nfn last() {\n    2\n}\n");
     assert_eq!(changed(Language::Rust, &source, &[(6, 6)]), ["last"]);
-    let large = format!(
-        "fn first() {{\n    \"{}\"\n}}\n\nfn last() {{\n    2\n}}\n",
-        "x".repeat(1 << 20)
-    );
+    let large = format!("fn first() {{\n    \"{}\"\n}}\n\nfn last() {{\n    2\n}}\n", "x".repeat(1 << 20));
     assert_eq!(changed(Language::Rust, &large, &[]), ["first", "last"]);
 }
 
 #[test]
 fn fragments() {
     for (language, fragment, expected) in [
-        (
-            Some(Language::Rust),
-            "    pub fn open(&self) -> Result<()> {\n        let x =",
-            "open",
-        ),
+        (Some(Language::Rust), "    pub fn open(&self) -> Result<()> {\n        let x =", "open"),
         (
             Some(Language::Rust),
             "        x\n    }\n\n    async fn close() {}\n}\n\nimpl Foo {\n    fn a() {}\n}",
             "close Foo.a",
         ),
-        (
-            Some(Language::Python),
-            "        return 1\n\n    async def record(self):\n        pass",
-            "record",
-        ),
-        (
-            Some(Language::TypeScript),
-            "  async record(x: string): Promise<void> {\n    await x;\n  }",
-            "record",
-        ),
-        (
-            Some(Language::JavaScript),
-            "    });\n  }\n\n  render(a) {\n    return a;",
-            "render",
-        ),
-        (
-            Some(Language::JavaScript),
-            "  if (x) {\n    foo(() => {\n    });\n  }\n  while (y) {\n  }",
-            "",
-        ),
-        (
-            Some(Language::Go),
-            "	return nil\n}\n\nfunc (s *Supervisor) Process() error {\n	x",
-            "Supervisor.Process",
-        ),
-        (
-            Some(Language::Java),
-            "    @Override\n    public int size() {\n        return 1;\n    }",
-            "size",
-        ),
-        (
-            Some(Language::Php),
-            "    public function open() {\n        return 1;\n    }\n",
-            "open",
-        ),
+        (Some(Language::Python), "        return 1\n\n    async def record(self):\n        pass", "record"),
+        (Some(Language::TypeScript), "  async record(x: string): Promise<void> {\n    await x;\n  }", "record"),
+        (Some(Language::JavaScript), "    });\n  }\n\n  render(a) {\n    return a;", "render"),
+        (Some(Language::JavaScript), "  if (x) {\n    foo(() => {\n    });\n  }\n  while (y) {\n  }", ""),
+        (Some(Language::Go), "	return nil\n}\n\nfunc (s *Supervisor) Process() error {\n	x", "Supervisor.Process"),
+        (Some(Language::Java), "    @Override\n    public int size() {\n        return 1;\n    }", "size"),
+        (Some(Language::Php), "    public function open() {\n        return 1;\n    }\n", "open"),
         (Some(Language::Cpp), "int Store::open(int x) {\n  return", "Store.open"),
-        (
-            None,
-            "export const useThing = (a) => {\n  1\n}\ndef go():\n",
-            "useThing go",
-        ),
+        (None, "export const useThing = (a) => {\n  1\n}\ndef go():\n", "useThing go"),
         (None, "impl Store {\n    pub fn open() {}\n}\n", "Store.open"),
         (None, "just words of a sentence\n", ""),
     ] {
@@ -954,9 +864,7 @@ fn fragments() {
 fn is_fit(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     parts.len() <= PARTS_MAX
-        && parts
-            .iter()
-            .all(|part| !part.is_empty() && part.chars().count() <= PART_CHARS_MAX + 1)
+        && parts.iter().all(|part| !part.is_empty() && part.chars().count() <= PART_CHARS_MAX + 1)
         && matches!(crate::text::name(name), Cow::Borrowed(_))
         && !name.contains(char::is_whitespace)
 }

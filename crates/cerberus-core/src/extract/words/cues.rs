@@ -43,11 +43,8 @@ pub(super) const QUESTIONS: &[&str] = &[
     "am|was|i'm wondering|curious|asking",
 ];
 
-pub(super) const REQUESTS: &[&str] = &[
-    "can|could|would|will you",
-    "can|could|should we ?also|please|now|just @act",
-    "do|would you mind",
-];
+pub(super) const REQUESTS: &[&str] =
+    &["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"];
 
 /// Named classes of words.
 const CLASSES: &[(&str, &str)] = &[
@@ -80,15 +77,9 @@ const CLASSES: &[(&str, &str)] = &[
     ),
     // Verbs of work to be done now.
     ("bare", "adjust|update|work|finish|tackle|log|file|open|raise"),
-    (
-        "fail",
-        "failing|broken|crashing|hanging|flaky|stuck|erroring|red|failed",
-    ),
+    ("fail", "failing|broken|crashing|hanging|flaky|stuck|erroring|red|failed"),
     ("fails", "fails|crashes|hangs|crashed|hung|broke"),
-    (
-        "notwork",
-        "doesn't|don't|didn't|won't|isn't|aren't|not|never|stopped|cannot|can't|doesnt|dont|didnt|wont|isnt",
-    ),
+    ("notwork", "doesn't|don't|didn't|won't|isn't|aren't|not|never|stopped|cannot|can't|doesnt|dont|didnt|wont|isnt"),
     (
         "ticket",
         "issue|issues|ticket|tickets|todo|todos|to-do|task|tasks|story|follow-up|followup|backlog|card|reminder",
@@ -106,24 +97,15 @@ pub(super) struct Cue {
 }
 
 const fn decision(pattern: &'static str) -> Cue {
-    Cue {
-        kind: Kind::Decision,
-        pattern,
-    }
+    Cue { kind: Kind::Decision, pattern }
 }
 
 const fn blocker(pattern: &'static str) -> Cue {
-    Cue {
-        kind: Kind::Blocker,
-        pattern,
-    }
+    Cue { kind: Kind::Blocker, pattern }
 }
 
 const fn next(pattern: &'static str) -> Cue {
-    Cue {
-        kind: Kind::Next,
-        pattern,
-    }
+    Cue { kind: Kind::Next, pattern }
 }
 
 pub(super) const CUES: &[Cue] = &[
@@ -227,15 +209,10 @@ pub(super) const CUES: &[Cue] = &[
 
 /// The kinds that the sentence says, each with the clause it stands in.
 pub(super) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
-    [Kind::Decision, Kind::Blocker, Kind::Next]
-        .into_iter()
-        .filter_map(move |kind| {
-            let says = |clause: &&Clause| {
-                CUES.iter()
-                    .any(|cue| cue.kind == kind && cue.stands_in(sentence, clause))
-            };
-            clauses.iter().find(says).map(|clause| (kind, clause))
-        })
+    [Kind::Decision, Kind::Blocker, Kind::Next].into_iter().filter_map(move |kind| {
+        let says = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.stands_in(sentence, clause));
+        clauses.iter().find(says).map(|clause| (kind, clause))
+    })
 }
 
 impl Cue {
@@ -283,18 +260,14 @@ fn has(words: &[Word], list: &str) -> bool {
 /// Where the order begins: after "ok, can you please".
 fn request(clause: &[Word]) -> usize {
     let opening = fillers(clause);
-    let asked = REQUESTS
-        .iter()
-        .find_map(|pattern| match_len(pattern, &clause[opening..]));
+    let asked = REQUESTS.iter().find_map(|pattern| match_len(pattern, &clause[opening..]));
     let order = opening + asked.unwrap_or(0).min(2);
     order + fillers(&clause[order.min(clause.len())..])
 }
 
 pub(super) fn is_one_of(word: &str, list: &str) -> bool {
     list.split('|').any(|one| match one.strip_prefix('@') {
-        Some(class) => CLASSES
-            .iter()
-            .any(|(name, members)| *name == class && is_one_of(word, members)),
+        Some(class) => CLASSES.iter().any(|(name, members)| *name == class && is_one_of(word, members)),
         None => one.trim_start() == word,
     })
 }

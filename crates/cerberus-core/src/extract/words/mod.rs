@@ -37,10 +37,7 @@ impl Heard {
         let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
         let text = text.trim_start_matches([')', ':', ' ']).trim_end_matches(['(', ' ']);
         let says_something = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
-        let said = Said {
-            kind,
-            text: text.to_string(),
-        };
+        let said = Said { kind, text: text.to_string() };
         if says_something && self.0.len() < SAID_MAX && !self.0.contains(&said) {
             self.0.push(said);
         }
@@ -87,20 +84,15 @@ fn spoken(line: &str, heard: &mut Heard) {
         }
         for (kind, clause) in cues::said(words, &clauses) {
             // What is asked after it is not part of it.
-            let asked = clauses
-                .iter()
-                .find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
+            let asked =
+                clauses.iter().find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
             let last = asked.map_or(words.len(), |asked| asked.start) - 1;
             let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
             let from = if is_long { clause.start } else { 0 };
-            let assents = words[from..last]
-                .iter()
-                .take_while(|word| cues::is_one_of(&word.low, cues::ASSENTS));
+            let assents = words[from..last].iter().take_while(|word| cues::is_one_of(&word.low, cues::ASSENTS));
             let start = words[from + assents.count()].start;
             let end = words[last].end;
-            let start = antecedent
-                .filter(|start| end - start <= TEXT_CHARS_MAX)
-                .unwrap_or(start);
+            let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
             heard.add(kind, &line[start..end]);
         }
     });
@@ -114,9 +106,7 @@ fn points_back(words: &[sentence::Word]) -> bool {
 
 fn is_bare(words: &[sentence::Word]) -> bool {
     let said = &words[sentence::fillers(words)..];
-    cues::BARE_ASSENTS
-        .iter()
-        .any(|pattern| cues::match_len(pattern, said).is_some())
+    cues::BARE_ASSENTS.iter().any(|pattern| cues::match_len(pattern, said).is_some())
 }
 
 /// A few words that call for help with what was pasted, or a tool's own report of a failure with hardly any words.
@@ -192,15 +182,8 @@ const NEXT_LABELS: &[&str] = &[
     "not done",
     "not yet implemented",
 ];
-const BLOCKER_LABELS: &[&str] = &[
-    "blocked",
-    "blocker",
-    "blockers",
-    "blocked by",
-    "blocked on",
-    "current blockers",
-    "current blocker",
-];
+const BLOCKER_LABELS: &[&str] =
+    &["blocked", "blocker", "blockers", "blocked by", "blocked on", "current blockers", "current blocker"];
 const DECISION_LABELS: &[&str] = &[
     "decision",
     "decisions",
@@ -219,9 +202,7 @@ const DECISION_LABELS: &[&str] = &[
 
 /// The kind that a label announces: exactly its words, or with "for …", "in …" after them.
 fn announced(label: &str) -> Option<Kind> {
-    const TAILS: &[&str] = &[
-        " for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on ",
-    ];
+    const TAILS: &[&str] = &[" for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on "];
     const TAIL_CHARS_MAX: usize = 40;
     let head = TAILS
         .iter()
@@ -229,15 +210,8 @@ fn announced(label: &str) -> Option<Kind> {
         .filter(|at| label.len() - at <= TAIL_CHARS_MAX)
         .min()
         .map_or(label, |at| &label[..at]);
-    let tables = [
-        (Kind::Next, NEXT_LABELS),
-        (Kind::Blocker, BLOCKER_LABELS),
-        (Kind::Decision, DECISION_LABELS),
-    ];
-    tables
-        .into_iter()
-        .find(|(_, labels)| labels.contains(&label) || labels.contains(&head))
-        .map(|(kind, _)| kind)
+    let tables = [(Kind::Next, NEXT_LABELS), (Kind::Blocker, BLOCKER_LABELS), (Kind::Decision, DECISION_LABELS)];
+    tables.into_iter().find(|(_, labels)| labels.contains(&label) || labels.contains(&head)).map(|(kind, _)| kind)
 }
 
 /// Hears the list that the first line announces; gives how many lines were read, 0 when it announces none.
@@ -256,11 +230,7 @@ fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
         return 1;
     }
     // One sentence may introduce the list.
-    let lead = rest
-        .iter()
-        .take(4)
-        .take_while(|line| outline::item(line).is_none())
-        .count();
+    let lead = rest.iter().take(4).take_while(|line| outline::item(line).is_none()).count();
     if rest[..lead].iter().any(|line| outline::is_offer(line)) {
         return 1 + lead;
     }
@@ -276,9 +246,7 @@ fn listed(kind: Kind, text: &str, heard: &mut Heard) {
     const NONE: &[&str] = &["none", "no ", "nothing", "n/a", "all ", "not applicable", "everything"];
     let plain = outline::plain(text);
     let low = plain.to_lowercase();
-    let is_none = NONE
-        .iter()
-        .any(|none| low.trim_start_matches(['(', '_', '*']).starts_with(none));
+    let is_none = NONE.iter().any(|none| low.trim_start_matches(['(', '_', '*']).starts_with(none));
     if !is_none && !outline::is_finished(text) && !outline::is_offer(&plain) {
         heard.add(kind, plain.trim_end_matches(':'));
     }
@@ -289,11 +257,7 @@ pub fn agent(message: &str) -> Vec<Said> {
     let text = without_ours(message);
     let lines = outline::prose(&text);
     let mut heard = Heard::default();
-    for (at, line) in lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| !line.trim_start().starts_with('>'))
-    {
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim_start().starts_with('>')) {
         match outline::label(line).and_then(|(label, _)| announced(&label)) {
             // What was decided stands in what was done.
             Some(Kind::Decision) => {}
@@ -322,10 +286,7 @@ fn blocked(line: &str, heard: &mut Heard) {
 pub fn summary(summary: &str) -> Vec<Said> {
     let text = without_ours(summary);
     // What was thought before the summary is repeated in it.
-    let from = ["<summary>", "\nSummary:"]
-        .iter()
-        .filter_map(|mark| text.find(mark).map(|at| at + mark.len()))
-        .min();
+    let from = ["<summary>", "\nSummary:"].iter().filter_map(|mark| text.find(mark).map(|at| at + mark.len())).min();
     let lines = outline::prose(&text[from.unwrap_or(0)..]);
     let mut heard = Heard::default();
     for (at, line) in lines.iter().enumerate() {
@@ -351,12 +312,7 @@ fn section(line: &str) -> Option<(Kind, String)> {
 }
 
 /// What the client writes after the summary.
-const AFTERWORDS: &[&str] = &[
-    "<",
-    "If you need specific details",
-    "Please continue",
-    "Continue the conversation",
-];
+const AFTERWORDS: &[&str] = &["<", "If you need specific details", "Please continue", "Continue the conversation"];
 
 fn ends_section(line: &str) -> bool {
     let is_next = outline::item(line).is_some_and(|item| item.numbered && item.indent == 0 && item.text.ends_with(':'));
@@ -372,10 +328,7 @@ fn section_items(kind: Kind, label: &str, body: &[&str], heard: &mut Heard) {
     if let Some(lead) = lead {
         return listed(kind, first_sentence(lead), heard);
     }
-    let list = body
-        .iter()
-        .position(|line| outline::item(line).is_some())
-        .unwrap_or(body.len());
+    let list = body.iter().position(|line| outline::item(line).is_some()).unwrap_or(body.len());
     for item in outline::items(&body[list..]) {
         listed(kind, item.text, heard);
     }
