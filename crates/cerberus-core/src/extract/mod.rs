@@ -1,6 +1,7 @@
 //! Events become facts, and settle older ones. Pure: the same record always says the same.
 
 pub mod names;
+pub mod words;
 
 use crate::event::{Event, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::fact::{Closing, Fact, Kind, Settled, Target};

@@ -1,0 +1,442 @@
+//! What a sentence really says: decisions, blockers and next actions in the words of the user, of the agent, of a
+//! compaction summary, and the steps of a plan.
+//!
+//! Pure and without a model: cues at places in clauses, labels over lists. It rather misses something than takes a
+//! word for what it does not say. It never reads code, logs, quotations or what we wrote ourselves, and nothing it
+//! gives is longer than a line.
+
+mod cues;
+mod outline;
+mod own;
+mod sentence;
+mod steps;
+
+use crate::fact::Kind;
+use crate::injected::without_ours;
+use crate::text::{clip, clip_front, line};
+
+const TEXT_CHARS_MAX: usize = 300;
+/// One message that says more than this says nothing worth carrying over.
+const SAID_MAX: usize = 10;
+const STEPS_MAX: usize = 20;
+/// What is read of a text. A prompt and a plan begin with what matters, a message and a summary end with it.
+const READ_BYTES_MAX: usize = 64 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// `Decision`, `Blocker` or `Next`.
+    pub kind: Kind,
+    pub text: String,
+}
+
+/// A list of what was said: each thing once, one clean line, not too many.
+#[derive(Default)]
+struct Heard(Vec<Said>);
+
+impl Heard {
+    fn add(&mut self, kind: Kind, text: &str) {
+        let text = line(text, TEXT_CHARS_MAX);
+        let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
+        let text = text.trim_start_matches([')', ':', ' ']).trim_end_matches(['(', ' ']);
+        let says_something = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
+        let said = Said {
+            kind,
+            text: text.to_string(),
+        };
+        if says_something && self.0.len() < SAID_MAX && !self.0.contains(&said) {
+            self.0.push(said);
+        }
+    }
+}
+
+/// What the user decided, is blocked by or wants next, in their own words.
+pub fn user(prompt: &str) -> Vec<Said> {
+    let text = own::without_blocks(clip(prompt, READ_BYTES_MAX));
+    let own = own::own(&text);
+    let mut heard = Heard::default();
+    let mut skip = 0;
+    let lines: Vec<&str> = own.lines.iter().map(String::as_str).collect();
+    for (at, line) in lines.iter().enumerate() {
+        if at < skip {
+            continue;
+        }
+        let listed = labelled(&lines[at..], &mut heard);
+        if listed > 0 {
+            skip = at + listed;
+            continue;
+        }
+        let line = outline::item(line).map_or(*line, |item| item.text);
+        spoken(line, &mut heard);
+    }
+    if heard.0.is_empty()
+        && let Some(fault) = own.fault
+        && is_cry(&lines, fault)
+    {
+        heard.add(Kind::Blocker, fault);
+    }
+    heard.0
+}
+
+/// What the sentences of one line say.
+fn spoken(line: &str, heard: &mut Heard) {
+    let mut before = None;
+    sentence::sentences(line, |words| {
+        let clauses = sentence::clauses(words);
+        let antecedent = before.filter(|_| points_back(words));
+        let asks = words.last().is_some_and(|word| word.low == "?");
+        before = (!asks).then_some(words[0].start);
+        if antecedent.is_none() && is_bare(words) {
+            return;
+        }
+        for (kind, clause) in cues::said(words, &clauses) {
+            // What is asked after it is not part of it.
+            let asked = clauses
+                .iter()
+                .find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
+            let last = asked.map_or(words.len(), |asked| asked.start) - 1;
+            let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
+            let from = if is_long { clause.start } else { 0 };
+            let assents = words[from..last]
+                .iter()
+                .take_while(|word| cues::is_one_of(&word.low, cues::ASSENTS));
+            let start = words[from + assents.count()].start;
+            let end = words[last].end;
+            let start = antecedent
+                .filter(|start| end - start <= TEXT_CHARS_MAX)
+                .unwrap_or(start);
+            heard.add(kind, &line[start..end]);
+        }
+    });
+}
+
+/// A short sentence that only makes sense with the one before it: "let's remove this too".
+fn points_back(words: &[sentence::Word]) -> bool {
+    const WORDS_MAX: usize = 8;
+    words.len() <= WORDS_MAX && words.iter().any(|word| cues::is_one_of(&word.low, cues::POINTING))
+}
+
+fn is_bare(words: &[sentence::Word]) -> bool {
+    let said = &words[sentence::fillers(words)..];
+    cues::BARE_ASSENTS
+        .iter()
+        .any(|pattern| cues::match_len(pattern, said).is_some())
+}
+
+/// A few words that call for help with what was pasted, or a tool's own report of a failure with hardly any words.
+fn is_cry(lines: &[&str], fault: &str) -> bool {
+    const WORDS_MAX: usize = 8;
+    const REPORT_WORDS_MAX: usize = 16;
+    const CRIES: &str = "help|halp|fix|debug|broken|failing|fails|stuck|solve|resolve";
+    let words: Vec<String> = lines.iter().flat_map(|line| crate::text::words(line)).collect();
+    let calls = words.iter().any(|word| cues::is_one_of(word, CRIES)) && !lines.iter().any(|line| line.ends_with('?'));
+    (calls && words.len() <= WORDS_MAX) || (own::is_failure(fault) && words.len() <= REPORT_WORDS_MAX)
+}
+
+const NEXT_LABELS: &[&str] = &[
+    "next",
+    "next step",
+    "next steps",
+    "next up",
+    "next actions",
+    "next action",
+    "next tasks",
+    "remaining",
+    "remaining work",
+    "remaining tasks",
+    "remaining items",
+    "remaining steps",
+    "remaining todos",
+    "what remains",
+    "what's remaining",
+    "todo",
+    "todos",
+    "to do",
+    "to-do",
+    "to-dos",
+    "what's left",
+    "what is left",
+    "whats left",
+    "left to do",
+    "still to do",
+    "still todo",
+    "still open",
+    "still needed",
+    "still pending",
+    "still remaining",
+    "follow-up",
+    "follow-ups",
+    "follow ups",
+    "followups",
+    "follow-up work",
+    "follow-up items",
+    "follow-up tasks",
+    "open items",
+    "open tasks",
+    "outstanding",
+    "outstanding items",
+    "outstanding work",
+    "outstanding tasks",
+    "pending",
+    "pending tasks",
+    "pending items",
+    "pending work",
+    "not yet done",
+    "not done yet",
+    "what's next",
+    "recommended next steps",
+    "suggested next steps",
+    "optional next step",
+    "optional next steps",
+    "immediate next steps",
+    "proposed next steps",
+    "possible next steps",
+    "action items",
+    "backlog",
+    "not done",
+    "not yet implemented",
+];
+const BLOCKER_LABELS: &[&str] = &[
+    "blocked",
+    "blocker",
+    "blockers",
+    "blocked by",
+    "blocked on",
+    "current blockers",
+    "current blocker",
+];
+const DECISION_LABELS: &[&str] = &[
+    "decision",
+    "decisions",
+    "key decisions",
+    "design decisions",
+    "decisions made",
+    "key design decisions",
+    "technical decisions",
+    "architecture decisions",
+    "architectural decisions",
+    "user decisions",
+    "important decisions",
+    "key technical decisions",
+    "decided",
+];
+
+/// The kind that a label announces: exactly its words, or with "for …", "in …" after them.
+fn announced(label: &str) -> Option<Kind> {
+    const TAILS: &[&str] = &[
+        " for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on ",
+    ];
+    const TAIL_CHARS_MAX: usize = 40;
+    let head = TAILS
+        .iter()
+        .filter_map(|tail| label.find(tail))
+        .filter(|at| label.len() - at <= TAIL_CHARS_MAX)
+        .min()
+        .map_or(label, |at| &label[..at]);
+    let tables = [
+        (Kind::Next, NEXT_LABELS),
+        (Kind::Blocker, BLOCKER_LABELS),
+        (Kind::Decision, DECISION_LABELS),
+    ];
+    tables
+        .into_iter()
+        .find(|(_, labels)| labels.contains(&label) || labels.contains(&head))
+        .map(|(kind, _)| kind)
+}
+
+/// Hears the list that the first line announces; gives how many lines were read, 0 when it announces none.
+fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
+    let Some((first, rest)) = lines.split_first() else {
+        return 0;
+    };
+    let Some((label, inline)) = outline::label(first) else {
+        return 0;
+    };
+    let Some(kind) = announced(&label) else {
+        return 0;
+    };
+    if !inline.is_empty() {
+        listed(kind, inline, heard);
+        return 1;
+    }
+    // One sentence may introduce the list.
+    let lead = rest
+        .iter()
+        .take(4)
+        .take_while(|line| outline::item(line).is_none())
+        .count();
+    if rest[..lead]
+        .iter()
+        .flat_map(|line| line.split(". "))
+        .any(outline::is_offer)
+    {
+        return 1 + lead;
+    }
+    let items = outline::items(&rest[lead..]);
+    for item in &items {
+        listed(kind, item.text, heard);
+    }
+    1 + lead
+}
+
+/// One item of a list, unless it is finished, offered or denied.
+fn listed(kind: Kind, text: &str, heard: &mut Heard) {
+    const NONE: &[&str] = &[
+        "none",
+        "nothing",
+        "n/a",
+        "not applicable",
+        "everything",
+        "no further",
+        "no pending",
+        "no next",
+        "no explicit",
+        "no remaining",
+        "no open",
+        "no blockers",
+        "no additional",
+        "no tasks",
+        "no outstanding",
+        "no specific",
+        "all done",
+        "all tasks",
+        "all complete",
+        "all requested",
+        "all work",
+        "all items",
+    ];
+    let plain = outline::plain(text);
+    let low = plain.to_lowercase();
+    let low = low.trim_start_matches(['(', '_', '*']);
+    let is_none = low == "no" || NONE.iter().any(|none| low.starts_with(none));
+    if !is_none && !outline::is_finished(text) && !outline::is_offer(&plain) {
+        heard.add(kind, plain.trim_end_matches(':'));
+    }
+}
+
+/// What the agent's last message leaves open: the items of its lists of next steps, and what it is blocked by.
+pub fn agent(message: &str) -> Vec<Said> {
+    let text = without_ours(clip_front(message, READ_BYTES_MAX));
+    let lines = outline::prose(&text);
+    let mut heard = Heard::default();
+    for (at, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with('>'))
+    {
+        match outline::label(line).and_then(|(label, _)| announced(&label)) {
+            // What was decided stands in what was done.
+            Some(Kind::Decision) => {}
+            Some(_) => {
+                labelled(&lines[at..], &mut heard);
+            }
+            None => blocked(line, &mut heard),
+        }
+    }
+    heard.0
+}
+
+/// The agent's "blocked by …" and "blocked on …", nothing softer.
+fn blocked(line: &str, heard: &mut Heard) {
+    let mut found = Heard::default();
+    spoken(line, &mut found);
+    for said in found.0 {
+        let low = said.text.to_lowercase();
+        if said.kind == Kind::Blocker && (low.contains("blocked by") || low.contains("blocked on")) {
+            heard.add(said.kind, &outline::plain(&said.text));
+        }
+    }
+}
+
+/// What a compaction summary leaves open: pending tasks, the next step, and decisions where a section names them.
+pub fn summary(summary: &str) -> Vec<Said> {
+    let text = without_ours(clip_front(summary, READ_BYTES_MAX));
+    // What was thought before the summary is repeated in it.
+    let from = ["<summary>", "\nSummary:"]
+        .iter()
+        .filter_map(|mark| text.find(mark).map(|at| at + mark.len()))
+        .min();
+    let lines = outline::prose(&text[from.unwrap_or(0)..]);
+    let mut heard = Heard::default();
+    for (at, line) in lines.iter().enumerate() {
+        if let Some((kind, label)) = section(line) {
+            let body = &lines[at + 1..];
+            let end = body.iter().position(|line| ends_section(line)).unwrap_or(body.len());
+            section_items(kind, &label, &body[..end], &mut heard);
+        }
+    }
+    heard.0
+}
+
+/// The kind and the label of the section that `line` opens: "7. Pending Tasks:".
+fn section(line: &str) -> Option<(Kind, String)> {
+    let title = match outline::item(line) {
+        Some(item) if item.numbered && item.indent == 0 => item.text,
+        None if !line.starts_with(char::is_whitespace) => line,
+        _ => return None,
+    };
+    let (label, inline) = outline::label(title)?;
+    let kind = announced(&label).filter(|_| inline.is_empty())?;
+    Some((kind, label))
+}
+
+/// What the client writes after the summary.
+const AFTERWORDS: &[&str] = &[
+    "<",
+    "If you need specific details",
+    "Please continue",
+    "Continue the conversation",
+];
+
+fn ends_section(line: &str) -> bool {
+    let is_next = outline::item(line).is_some_and(|item| item.numbered && item.indent == 0 && item.text.ends_with(':'));
+    is_next || outline::heading(line).is_some() || AFTERWORDS.iter().any(|after| line.starts_with(after))
+}
+
+/// The items of a section, or the sentence it begins with. A next step is one sentence; its items explain it.
+fn section_items(kind: Kind, label: &str, body: &[&str], heard: &mut Heard) {
+    let first = body.iter().find(|line| !line.trim().is_empty());
+    let lead = first.filter(|line| {
+        outline::item(line).is_none() && (!line.trim_end().ends_with(':') || label.ends_with("next step"))
+    });
+    if let Some(lead) = lead {
+        let step = first_sentence(lead).trim_end_matches(':');
+        return listed(kind, step.strip_suffix(" by").unwrap_or(step), heard);
+    }
+    let list = body
+        .iter()
+        .position(|line| outline::item(line).is_some())
+        .unwrap_or(body.len());
+    for item in outline::items(&body[list..]) {
+        listed(kind, item.text, heard);
+    }
+}
+
+fn first_sentence(line: &str) -> &str {
+    // Shorter is an abbreviation or the number of a point.
+    const SENTENCE_BYTES_MIN: usize = 8;
+    let line = line.trim();
+    let end = line
+        .match_indices(". ")
+        .map(|(at, _)| at)
+        .find(|at| *at > SENTENCE_BYTES_MIN);
+    line[..end.unwrap_or(line.len())].trim()
+}
+
+/// The steps of an accepted plan, in its order, one line each.
+pub fn plan(plan: &str) -> Vec<String> {
+    let text = without_ours(clip(plan, READ_BYTES_MAX));
+    let steps = steps::steps(&text);
+    let mut plain: Vec<String> = Vec::new();
+    for step in steps {
+        let step = line(&outline::plain(step), TEXT_CHARS_MAX);
+        let step = step.trim_end_matches(':').trim();
+        if !step.is_empty() && !plain.iter().any(|known| known == step) {
+            plain.push(step.to_string());
+        }
+    }
+    plain.truncate(STEPS_MAX);
+    plain
+}
+
+#[cfg(test)]
+mod tests;
