@@ -120,7 +120,7 @@ fn test_fact(command: &runs::Command, run: &runs::Run) -> Option<Fact> {
         (runs::Verdict::Red, true) => "failed".to_string(),
     };
     let is_test = command.kind == runs::Kind::Test;
-    let code = format!("{} {outcome}", command.runner.name()).replace(' ', ":");
+    let code = format!("{}:{outcome}", command.runner.name().replace(' ', "-"));
     is_test.then(|| Fact { text: command.key.clone(), ..Fact::words(Kind::Test, &code) })
 }
 

@@ -71,9 +71,7 @@ impl BriefCommand {
         }
         Ok(())
     }
-}
 
-impl BriefCommand {
     fn prompt_text(&self) -> Result<Option<String>> {
         let Some(path) = &self.prompt_file else { return Ok(self.prompt.clone()) };
         let read = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));

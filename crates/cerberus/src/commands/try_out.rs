@@ -72,7 +72,7 @@ const EXPECTED: [&str; 8] = [
     "proj:hydra",
     "impl:proxy.go",
     "impl:supervisor.go",
-    "impl:Forward",
+    "impl:Proxy.Forward",
     "impl:Process",
     "dec:split-proxy-in-3-files-each-stays-below-200-lines",
     "block:race:test-failure-line-712",

@@ -8,10 +8,12 @@ mod claude;
 mod cli;
 mod concurrency;
 mod identity;
+mod import;
 mod install;
 mod kill;
 mod seeds;
 mod style;
+mod understand;
 mod view;
 
 use cerberus_testkit::env::TestEnv;

@@ -43,16 +43,8 @@ pub(super) const QUESTIONS: &[&str] = &[
     "am|was|i'm wondering|curious|asking",
 ];
 
-<<<<<<< HEAD
 pub(super) const REQUESTS: &[&str] =
     &["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"];
-=======
-pub(super) const REQUESTS: &[&str] = &[
-    "can|could|would|will you",
-    "can|could|should we ?also|please|now|just @act",
-    "do|would you mind",
-];
->>>>>>> words
 
 /// Named classes of words.
 const CLASSES: &[(&str, &str)] = &[
@@ -85,33 +77,15 @@ const CLASSES: &[(&str, &str)] = &[
     ),
     // Verbs of work to be done now.
     ("bare", "adjust|update|work|finish|tackle|log|file|open|raise"),
-<<<<<<< HEAD
     ("fail", "failing|broken|crashing|hanging|flaky|stuck|erroring|red|failed"),
     ("fails", "fails|crashes|hangs|crashed|hung|broke"),
     ("notwork", "doesn't|don't|didn't|won't|isn't|aren't|not|never|stopped|cannot|can't|doesnt|dont|didnt|wont|isnt"),
-=======
-    (
-        "fail",
-        "failing|broken|crashing|hanging|flaky|stuck|erroring|red|failed",
-    ),
-    ("fails", "fails|crashes|hangs|crashed|hung|broke"),
-    (
-        "notwork",
-        "doesn't|don't|didn't|won't|isn't|aren't|not|never|stopped|cannot|can't|doesnt|dont|didnt|wont|isnt",
-    ),
->>>>>>> words
     (
         "ticket",
         "issue|issues|ticket|tickets|todo|todos|to-do|task|tasks|story|follow-up|followup|backlog|card|reminder",
     ),
 ];
 
-<<<<<<< HEAD
-/// A clause with one of these before the cue supposes or asks; with one of those it denies.
-const SUPPOSING: &str = "if|when|whenever|whether|unless|could|might|would|may|why|how|what|case|once|suppose|imagine|\
-    assuming|says|said|maybe|perhaps|until|should|can|consider";
-const DENYING: &str = "not|no|never|nothing|isn't|aren't|wasn't|longer|without|neither|nobody|none|fixed|resolved|was|were|won't|wouldn't|don't|doesn't|avoid|prevent";
-=======
 /// A clause with one of these before the cue only supposes it, or asks about it.
 const SUPPOSING: &str =
     "if|when|whenever|whether|unless|why|how|what|case|once|suppose|imagine|assuming|says|said|until|where|would";
@@ -119,7 +93,6 @@ const SUPPOSING: &str =
 const DOUBTING: &str = "could|might|may|maybe|perhaps|should|can|consider";
 const DENYING: &str = "not|no|never|nothing|isn't|aren't|wasn't|longer|without|neither|nobody|none|fixed|resolved|was|were|\
     won't|wouldn't|don't|doesn't|avoid|prevent";
->>>>>>> words
 
 pub(super) struct Cue {
     pub kind: Kind,
@@ -127,7 +100,6 @@ pub(super) struct Cue {
 }
 
 const fn decision(pattern: &'static str) -> Cue {
-<<<<<<< HEAD
     Cue { kind: Kind::Decision, pattern }
 }
 
@@ -137,26 +109,6 @@ const fn blocker(pattern: &'static str) -> Cue {
 
 const fn next(pattern: &'static str) -> Cue {
     Cue { kind: Kind::Next, pattern }
-=======
-    Cue {
-        kind: Kind::Decision,
-        pattern,
-    }
-}
-
-const fn blocker(pattern: &'static str) -> Cue {
-    Cue {
-        kind: Kind::Blocker,
-        pattern,
-    }
-}
-
-const fn next(pattern: &'static str) -> Cue {
-    Cue {
-        kind: Kind::Next,
-        pattern,
-    }
->>>>>>> words
 }
 
 pub(super) const CUES: &[Cue] = &[
@@ -185,12 +137,8 @@ pub(super) const CUES: &[Cue] = &[
     decision("^ instead of * @act|print|say|use|run|send"),
     decision("i'd|would|we'd ?much|actually rather|prefer|prefere|favour|favor"),
     decision("prefer|prefere +"),
-<<<<<<< HEAD
-    decision("want|we|i'd|like ?to ?want|like to @choice"),
-=======
     decision("?we want to @choice"),
     decision("i'd|we'd like to @choice"),
->>>>>>> words
     decision("we should ?just|rather|then|definitely|probably only|always|never|not|instead|@choice !in|on +"),
     decision("we should * instead"),
     decision("keep it|this|that|the|them|using|our|both|only +"),
@@ -265,22 +213,10 @@ pub(super) const CUES: &[Cue] = &[
 
 /// The kinds that the sentence says, each with the clause it stands in.
 pub(super) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
-<<<<<<< HEAD
     [Kind::Decision, Kind::Blocker, Kind::Next].into_iter().filter_map(move |kind| {
         let says = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.stands_in(sentence, clause));
         clauses.iter().find(says).map(|clause| (kind, clause))
     })
-=======
-    [Kind::Decision, Kind::Blocker, Kind::Next]
-        .into_iter()
-        .filter_map(move |kind| {
-            let says = |clause: &&Clause| {
-                CUES.iter()
-                    .any(|cue| cue.kind == kind && cue.stands_in(sentence, clause))
-            };
-            clauses.iter().find(says).map(|clause| (kind, clause))
-        })
->>>>>>> words
 }
 
 impl Cue {
@@ -313,12 +249,8 @@ impl Cue {
     /// Do the words before the cue leave it as it is?
     fn is_meant(&self, before: &[Word]) -> bool {
         let near = &before[before.len().saturating_sub(3)..];
-<<<<<<< HEAD
-        !has(before, SUPPOSING) && !(self.kind == Kind::Blocker && has(near, DENYING))
-=======
         let is_real = self.kind != Kind::Blocker || !(has(before, DOUBTING) || has(near, DENYING));
         is_real && !has(before, SUPPOSING)
->>>>>>> words
     }
 }
 
@@ -333,26 +265,14 @@ fn has(words: &[Word], list: &str) -> bool {
 /// Where the order begins: after "ok, can you please".
 fn request(clause: &[Word]) -> usize {
     let opening = fillers(clause);
-<<<<<<< HEAD
     let asked = REQUESTS.iter().find_map(|pattern| match_len(pattern, &clause[opening..]));
-=======
-    let asked = REQUESTS
-        .iter()
-        .find_map(|pattern| match_len(pattern, &clause[opening..]));
->>>>>>> words
     let order = opening + asked.unwrap_or(0).min(2);
     order + fillers(&clause[order.min(clause.len())..])
 }
 
 pub(super) fn is_one_of(word: &str, list: &str) -> bool {
     list.split('|').any(|one| match one.strip_prefix('@') {
-<<<<<<< HEAD
         Some(class) => CLASSES.iter().any(|(name, members)| *name == class && is_one_of(word, members)),
-=======
-        Some(class) => CLASSES
-            .iter()
-            .any(|(name, members)| *name == class && is_one_of(word, members)),
->>>>>>> words
         None => one.trim_start() == word,
     })
 }

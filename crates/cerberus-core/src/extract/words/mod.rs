@@ -13,21 +13,14 @@ mod steps;
 
 use crate::fact::Kind;
 use crate::injected::without_ours;
-<<<<<<< HEAD
-use crate::text::line;
-=======
 use crate::text::{clip, clip_front, line};
->>>>>>> words
 
 const TEXT_CHARS_MAX: usize = 300;
 /// One message that says more than this says nothing worth carrying over.
 const SAID_MAX: usize = 10;
 const STEPS_MAX: usize = 20;
-<<<<<<< HEAD
-=======
 /// What is read of a text. A prompt and a plan begin with what matters, a message and a summary end with it.
 const READ_BYTES_MAX: usize = 64 * 1024;
->>>>>>> words
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
@@ -46,14 +39,7 @@ impl Heard {
         let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
         let text = text.trim_start_matches([')', ':', ' ']).trim_end_matches(['(', ' ']);
         let says_something = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
-<<<<<<< HEAD
         let said = Said { kind, text: text.to_string() };
-=======
-        let said = Said {
-            kind,
-            text: text.to_string(),
-        };
->>>>>>> words
         if says_something && self.0.len() < SAID_MAX && !self.0.contains(&said) {
             self.0.push(said);
         }
@@ -62,11 +48,7 @@ impl Heard {
 
 /// What the user decided, is blocked by or wants next, in their own words.
 pub fn user(prompt: &str) -> Vec<Said> {
-<<<<<<< HEAD
-    let text = own::without_blocks(prompt);
-=======
     let text = own::without_blocks(clip(prompt, READ_BYTES_MAX));
->>>>>>> words
     let own = own::own(&text);
     let mut heard = Heard::default();
     let mut skip = 0;
@@ -98,18 +80,13 @@ fn spoken(line: &str, heard: &mut Heard) {
     sentence::sentences(line, |words| {
         let clauses = sentence::clauses(words);
         let antecedent = before.filter(|_| points_back(words));
-<<<<<<< HEAD
-        before = Some(words[0].start);
-=======
         let asks = words.last().is_some_and(|word| word.low == "?");
         before = (!asks).then_some(words[0].start);
->>>>>>> words
         if antecedent.is_none() && is_bare(words) {
             return;
         }
         for (kind, clause) in cues::said(words, &clauses) {
             // What is asked after it is not part of it.
-<<<<<<< HEAD
             let asked =
                 clauses.iter().find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
             let last = asked.map_or(words.len(), |asked| asked.start) - 1;
@@ -119,22 +96,6 @@ fn spoken(line: &str, heard: &mut Heard) {
             let start = words[from + assents.count()].start;
             let end = words[last].end;
             let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
-=======
-            let asked = clauses
-                .iter()
-                .find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
-            let last = asked.map_or(words.len(), |asked| asked.start) - 1;
-            let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
-            let from = if is_long { clause.start } else { 0 };
-            let assents = words[from..last]
-                .iter()
-                .take_while(|word| cues::is_one_of(&word.low, cues::ASSENTS));
-            let start = words[from + assents.count()].start;
-            let end = words[last].end;
-            let start = antecedent
-                .filter(|start| end - start <= TEXT_CHARS_MAX)
-                .unwrap_or(start);
->>>>>>> words
             heard.add(kind, &line[start..end]);
         }
     });
@@ -148,13 +109,7 @@ fn points_back(words: &[sentence::Word]) -> bool {
 
 fn is_bare(words: &[sentence::Word]) -> bool {
     let said = &words[sentence::fillers(words)..];
-<<<<<<< HEAD
     cues::BARE_ASSENTS.iter().any(|pattern| cues::match_len(pattern, said).is_some())
-=======
-    cues::BARE_ASSENTS
-        .iter()
-        .any(|pattern| cues::match_len(pattern, said).is_some())
->>>>>>> words
 }
 
 /// A few words that call for help with what was pasted, or a tool's own report of a failure with hardly any words.
@@ -230,20 +185,8 @@ const NEXT_LABELS: &[&str] = &[
     "not done",
     "not yet implemented",
 ];
-<<<<<<< HEAD
 const BLOCKER_LABELS: &[&str] =
     &["blocked", "blocker", "blockers", "blocked by", "blocked on", "current blockers", "current blocker"];
-=======
-const BLOCKER_LABELS: &[&str] = &[
-    "blocked",
-    "blocker",
-    "blockers",
-    "blocked by",
-    "blocked on",
-    "current blockers",
-    "current blocker",
-];
->>>>>>> words
 const DECISION_LABELS: &[&str] = &[
     "decision",
     "decisions",
@@ -262,13 +205,7 @@ const DECISION_LABELS: &[&str] = &[
 
 /// The kind that a label announces: exactly its words, or with "for …", "in …" after them.
 fn announced(label: &str) -> Option<Kind> {
-<<<<<<< HEAD
     const TAILS: &[&str] = &[" for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on "];
-=======
-    const TAILS: &[&str] = &[
-        " for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on ",
-    ];
->>>>>>> words
     const TAIL_CHARS_MAX: usize = 40;
     let head = TAILS
         .iter()
@@ -276,20 +213,8 @@ fn announced(label: &str) -> Option<Kind> {
         .filter(|at| label.len() - at <= TAIL_CHARS_MAX)
         .min()
         .map_or(label, |at| &label[..at]);
-<<<<<<< HEAD
     let tables = [(Kind::Next, NEXT_LABELS), (Kind::Blocker, BLOCKER_LABELS), (Kind::Decision, DECISION_LABELS)];
     tables.into_iter().find(|(_, labels)| labels.contains(&label) || labels.contains(&head)).map(|(kind, _)| kind)
-=======
-    let tables = [
-        (Kind::Next, NEXT_LABELS),
-        (Kind::Blocker, BLOCKER_LABELS),
-        (Kind::Decision, DECISION_LABELS),
-    ];
-    tables
-        .into_iter()
-        .find(|(_, labels)| labels.contains(&label) || labels.contains(&head))
-        .map(|(kind, _)| kind)
->>>>>>> words
 }
 
 /// Hears the list that the first line announces; gives how many lines were read, 0 when it announces none.
@@ -308,21 +233,8 @@ fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
         return 1;
     }
     // One sentence may introduce the list.
-<<<<<<< HEAD
     let lead = rest.iter().take(4).take_while(|line| outline::item(line).is_none()).count();
-    if rest[..lead].iter().any(|line| outline::is_offer(line)) {
-=======
-    let lead = rest
-        .iter()
-        .take(4)
-        .take_while(|line| outline::item(line).is_none())
-        .count();
-    if rest[..lead]
-        .iter()
-        .flat_map(|line| line.split(". "))
-        .any(outline::is_offer)
-    {
->>>>>>> words
+    if rest[..lead].iter().flat_map(|line| line.split(". ")).any(outline::is_offer) {
         return 1 + lead;
     }
     let items = outline::items(&rest[lead..]);
@@ -334,12 +246,6 @@ fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
 
 /// One item of a list, unless it is finished, offered or denied.
 fn listed(kind: Kind, text: &str, heard: &mut Heard) {
-<<<<<<< HEAD
-    const NONE: &[&str] = &["none", "no ", "nothing", "n/a", "all ", "not applicable", "everything"];
-    let plain = outline::plain(text);
-    let low = plain.to_lowercase();
-    let is_none = NONE.iter().any(|none| low.trim_start_matches(['(', '_', '*']).starts_with(none));
-=======
     const NONE: &[&str] = &[
         "none",
         "nothing",
@@ -368,7 +274,6 @@ fn listed(kind: Kind, text: &str, heard: &mut Heard) {
     let low = plain.to_lowercase();
     let low = low.trim_start_matches(['(', '_', '*']);
     let is_none = low == "no" || NONE.iter().any(|none| low.starts_with(none));
->>>>>>> words
     if !is_none && !outline::is_finished(text) && !outline::is_offer(&plain) {
         heard.add(kind, plain.trim_end_matches(':'));
     }
@@ -376,21 +281,10 @@ fn listed(kind: Kind, text: &str, heard: &mut Heard) {
 
 /// What the agent's last message leaves open: the items of its lists of next steps, and what it is blocked by.
 pub fn agent(message: &str) -> Vec<Said> {
-<<<<<<< HEAD
-    let text = without_ours(message);
-    let lines = outline::prose(&text);
-    let mut heard = Heard::default();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim_start().starts_with('>')) {
-=======
     let text = without_ours(clip_front(message, READ_BYTES_MAX));
     let lines = outline::prose(&text);
     let mut heard = Heard::default();
-    for (at, line) in lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| !line.trim_start().starts_with('>'))
-    {
->>>>>>> words
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim_start().starts_with('>')) {
         match outline::label(line).and_then(|(label, _)| announced(&label)) {
             // What was decided stands in what was done.
             Some(Kind::Decision) => {}
@@ -417,18 +311,9 @@ fn blocked(line: &str, heard: &mut Heard) {
 
 /// What a compaction summary leaves open: pending tasks, the next step, and decisions where a section names them.
 pub fn summary(summary: &str) -> Vec<Said> {
-<<<<<<< HEAD
-    let text = without_ours(summary);
-    // What was thought before the summary is repeated in it.
-    let from = ["<summary>", "\nSummary:"].iter().filter_map(|mark| text.find(mark).map(|at| at + mark.len())).min();
-=======
     let text = without_ours(clip_front(summary, READ_BYTES_MAX));
     // What was thought before the summary is repeated in it.
-    let from = ["<summary>", "\nSummary:"]
-        .iter()
-        .filter_map(|mark| text.find(mark).map(|at| at + mark.len()))
-        .min();
->>>>>>> words
+    let from = ["<summary>", "\nSummary:"].iter().filter_map(|mark| text.find(mark).map(|at| at + mark.len())).min();
     let lines = outline::prose(&text[from.unwrap_or(0)..]);
     let mut heard = Heard::default();
     for (at, line) in lines.iter().enumerate() {
@@ -454,16 +339,7 @@ fn section(line: &str) -> Option<(Kind, String)> {
 }
 
 /// What the client writes after the summary.
-<<<<<<< HEAD
 const AFTERWORDS: &[&str] = &["<", "If you need specific details", "Please continue", "Continue the conversation"];
-=======
-const AFTERWORDS: &[&str] = &[
-    "<",
-    "If you need specific details",
-    "Please continue",
-    "Continue the conversation",
-];
->>>>>>> words
 
 fn ends_section(line: &str) -> bool {
     let is_next = outline::item(line).is_some_and(|item| item.numbered && item.indent == 0 && item.text.ends_with(':'));
@@ -477,46 +353,26 @@ fn section_items(kind: Kind, label: &str, body: &[&str], heard: &mut Heard) {
         outline::item(line).is_none() && (!line.trim_end().ends_with(':') || label.ends_with("next step"))
     });
     if let Some(lead) = lead {
-<<<<<<< HEAD
-        return listed(kind, first_sentence(lead), heard);
-    }
-    let list = body.iter().position(|line| outline::item(line).is_some()).unwrap_or(body.len());
-=======
         let step = first_sentence(lead).trim_end_matches(':');
         return listed(kind, step.strip_suffix(" by").unwrap_or(step), heard);
     }
-    let list = body
-        .iter()
-        .position(|line| outline::item(line).is_some())
-        .unwrap_or(body.len());
->>>>>>> words
+    let list = body.iter().position(|line| outline::item(line).is_some()).unwrap_or(body.len());
     for item in outline::items(&body[list..]) {
         listed(kind, item.text, heard);
     }
 }
 
 fn first_sentence(line: &str) -> &str {
-<<<<<<< HEAD
-    let end = line.match_indices(". ").map(|(at, _)| at).find(|at| *at > 20);
-=======
     // Shorter is an abbreviation or the number of a point.
     const SENTENCE_BYTES_MIN: usize = 8;
     let line = line.trim();
-    let end = line
-        .match_indices(". ")
-        .map(|(at, _)| at)
-        .find(|at| *at > SENTENCE_BYTES_MIN);
->>>>>>> words
+    let end = line.match_indices(". ").map(|(at, _)| at).find(|at| *at > SENTENCE_BYTES_MIN);
     line[..end.unwrap_or(line.len())].trim()
 }
 
 /// The steps of an accepted plan, in its order, one line each.
 pub fn plan(plan: &str) -> Vec<String> {
-<<<<<<< HEAD
-    let text = without_ours(plan);
-=======
     let text = without_ours(clip(plan, READ_BYTES_MAX));
->>>>>>> words
     let steps = steps::steps(&text);
     let mut plain: Vec<String> = Vec::new();
     for step in steps {

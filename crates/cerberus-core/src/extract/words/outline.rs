@@ -26,21 +26,9 @@ pub(super) fn prose(text: &str) -> Vec<&str> {
 pub(super) fn item(line: &str) -> Option<Item<'_>> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
-<<<<<<< HEAD
     let bullet = text.strip_prefix(['-', '*', '•', '+', '–']).filter(|rest| rest.starts_with([' ', '\t']));
     if let Some(rest) = bullet {
         return Some(Item { indent, numbered: false, text: rest.trim() });
-=======
-    let bullet = text
-        .strip_prefix(['-', '*', '•', '+', '–'])
-        .filter(|rest| rest.starts_with([' ', '\t']));
-    if let Some(rest) = bullet {
-        return Some(Item {
-            indent,
-            numbered: false,
-            text: rest.trim(),
-        });
->>>>>>> words
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text[digits..].strip_prefix(['.', ')'])?;
@@ -83,34 +71,14 @@ fn plain_label(text: &str) -> String {
 
 /// An item that is checked, ticked or struck through.
 pub(super) fn is_finished(text: &str) -> bool {
-<<<<<<< HEAD
     const MARKS: &[&str] = &["[x]", "[X]", "✅", "✓", "✔", "☑", "~~", "**~~", "(done)", "done:", "❌", "**✅"];
-=======
-    const MARKS: &[&str] = &[
-        "[x]", "[X]", "✅", "✓", "✔", "☑", "~~", "**~~", "(done)", "done:", "❌", "**✅",
-    ];
->>>>>>> words
     let text = text.trim();
     let low = text.to_lowercase();
     MARKS.iter().any(|mark| text.starts_with(mark))
         || text.ends_with(['✅', '✓', '✔', '☑'])
-<<<<<<< HEAD
         || ["(done)", "(completed)", "- done", "— done", "– done", "(complete)", "(fixed)"]
             .iter()
             .any(|end| low.trim_end_matches('.').ends_with(end))
-=======
-        || [
-            "(done)",
-            "(completed)",
-            "- done",
-            "— done",
-            "– done",
-            "(complete)",
-            "(fixed)",
-        ]
-        .iter()
-        .any(|end| low.trim_end_matches('.').ends_with(end))
->>>>>>> words
 }
 
 /// "Would you like me to …" asks; nothing is planned yet.
@@ -129,40 +97,23 @@ pub(super) fn is_offer(text: &str) -> bool {
         "i can ",
         "feel free",
         "you can ",
-<<<<<<< HEAD
-=======
         "you might",
         "you could",
         "you may",
->>>>>>> words
         "just say",
         "just let",
         "say the word",
         "tell me",
         "ready when",
     ];
-<<<<<<< HEAD
     let low = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'");
-=======
-    let low = text
-        .trim_matches(|c: char| !c.is_alphanumeric())
-        .to_lowercase()
-        .replace('’', "'");
->>>>>>> words
     text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.iter().any(|opening| low.starts_with(opening))
 }
 
 /// The item's words without marks of emphasis and empty boxes.
 pub(super) fn plain(text: &str) -> String {
     let text = text.trim();
-<<<<<<< HEAD
     let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
-=======
-    let text = text
-        .strip_prefix("[ ]")
-        .or_else(|| text.strip_prefix('☐'))
-        .unwrap_or(text);
->>>>>>> words
     text.replace("**", "").replace("__", "")
 }
 

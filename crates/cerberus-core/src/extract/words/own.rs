@@ -32,15 +32,7 @@ const FOREIGN_OPENINGS: &[&str] = &[
     "Base directory for this skill",
 ];
 /// What follows was written by the agent.
-<<<<<<< HEAD
 const FOREIGN_REST: &[&str] = &["Implement the following plan:", "Implement this plan:", "Here is the plan:"];
-=======
-const FOREIGN_REST: &[&str] = &[
-    "Implement the following plan:",
-    "Implement this plan:",
-    "Here is the plan:",
-];
->>>>>>> words
 /// A line with one of these that ends in a colon hands over to someone else's words.
 const HANDING_OVER: &str = "feedback|comment|comments|review|says|said|output|message|suggestion|suggests|suggested|finding|\
     findings|log|logs|wrote|report|reported|response|answer|error|errors|warning|at|explain|suggestions|quote|prompt|\
@@ -147,24 +139,8 @@ fn reports_fault(line: &str) -> bool {
 
 /// A line with which a tool reports that it failed.
 pub(super) fn is_failure(line: &str) -> bool {
-<<<<<<< HEAD
     const STARTS: &[&str] =
         &["fatal:", "error:", "error[", "Error:", "ERROR:", "FAIL", "--- FAIL", "panic:", "Traceback", "npm ERR", "✗"];
-=======
-    const STARTS: &[&str] = &[
-        "fatal:",
-        "error:",
-        "error[",
-        "Error:",
-        "ERROR:",
-        "FAIL",
-        "--- FAIL",
-        "panic:",
-        "Traceback",
-        "npm ERR",
-        "✗",
-    ];
->>>>>>> words
     let line = line.trim();
     STARTS.iter().any(|start| line.starts_with(start))
 }
@@ -250,13 +226,9 @@ fn is_pasted(line: &str) -> bool {
         return false;
     }
     let indent = line.len() - line.trim_start().len();
-<<<<<<< HEAD
-    PASTED_STARTS.iter().any(|start| text.starts_with(start))
-=======
     let is_comment = item(text).is_some_and(|item| item.text.starts_with("//") || item.text.starts_with("/*"));
     is_comment
         || PASTED_STARTS.iter().any(|start| text.starts_with(start))
->>>>>>> words
         || text.ends_with(['{', '}', ';', '\\'])
         || (indent >= 4 && item(text).is_none())
         || is_stamped(text)
@@ -265,15 +237,7 @@ fn is_pasted(line: &str) -> bool {
 
 /// `12:04:59 …`, `2026-01-05T…`: a log.
 fn is_stamped(text: &str) -> bool {
-<<<<<<< HEAD
     let first = text.trim_start_matches('[').split_whitespace().next().unwrap_or_default();
-=======
-    let first = text
-        .trim_start_matches('[')
-        .split_whitespace()
-        .next()
-        .unwrap_or_default();
->>>>>>> words
     let marks = first.bytes().filter(|byte| matches!(byte, b':' | b'-')).count();
     let digits = first.bytes().filter(u8::is_ascii_digit).count();
     marks >= 2 && digits >= 4 && digits * 2 >= first.len()
@@ -286,13 +250,7 @@ fn is_dense(text: &str) -> bool {
     for chunk in text.split_whitespace() {
         chunks += 1;
         let core = chunk.trim_matches(|c: char| c.is_ascii_punctuation() || matches!(c, '“' | '”' | '‘' | '’' | '…'));
-<<<<<<< HEAD
         let is_plain = core.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-' | '/'));
-=======
-        let is_plain = core
-            .chars()
-            .all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-' | '/'));
->>>>>>> words
         plain += usize::from(is_plain && !core.is_empty());
     }
     chunks >= 4 && plain * 2 < chunks

@@ -84,15 +84,7 @@ pub(super) fn clauses(sentence: &[Word]) -> Vec<Clause> {
     for (index, start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(sentence.len());
         mood = mood_of(&sentence[*start..end], asks, mood);
-<<<<<<< HEAD
         clauses.push(Clause { start: *start, end, mood });
-=======
-        clauses.push(Clause {
-            start: *start,
-            end,
-            mood,
-        });
->>>>>>> words
     }
     if asks && clauses.iter().all(|clause| clause.mood == Mood::Statement) {
         // "…, right?" and "X does Y?" ask about everything they say.
@@ -149,15 +141,7 @@ fn words(line: &str) -> Vec<Word> {
 }
 
 fn push(words: &mut Vec<Word>, low: &str, start: usize, end: usize) {
-<<<<<<< HEAD
     words.push(Word { low: low.to_string(), start, end });
-=======
-    words.push(Word {
-        low: low.to_string(),
-        start,
-        end,
-    });
->>>>>>> words
 }
 
 fn is_quotation_mark(c: char) -> bool {
@@ -200,18 +184,8 @@ fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
     if text.starts_with('(') {
         push(words, "(", start, start + 1);
     }
-<<<<<<< HEAD
     let core = body.trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '*', '_', '~', '…', '—', '’', '\'']);
     let (core_at, tail_at) = (start + text.len() - body.len(), start + text.len() - body.len() + core.len());
-=======
-    let core = body.trim_end_matches([
-        ',', '.', ';', ':', '!', '?', ')', ']', '*', '_', '~', '…', '—', '’', '\'',
-    ]);
-    let (core_at, tail_at) = (
-        start + text.len() - body.len(),
-        start + text.len() - body.len() + core.len(),
-    );
->>>>>>> words
     let tail = &body[core.len()..];
     if !core.is_empty() {
         let low = core.to_lowercase().replace('’', "'");
@@ -237,13 +211,5 @@ fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
 /// "e.g.", "vs." and the number of a point end no sentence.
 fn is_abbreviation(core: &str) -> bool {
     let is_number = !core.is_empty() && core.bytes().all(|byte| byte.is_ascii_digit());
-<<<<<<< HEAD
     is_number || matches!(core, "e.g" | "i.e" | "eg" | "ie" | "etc" | "vs" | "cf" | "approx" | "resp" | "Nr" | "No")
-=======
-    is_number
-        || matches!(
-            core,
-            "e.g" | "i.e" | "eg" | "ie" | "etc" | "vs" | "cf" | "approx" | "resp" | "Nr" | "No"
-        )
->>>>>>> words
 }

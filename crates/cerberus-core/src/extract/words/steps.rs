@@ -59,28 +59,12 @@ const OTHER_SECTIONS: &[&str] = &[
 
 pub(super) fn steps(plan: &str) -> Vec<&str> {
     let lines = prose(plan);
-<<<<<<< HEAD
     let numbered: Vec<&str> =
         lines.iter().filter_map(|line| heading(line)).filter_map(|(_, title)| step_title(title)).collect();
     if numbered.len() > 1 {
         return numbered;
     }
     let promised = listed(&lines, |title| has_word(title, STEP_SECTIONS) && !has_word(title, OTHER_SECTIONS), |_| true);
-=======
-    let numbered: Vec<&str> = lines
-        .iter()
-        .filter_map(|line| heading(line))
-        .filter_map(|(_, title)| step_title(title))
-        .collect();
-    if numbered.len() > 1 {
-        return numbered;
-    }
-    let promised = listed(
-        &lines,
-        |title| has_word(title, STEP_SECTIONS) && !has_word(title, OTHER_SECTIONS),
-        |_| true,
-    );
->>>>>>> words
     if !promised.is_empty() {
         return promised;
     }
@@ -97,27 +81,11 @@ fn listed<'a>(lines: &[&'a str], is_wanted: impl Fn(&str) -> bool, is_step: impl
     let mut wanted = is_wanted("");
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-<<<<<<< HEAD
         let list = if heading(line).is_none() && item(line).is_some() { items(&lines[at..]) } else { Vec::new() };
         if let Some((_, title)) = heading(line) {
             wanted = is_wanted(title);
         } else if wanted {
             steps.extend(list.iter().filter(|item| is_step(item) && !is_finished(item.text)).map(|item| item.text));
-=======
-        let list = if heading(line).is_none() && item(line).is_some() {
-            items(&lines[at..])
-        } else {
-            Vec::new()
-        };
-        if let Some((_, title)) = heading(line) {
-            wanted = is_wanted(title);
-        } else if wanted {
-            steps.extend(
-                list.iter()
-                    .filter(|item| is_step(item) && !is_finished(item.text))
-                    .map(|item| item.text),
-            );
->>>>>>> words
         }
         at += items_len(&lines[at..], &list).max(1);
     }
@@ -136,13 +104,7 @@ fn items_len(lines: &[&str], list: &[Item]) -> usize {
 }
 
 fn has_word(title: &str, list: &[&str]) -> bool {
-<<<<<<< HEAD
     title.split(|c: char| !(c.is_alphanumeric() || c == '-')).any(|word| list.contains(&word.to_lowercase().as_str()))
-=======
-    title
-        .split(|c: char| !(c.is_alphanumeric() || c == '-'))
-        .any(|word| list.contains(&word.to_lowercase().as_str()))
->>>>>>> words
 }
 
 /// `1. Title`, `Step 2: Title`, `Phase 3 — Title`.

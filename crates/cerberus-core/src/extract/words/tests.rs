@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 use proptest::prelude::*;
 
 use super::*;
@@ -121,10 +118,7 @@ fn what_says_nothing() {
         ("the tests are no longer failing", &[]),
         ("nothing is broken", &[]),
         ("that was blocked by the proxy, works now", &[]),
-        (
-            "add a test for the case where the server cannot start until the lock is free",
-            &[],
-        ),
+        ("add a test for the case where the server cannot start until the lock is free", &[]),
         ("commit and push", &[]),
         ("can you explain the next step in the algorithm?", &[]),
         ("the next element of the iterator is returned twice", &[]),
@@ -143,20 +137,11 @@ fn what_says_nothing() {
 #[test]
 fn what_the_user_did_not_type() {
     check(&[
-        (
-            "<command-name>/model</command-name>\n<command-args>let's use opus</command-args>",
-            &[],
-        ),
-        (
-            "<local-command-stdout>TODO: rotate the keys</local-command-stdout>",
-            &[],
-        ),
+        ("<command-name>/model</command-name>\n<command-args>let's use opus</command-args>", &[]),
+        ("<local-command-stdout>TODO: rotate the keys</local-command-stdout>", &[]),
         ("<task-notification>\nwe decided to stop\n</task-notification>", &[]),
         ("<system-reminder>\nTODO: keep the todo list\nlet's use tabs", &[]),
-        (
-            "please go on\n<system-reminder>we can't merge until then</system-reminder>",
-            &[],
-        ),
+        ("please go on\n<system-reminder>we can't merge until then</system-reminder>", &[]),
         ("[Request interrupted by user]", &[]),
         ("[Request interrupted by user for tool use] we decided to stop", &[]),
         ("```\n// TODO: let's use a map\n```", &[]),
@@ -164,18 +149,9 @@ fn what_the_user_did_not_type() {
         ("+    // let's use a map\n-    // TODO: a list", &[]),
         ("2026-01-05T10:00:01Z waiting for the database", &[]),
         ("    at waiting.for (until.js:10:3)", &[]),
-        (
-            "I got this feedback: we should use a pool instead of opening a connection each time",
-            &[],
-        ),
-        (
-            "Implement the following plan:\n\n# Plan\n\nWe'll use a pool.\n\n## Next steps\n- test it",
-            &[],
-        ),
-        (
-            "This session is being continued from a previous conversation.\nTODO: a\nlet's use b",
-            &[],
-        ),
+        ("I got this feedback: we should use a pool instead of opening a connection each time", &[]),
+        ("Implement the following plan:\n\n# Plan\n\nWe'll use a pool.\n\n## Next steps\n- test it", &[]),
+        ("This session is being continued from a previous conversation.\nTODO: a\nlet's use b", &[]),
         ("dec:use-postgres\nnext:write-docs\nblock:issue:tests-hang", &[]),
         ("- `next:write-docs`", &[]),
     ]);
@@ -202,75 +178,39 @@ fn lists_and_sentences_are_taken_apart() {
         user("Thanks.\n\nTODO:\n- rotate the keys\n- [x] write docs\n2. no\n\nlet's use tabs. Why is main.rs so long?");
     assert_eq!(texts(&said), ["rotate the keys", "let's use tabs."]);
     let said = user("remaining:\n1. the exporter\n2. its tests");
-    assert_eq!(
-        (kinds(&said), texts(&said)),
-        (vec![N, N], vec!["the exporter", "its tests"])
-    );
+    assert_eq!((kinds(&said), texts(&said)), (vec![N, N], vec!["the exporter", "its tests"]));
     // A sentence that only points is told with the one it points at.
     let said = user("The trailer is obsolete. let's remove it too");
     assert_eq!(texts(&said), ["The trailer is obsolete. let's remove it too"]);
     // What is asked afterwards is cut off.
-    assert_eq!(
-        texts(&user("ok, let's do 2 for now, what would that cost?")),
-        ["let's do 2 for now"]
-    );
+    assert_eq!(texts(&user("ok, let's do 2 for now, what would that cost?")), ["let's do 2 for now"]);
     // A failure that was pasted with a cry for help is told by its own line.
-    assert_eq!(
-        texts(&user("> git gc\nfatal: bad tree object 082c\n\nHALP")),
-        ["fatal: bad tree object 082c"]
-    );
+    assert_eq!(texts(&user("> git gc\nfatal: bad tree object 082c\n\nHALP")), ["fatal: bad tree object 082c"]);
 }
 
 #[test]
 fn lists_of_the_agent() {
     for (message, expected) in [
-        (
-            "Done.\n\n## Next steps\n\n1. Run the **suite**\n2. Tag it\n\nAll good.",
-            vec!["Run the suite", "Tag it"],
-        ),
-        (
-            "**Remaining:**\n- [ ] docs\n- [x] code\n- ✅ tests\n- ~~bench~~",
-            vec!["docs"],
-        ),
-        (
-            "What's left:\n* the exporter\n  * with gzip\n* the importer",
-            vec!["the exporter", "the importer"],
-        ),
+        ("Done.\n\n## Next steps\n\n1. Run the **suite**\n2. Tag it\n\nAll good.", vec!["Run the suite", "Tag it"]),
+        ("**Remaining:**\n- [ ] docs\n- [x] code\n- ✅ tests\n- ~~bench~~", vec!["docs"]),
+        ("What's left:\n* the exporter\n  * with gzip\n* the importer", vec!["the exporter", "the importer"]),
         ("**Next step:** publish the crate", vec!["publish the crate"]),
-        (
-            "### Follow-ups (optional)\n- rename it\n\n### Changes\n- did this",
-            vec!["rename it"],
-        ),
+        ("### Follow-ups (optional)\n- rename it\n\n### Changes\n- did this", vec!["rename it"]),
         ("TODO for the release:\n- sign the binary", vec!["sign the binary"]),
-        (
-            "The deploy is blocked by missing credentials.",
-            vec!["The deploy is blocked by missing credentials."],
-        ),
+        ("The deploy is blocked by missing credentials.", vec!["The deploy is blocked by missing credentials."]),
         ("## Next steps\n\nWould you like me to:\n1. run it\n2. ship it", vec![]),
-        (
-            "## Next steps\n- Let me know if you want more\n- Should I commit?",
-            vec![],
-        ),
+        ("## Next steps\n- Let me know if you want more\n- Should I commit?", vec![]),
         ("Remaining usages are fine:\n- display strings", vec![]),
         ("```\nTODO:\n- in code\n```", vec![]),
-        (
-            "I will use a map. We decided to keep it. The tests are failing.",
-            vec![],
-        ),
-        (
-            "Nobody will be blocked by this.\nIt is not blocked on anything.",
-            vec![],
-        ),
+        ("I will use a map. We decided to keep it. The tests are failing.", vec![]),
+        ("Nobody will be blocked by this.\nIt is not blocked on anything.", vec![]),
         ("Next steps: none", vec![]),
         ("next:write-docs\n", vec![]),
         ("", vec![]),
     ] {
         assert_eq!(texts(&agent(message)), expected, "{message}");
     }
-    let many = format!(
-        "Next steps:\n{}",
-        (0..50).map(|n| format!("- step number {n}\n")).collect::<String>()
-    );
+    let many = format!("Next steps:\n{}", (0..50).map(|n| format!("- step number {n}\n")).collect::<String>());
     assert_eq!(agent(&many).len(), SAID_MAX);
 }
 
@@ -282,10 +222,7 @@ fn sections_of_a_summary() {
         a.rs\n\n9. Optional Next Step:\n   Run the suite. The user said \"go\".\n   - detail\n</summary>\nPlease continue.";
     let said = summary(text);
     assert_eq!(kinds(&said), [D, N, N]);
-    assert_eq!(
-        texts(&said),
-        ["Journal first, view second", "Write the importer", "Run the suite"]
-    );
+    assert_eq!(texts(&said), ["Journal first, view second", "Write the importer", "Run the suite"]);
     for nothing in [
         "7. Pending Tasks:\n   - None explicitly requested\n9. Optional Next Step:\n   No next step.",
         "8. Current Work:\n   - Editing",
@@ -304,10 +241,7 @@ fn steps_of_a_plan() {
             vec!["Types", "`Engine`"],
         ),
         ("## Step 1: Do a\n## Step 2 — Do b\n### Notes", vec!["Do a", "Do b"]),
-        (
-            "# Plan\n## Steps\n1. Do a\n   - how\n2. Do **b**\n\n## Risks\n1. none",
-            vec!["Do a", "Do b"],
-        ),
+        ("# Plan\n## Steps\n1. Do a\n   - how\n2. Do **b**\n\n## Risks\n1. none", vec!["Do a", "Do b"]),
         ("- one\n- two\n", vec!["one", "two"]),
         ("Some prose\n\n1. one\n\n2. two\n\n- aside", vec!["one", "two"]),
         ("```\n1. code\n```\nprose", vec![]),
@@ -352,16 +286,7 @@ proptest! {
 
 #[test]
 fn long_and_hostile_texts_are_read_in_time() {
-    for piece in [
-        "<a ",
-        "' ",
-        "\"",
-        "let's ",
-        "- [ ] \n",
-        "can't , ",
-        "**",
-        "blocked by until ",
-    ] {
+    for piece in ["<a ", "' ", "\"", "let's ", "- [ ] \n", "can't , ", "**", "blocked by until "] {
         let text = piece.repeat(40_000);
         for said in [user(&text), agent(&text), summary(&text)] {
             assert!(said.len() <= SAID_MAX);
@@ -369,4 +294,3 @@ fn long_and_hostile_texts_are_read_in_time() {
         assert!(plan(&text).len() <= STEPS_MAX);
     }
 }
->>>>>>> words
