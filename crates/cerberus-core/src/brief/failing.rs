@@ -27,8 +27,8 @@ pub fn blockers(runs: &[Ran]) -> Vec<Known> {
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let mut found = Vec::new();
     for name in ledger.failing() {
-        let last = runs.iter().rev().find(|ran| ran.run.failed.contains(&name));
-        found.extend(last.map(|ran| ran.blocker(&name, "test")));
+        let last = runs.iter().rev().find(|ran| ran.run.failed.iter().any(|failed| failed == name));
+        found.extend(last.map(|ran| ran.blocker(name, "test")));
     }
     for ran in last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == Verdict::Red) {
         let sort = match ran.command.kind {

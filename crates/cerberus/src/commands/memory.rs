@@ -136,9 +136,9 @@ fn facts_json(carried: &Carried) -> Vec<Value> {
 fn tests_json(runs: &[Ran]) -> Value {
     let mut ledger = Ledger::default();
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
-    json!({
-        "passing": ledger.passing(), "failing": ledger.failing(), "fixed": ledger.fixed(), "regressed": ledger.regressed(),
-    })
+    let (passing, failing): (Vec<_>, Vec<_>) = (ledger.passing().collect(), ledger.failing().collect());
+    let (fixed, regressed): (Vec<_>, Vec<_>) = (ledger.fixed().collect(), ledger.regressed().collect());
+    json!({"passing": passing, "failing": failing, "fixed": fixed, "regressed": regressed})
 }
 
 fn session_cleanup(context: &Context) -> Result<()> {

@@ -1,82 +1,195 @@
-//! Stand-in.
+//! Shell commands that test, build or lint: which they are, what came of them, what they leave open.
+//!
+//! [`may_be_run`] is the cheap question a hook asks before it keeps any output; [`recognise`] says what a command is;
+//! [`read`] says what its output means; [`Ledger`] remembers what is failing across runs. All of it is pure, linear in
+//! its input and bounded; no output is ever an error. What cannot be told is `Unknown`, never a guess: a green verdict
+//! needs a passing test, a word of success or an exit code that is the command's own.
+
+mod any;
+mod classify;
+mod command;
+mod go;
+mod javascript;
+mod jvm;
+mod ledger;
+mod other;
+mod problems;
+mod python;
+mod report;
+mod rust;
+mod scripts;
+mod shell;
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
+
+pub use command::{may_be_run, recognise};
+pub use ledger::Ledger;
+pub use report::read;
+
+/// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     Test,
     Build,
     Lint,
 }
+
+/// A run, recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub kind: Kind,
     pub runner: Runner,
+    /// The command by which the same one is known again: without `cd`, environment, redirections, pipes and timing;
+    /// one line of at most [`KEY_CHARS_MAX`].
     pub key: String,
+    pub trust: Trust,
 }
+
+/// How much the shell around a command lets through of what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// The line's success is the command's: nothing after it hides a failure.
+    pub success: bool,
+    /// The line's failure is the command's: nothing else in the line could have failed.
+    pub failure: bool,
+    /// No output means that it had nothing to say: it went neither to a file nor through a filter.
+    pub silence: bool,
+}
+
+pub const KEY_CHARS_MAX: usize = 200;
+pub const NAMES_MAX: usize = 200;
+pub const NAME_CHARS_MAX: usize = 200;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     Green,
     Red,
+    /// It ran, and there was nothing to test.
     Empty,
     Unknown,
 }
+
+/// What came of a run. Lists have at most [`NAMES_MAX`] lines of [`NAME_CHARS_MAX`] each, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub verdict: Verdict,
+    /// Tests seen passing, as the runner prints them; most runners name only the failing ones.
     pub passed: Vec<String>,
+    /// Tests seen failing. A run can be red and name none.
     pub failed: Vec<String>,
     pub passed_count: Option<u32>,
     pub failed_count: Option<u32>,
+    /// What compilers and linters complain about: `src/a.rs:12: mismatched types`.
     pub problems: Vec<String>,
 }
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Runner {
-    CargoTest,
+
+/// Whose output it is, as far as the command tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Family {
+    Rust,
+    Python,
+    JavaScript,
+    Go,
+    Jvm,
+    Other,
+    /// A wrapper; the output tells.
+    Any,
 }
-impl Runner {
-    pub fn name(self) -> &'static str {
-        "cargo test"
-    }
-}
-pub fn may_be_run(command: &str) -> bool {
-    command.contains("cargo test")
-}
-pub fn recognise(command: &str) -> Option<Command> {
-    may_be_run(command).then(|| Command { kind: Kind::Test, runner: Runner::CargoTest, key: command.to_string() })
-}
-pub fn read(_: &Command, _: &str, outcome: crate::event::Outcome) -> Run {
-    Run {
-        verdict: if outcome == crate::event::Outcome::Done { Verdict::Green } else { Verdict::Red },
-        passed: vec![],
-        failed: vec![],
-        passed_count: None,
-        failed_count: None,
-        problems: vec![],
-    }
-}
-#[derive(Debug, Default)]
-pub struct Ledger {
-    red: Vec<String>,
-}
-impl Ledger {
-    pub fn add(&mut self, command: &Command, run: &Run) {
-        self.red.retain(|key| *key != command.key);
-        if run.verdict == Verdict::Red {
-            self.red.push(command.key.clone());
+
+macro_rules! runners {
+    ($($variant:ident $name:literal $family:ident,)*) => {
+        /// The program behind a run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Runner {
+            $($variant,)*
         }
-    }
-    pub fn failing(&self) -> Vec<String> {
-        vec![]
-    }
-    pub fn passing(&self) -> Vec<String> {
-        vec![]
-    }
-    pub fn fixed(&self) -> Vec<String> {
-        vec![]
-    }
-    pub fn regressed(&self) -> Vec<String> {
-        vec![]
-    }
-    pub fn red_commands(&self) -> Vec<String> {
-        self.red.clone()
-    }
+
+        impl Runner {
+            pub const ALL: &[Runner] = &[$(Runner::$variant,)*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Runner::$variant => $name,)*
+                }
+            }
+
+            fn family(self) -> Family {
+                match self {
+                    $(Runner::$variant => Family::$family,)*
+                }
+            }
+        }
+    };
+}
+
+runners! {
+    Cargo "cargo" Rust,
+    Nextest "cargo nextest" Rust,
+    Clippy "clippy" Rust,
+    Rustfmt "rustfmt" Rust,
+    Pytest "pytest" Python,
+    Unittest "unittest" Python,
+    Django "manage.py" Python,
+    Ruff "ruff" Python,
+    Flake8 "flake8" Python,
+    Pylint "pylint" Python,
+    Mypy "mypy" Python,
+    Pyright "pyright" Python,
+    Black "black" Python,
+    Go "go" Go,
+    Gotestsum "gotestsum" Go,
+    Ginkgo "ginkgo" Go,
+    GolangciLint "golangci-lint" Go,
+    Staticcheck "staticcheck" Go,
+    Gofmt "gofmt" Go,
+    Jest "jest" JavaScript,
+    Vitest "vitest" JavaScript,
+    Mocha "mocha" JavaScript,
+    Node "node" JavaScript,
+    Bun "bun" JavaScript,
+    Deno "deno" JavaScript,
+    Playwright "playwright" JavaScript,
+    Tsc "tsc" JavaScript,
+    Eslint "eslint" JavaScript,
+    Prettier "prettier" JavaScript,
+    Biome "biome" JavaScript,
+    Maven "maven" Jvm,
+    Gradle "gradle" Jvm,
+    Sbt "sbt" Jvm,
+    Rspec "rspec" Other,
+    Rake "rake" Other,
+    Rails "rails" Other,
+    Minitest "minitest" Other,
+    Rubocop "rubocop" Other,
+    Phpunit "phpunit" Other,
+    Pest "pest" Other,
+    Phpstan "phpstan" Other,
+    Dotnet "dotnet" Other,
+    Swift "swift" Other,
+    Xcode "xcodebuild" Other,
+    Ctest "ctest" Other,
+    Cmake "cmake" Other,
+    Docker "docker" Any,
+    Mix "mix" Other,
+    Bats "bats" Other,
+    Prove "prove" Other,
+    Npm "npm" Any,
+    Pnpm "pnpm" Any,
+    Yarn "yarn" Any,
+    BunScript "bun run" Any,
+    DenoTask "deno task" Any,
+    Make "make" Any,
+    Just "just" Any,
+    Mise "mise" Any,
+    Task "task" Any,
+    Tox "tox" Any,
+    Nox "nox" Any,
+    Bazel "bazel" Any,
+    Monorepo "monorepo tool" Any,
+    Tool "tool" Any,
+    Script "script" Any,
+    // Several in one line.
+    Several "several" Any,
 }

@@ -1,0 +1,44 @@
+//! Output of wrappers (`make test`, `npm test`, `./dev/test`): whose it is, the output itself tells.
+//!
+//! Every family reads it; each takes only lines in its own form, so that nothing is read twice.
+
+use super::report::Report;
+use super::{go, javascript, jvm, other, python, rust};
+
+pub(super) fn read(lines: &[&str], report: &mut Report) {
+    if has(lines, &["test result: ", "Nextest run ID", "test "]) {
+        rust::read(lines, report);
+    }
+    python::read(lines, report);
+    go::read(lines, report);
+    if has(lines, &["Tests run: ", "> Task ", "BUILD FAILED", "COMPILATION ERROR"]) {
+        jvm::read(lines, report);
+    }
+    if let Some(runner) = javascript::detect(lines) {
+        javascript::read(runner, lines, report);
+    }
+    other::read(lines, report);
+    if lines.iter().any(|line| line.starts_with("make") && line.contains("Nothing to be done for")) {
+        report.empty();
+    }
+    if lines.iter().any(|line| says_failed(line)) {
+        report.red();
+    }
+}
+
+/// The wrapper's own word that what it ran has failed.
+fn says_failed(line: &str) -> bool {
+    (line.starts_with("make") && line.contains(": *** ["))
+        || (line.starts_with("error: script ") && line.contains(" exited with code "))
+        || line.starts_with("npm ERR! Test failed")
+        || line.trim_start().starts_with("evaluation failed :(")
+}
+
+fn has(lines: &[&str], begins: &[&str]) -> bool {
+    lines.iter().any(|line| {
+        let line = line.trim_start();
+        let line =
+            ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
+        begins.iter().any(|begin| line.starts_with(begin))
+    })
+}

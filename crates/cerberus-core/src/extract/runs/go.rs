@@ -1,0 +1,80 @@
+//! `go test` and what wraps it. Without `-v` only failing tests are named and packages stand for the rest.
+
+use super::report::{Report, counts, leading_number, without_time};
+
+pub(super) fn read(lines: &[&str], report: &mut Report) {
+    let is_summed = lines.iter().any(|line| line.starts_with("DONE ") && line.contains(" test"));
+    for line in lines {
+        if is_summed && gotestsum(line, report) {
+            continue;
+        }
+        let said = line.trim_start();
+        if let Some(rest) = said.strip_prefix("--- FAIL: ") {
+            report.fail(without_time(rest));
+        } else if let Some(rest) = said.strip_prefix("--- PASS: ") {
+            report.pass(without_time(rest));
+        } else {
+            package(line, report);
+        }
+    }
+}
+
+/// `ok pkg 0.1s`, `FAIL pkg [build failed]`, `? pkg [no test files]`, with tabs between.
+fn package(line: &str, report: &mut Report) {
+    if let Some(rest) = line.strip_prefix("ok  \t") {
+        if rest.ends_with("[no tests to run]") {
+            report.empty();
+        } else {
+            report.green();
+        }
+    } else if line.starts_with("?   \t") && line.ends_with("[no test files]")
+        || line == "testing: warning: no tests to run"
+    {
+        report.empty();
+    } else if line.starts_with("FAIL\t") {
+        report.red();
+    } else if let Some(rest) = line.strip_prefix("Ran ") {
+        ginkgo(rest, report);
+    }
+}
+
+/// `DONE 3 tests, 1 skipped, 1 failure in 0.5s`, `=== FAIL: pkg TestX (0.00s)`.
+fn gotestsum(line: &str, report: &mut Report) -> bool {
+    if let Some(rest) = line.strip_prefix("DONE ") {
+        let numbers = rest.rsplit_once(" in ").map_or(rest, |(numbers, _)| numbers);
+        let (mut ran, mut failed, mut skipped) = (0u32, 0u32, 0u32);
+        for (number, word) in counts(numbers, &[',']) {
+            match word {
+                "test" | "tests" => ran = number,
+                "failure" | "failures" => failed = number,
+                "skipped" => skipped = number,
+                "error" | "errors" => report.red(),
+                _ => {}
+            }
+        }
+        report.count(ran.saturating_sub(failed).saturating_sub(skipped), failed);
+        return true;
+    }
+    if let Some(rest) = line.strip_prefix("=== FAIL: ") {
+        // A package that does not build or panics has no test's name.
+        match without_time(rest).rsplit_once(' ') {
+            Some((_, name)) if name.starts_with("Test") || name.starts_with("Example") || name.starts_with("Fuzz") => {
+                report.fail(name);
+            }
+            _ => report.red(),
+        }
+        return true;
+    }
+    false
+}
+
+/// `Ran 3 of 3 Specs in 0.1 seconds`; the line after it counts them.
+fn ginkgo(rest: &str, report: &mut Report) {
+    if let Some((number, rest)) = leading_number(rest)
+        && rest.starts_with(" of ")
+        && rest.contains(" Specs in ")
+        && number == 0
+    {
+        report.empty();
+    }
+}

@@ -1,0 +1,416 @@
+//! jest, vitest, mocha, `node --test`, bun, deno. Suites and tests are joined as each prints them: `suite › name`,
+//! `file > suite > name`; where a runner prints a tree, by ` › `.
+
+use super::Runner;
+use super::report::{Report, counts, indented, leading_number, without_time};
+
+const PASS_MARKS: [char; 2] = ['✓', '✔'];
+const FAIL_MARKS: [char; 6] = ['✕', '✗', '×', '✖', '✘', '⨯'];
+
+pub(super) fn read(runner: Runner, lines: &[&str], report: &mut Report) {
+    match runner {
+        Runner::Jest => jest(lines, report),
+        Runner::Vitest => vitest(lines, report),
+        Runner::Mocha => mocha(lines, report),
+        Runner::Node => {
+            tap(lines, report);
+            node_spec(lines, report);
+        }
+        Runner::Bun => bun(lines, report),
+        Runner::Deno => deno(lines, report),
+        Runner::Playwright => playwright(lines, report),
+        _ => {}
+    }
+}
+
+/// Whose output it is, by a line that only one of them prints.
+pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
+    lines.iter().find_map(|line| {
+        let said = line.trim_start();
+        let number = leading_number(said).map(|(_, rest)| rest);
+        if said.starts_with("Test Suites: ") || said.starts_with("No tests found, exiting") {
+            Some(Runner::Jest)
+        } else if said.starts_with("Test Files  ")
+            || said.starts_with("No test files found, exiting")
+            || said.starts_with("FAIL  ")
+        {
+            Some(Runner::Vitest)
+        } else if number.is_some_and(|rest| rest == " passing" || rest.starts_with(" passing (")) {
+            Some(Runner::Mocha)
+        } else if said.starts_with("ℹ tests ") || said == "TAP version 13" || line.starts_with("# tests ") {
+            Some(Runner::Node)
+        } else if said.starts_with("bun test v")
+            || said.starts_with("(fail) ")
+            || said.starts_with("(pass) ")
+            || (said.starts_with("Ran ") && said.contains(" across "))
+            || number.is_some_and(|rest| rest == " pass" || rest == " fail")
+        {
+            Some(Runner::Bun)
+        } else if said.starts_with("ok | ")
+            || said.starts_with("FAILED | ")
+            || said.starts_with("error: No test modules found")
+        {
+            Some(Runner::Deno)
+        } else if said.starts_with("Running ") && said.contains(" using ") && said.contains(" worker") {
+            Some(Runner::Playwright)
+        } else {
+            None
+        }
+    })
+}
+
+/// `2 failed, 3 passed` → how many of each.
+fn add_counts(numbers: &str, separators: &[char], report: &mut Report) {
+    let (mut passed, mut failed, mut known) = (0u32, 0u32, false);
+    for (number, word) in counts(numbers, separators) {
+        match word {
+            "passed" => passed = number,
+            "failed" => failed = number,
+            "skipped" | "todo" | "pending" | "total" | "flaky" => {}
+            _ => continue,
+        }
+        known = true;
+    }
+    if known {
+        report.count(passed, failed);
+    }
+}
+
+/// The text behind one of `marks`.
+fn marked<'a>(said: &'a str, marks: &[char]) -> Option<&'a str> {
+    Some(said.strip_prefix(|c| marks.contains(&c))?.strip_prefix(' ')?.trim())
+}
+
+/// Suites by their indentation, for names that stand in a tree.
+#[derive(Default)]
+struct Tree<'a> {
+    suites: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Tree<'a> {
+    fn enter(&mut self, indent: usize, suite: &'a str) {
+        self.suites.retain(|(at, _)| *at < indent);
+        // Deeper than anyone nests is not a suite.
+        if self.suites.len() < 16 {
+            self.suites.push((indent, suite));
+        }
+    }
+
+    fn name(&self, indent: usize, test: &str) -> String {
+        let mut name = String::new();
+        for (_, suite) in self.suites.iter().filter(|(at, _)| *at < indent) {
+            name.push_str(suite);
+            name.push_str(" › ");
+        }
+        name.push_str(without_time(test));
+        name
+    }
+}
+
+fn jest(lines: &[&str], report: &mut Report) {
+    let mut tree: Option<Tree> = None;
+    for line in lines {
+        let (indent, said) = indented(line);
+        if indent == 0 && (said.starts_with("PASS ") || said.starts_with("FAIL ")) {
+            tree = Some(Tree::default());
+            if said.starts_with("FAIL ") {
+                report.red();
+            }
+        } else if said.is_empty() {
+            tree = None;
+        } else if let Some(rest) = line.strip_prefix("Tests:") {
+            add_counts(rest, &[','], report);
+        } else if said.starts_with("No tests found") {
+            report.empty();
+        } else if let Some(name) = line.strip_prefix("  ● ") {
+            if name == "Test suite failed to run" {
+                report.red();
+            } else if !name.ends_with("Console") {
+                report.fail(name);
+            }
+        } else if let Some(tree) = &mut tree {
+            if let Some(test) = marked(said, &PASS_MARKS) {
+                report.pass(&tree.name(indent, test));
+            } else if let Some(test) = marked(said, &FAIL_MARKS) {
+                report.fail(&tree.name(indent, test));
+            } else if indent >= 2 && !said.starts_with(['○', '✎']) {
+                tree.enter(indent, said);
+            }
+        }
+    }
+}
+
+fn vitest(lines: &[&str], report: &mut Report) {
+    // The list of failures has whole names; the tree above it only parts of them.
+    let has_list = lines.iter().any(|line| vitest_failure(line).is_some());
+    let mut file = "";
+    for line in lines {
+        let said = line.trim_start();
+        if let Some(name) = vitest_failure(line) {
+            match name.split_once(" > ") {
+                Some(_) => report.fail(name),
+                None => report.red(),
+            }
+        } else if let Some(rest) = said.strip_prefix("Tests  ") {
+            add_counts(rest.split('(').next().unwrap_or(rest), &['|'], report);
+        } else if let Some(rest) = said.strip_prefix("Test Files  ") {
+            if counts(rest, &['|']).any(|(number, word)| word == "failed" && number > 0) {
+                report.red();
+            }
+        } else if said.starts_with("No test files found") {
+            report.empty();
+        } else if let Some(rest) = said.strip_prefix("❯ ") {
+            file = rest.split(" (").next().unwrap_or(rest);
+        } else if let Some(name) = marked(said, &PASS_MARKS).filter(|name| name.contains(" > ")) {
+            report.pass(&vitest_name(file, name));
+        } else if let Some(name) = marked(said, &['×']) {
+            if has_list {
+                report.red();
+            } else {
+                report.fail(&vitest_name(file, name));
+            }
+        }
+    }
+}
+
+/// ` FAIL  file > suite > name`; a project's name may stand between bars before it.
+fn vitest_failure(line: &str) -> Option<&str> {
+    let name = line.trim_start().strip_prefix("FAIL  ")?.trim();
+    match name.strip_prefix('|').and_then(|rest| rest.split_once("| ")) {
+        Some((_, name)) => Some(name.trim()),
+        None => Some(name),
+    }
+}
+
+fn vitest_name(file: &str, name: &str) -> String {
+    let name = without_time(name);
+    let first = name.split(" > ").next().unwrap_or(name);
+    if file.is_empty() || (first.contains('.') && !first.contains(' ')) {
+        name.to_string()
+    } else {
+        format!("{file} > {name}")
+    }
+}
+
+fn mocha(lines: &[&str], report: &mut Report) {
+    let mut tree = Tree::default();
+    let mut is_over = false;
+    let (mut passed, mut failed) = (None, None);
+    let mut details: Option<Vec<&str>> = None;
+    for line in lines {
+        let (indent, said) = indented(line);
+        match leading_number(said) {
+            Some((number, rest)) if rest == " passing" || rest.starts_with(" passing (") => {
+                is_over = true;
+                passed = Some(number);
+                continue;
+            }
+            Some((number, " failing")) => {
+                failed = Some(number);
+                continue;
+            }
+            // `  1) suite`, then deeper lines, the last of them the test with a colon.
+            Some((_, rest)) if is_over && indent == 2 && rest.starts_with(") ") => {
+                details = Some(vec![rest[2..].trim()]);
+            }
+            _ if details.is_some() && indent > 2 && !said.is_empty() => {
+                if let Some(titles) = &mut details {
+                    titles.push(said);
+                }
+            }
+            _ if is_over => details = None,
+            _ if indent >= 2 => match marked(said, &PASS_MARKS) {
+                Some(test) => report.pass(&tree.name(indent, test)),
+                None if !said.is_empty() => tree.enter(indent, said),
+                None => {}
+            },
+            _ => {}
+        }
+        if let Some(titles) = &details
+            && let Some(last) = titles.last().and_then(|title| title.strip_suffix(':'))
+        {
+            let before = &titles[..titles.len() - 1];
+            let name: Vec<&str> = before.iter().copied().chain([last]).collect();
+            report.fail(&name.join(" › "));
+            details = None;
+        }
+    }
+    if passed.is_some() || failed.is_some() {
+        report.count(passed.unwrap_or(0), failed.unwrap_or(0));
+    }
+}
+
+/// The summary of `node --test`, in both its forms.
+fn node_count(line: &str) -> Option<(&str, u32)> {
+    let rest = line.strip_prefix("ℹ ").or_else(|| line.strip_prefix("# "))?;
+    let (what, number) = rest.split_once(' ')?;
+    Some((what, number.parse().ok()?))
+}
+
+fn node_spec(lines: &[&str], report: &mut Report) {
+    let mut tree = Tree::default();
+    let (mut passed, mut failed) = (None, None);
+    let mut at_list = lines.len();
+    for (index, line) in lines.iter().enumerate() {
+        let (indent, said) = indented(line);
+        match node_count(line) {
+            Some(("pass", number)) => passed = Some(number),
+            Some(("fail" | "cancelled", number)) => failed = Some(failed.unwrap_or(0) + number),
+            _ => {}
+        }
+        if *line == "✖ failing tests:" {
+            at_list = index;
+            break;
+        }
+        if let Some(suite) = said.strip_prefix("▶ ") {
+            tree.enter(indent, without_time(suite));
+            continue;
+        }
+        let (test, is_failure) = match (marked(said, &PASS_MARKS), marked(said, &['✖'])) {
+            (Some(test), _) => (test, false),
+            (None, Some(test)) => (test, true),
+            (None, None) => continue,
+        };
+        // A suite's own result stands where the suite began.
+        if tree.suites.last().is_some_and(|(at, suite)| *at == indent && *suite == without_time(test)) {
+            tree.suites.pop();
+        } else if is_failure {
+            report.fail(&tree.name(indent, test));
+        } else {
+            report.pass(&tree.name(indent, test));
+        }
+    }
+    if let Some(passed) = passed {
+        report.count(passed, failed.unwrap_or(0));
+    }
+    if !report.has_failed_names() {
+        for line in &lines[at_list.min(lines.len())..] {
+            if let Some(test) = marked(line, &['✖']).filter(|test| *test != "failing tests:") {
+                report.fail(without_time(test));
+            }
+        }
+    }
+}
+
+/// The Test Anything Protocol; suites are results that came after results of their own, further in.
+pub(super) fn tap(lines: &[&str], report: &mut Report) {
+    let mut open: Vec<(usize, &str, bool)> = Vec::new();
+    for line in lines {
+        let (indent, said) = indented(line);
+        if let Some(name) = said.strip_prefix("# Subtest: ") {
+            open.retain(|(at, _, _)| *at < indent);
+            if open.len() < 16 {
+                open.push((indent, name, false));
+            }
+            continue;
+        }
+        let (is_failure, rest) = match (said.strip_prefix("not ok "), said.strip_prefix("ok ")) {
+            (Some(rest), _) => (true, rest),
+            (None, Some(rest)) => (false, rest),
+            (None, None) => continue,
+        };
+        let Some((_, rest)) = leading_number(rest) else {
+            continue;
+        };
+        let name = rest.trim_start_matches([' ', '-']).trim();
+        let is_suite = open.iter().any(|(at, _, has_results)| *at == indent && *has_results);
+        for (at, _, has_results) in &mut open {
+            *has_results |= *at < indent;
+        }
+        let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
+        let mut whole = String::new();
+        for (_, suite, _) in open.iter().filter(|(at, _, _)| *at < indent) {
+            whole.push_str(suite);
+            whole.push_str(" › ");
+        }
+        whole.push_str(name);
+        if is_suite || !directive.is_empty() || name.is_empty() {
+            continue;
+        }
+        if is_failure {
+            report.fail(&whole);
+        } else {
+            report.pass(&whole);
+        }
+    }
+    if lines.contains(&"1..0") {
+        report.empty();
+    }
+}
+
+fn bun(lines: &[&str], report: &mut Report) {
+    let (mut passed, mut failed) = (None, None);
+    for line in lines {
+        let said = line.trim_start();
+        if let Some(name) = said.strip_prefix("(pass) ") {
+            report.pass(without_time(name));
+        } else if let Some(name) = said.strip_prefix("(fail) ") {
+            report.fail(without_time(name));
+        } else if let Some(name) = marked(line, &PASS_MARKS).filter(|name| without_time(name) != *name) {
+            report.pass(without_time(name));
+        } else if let Some(name) = marked(line, &['✗']).filter(|name| without_time(name) != *name) {
+            report.fail(without_time(name));
+        } else if line.starts_with("Test filter ") && line.ends_with("had no matches")
+            || (line.starts_with("error: regex ") && line.contains("matched 0 tests"))
+        {
+            report.empty();
+        } else if line.starts_with(' ') {
+            match leading_number(said) {
+                Some((number, " pass")) => passed = Some(number),
+                Some((number, " fail")) => failed = Some(number),
+                _ => {}
+            }
+        }
+    }
+    match (passed, failed) {
+        // The failures alone, through a filter, do not say that nothing passed.
+        (None, Some(0)) => report.green(),
+        (None, Some(_)) => report.red(),
+        (Some(passed), failed) => report.count(passed, failed.unwrap_or(0)),
+        (None, None) => {}
+    }
+}
+
+fn deno(lines: &[&str], report: &mut Report) {
+    for line in lines {
+        if let Some(rest) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | ")) {
+            add_counts(rest.rsplit_once(" (").map_or(rest, |(numbers, _)| numbers), &['|'], report);
+        } else if line.starts_with("error: No test modules found") {
+            report.empty();
+        } else if !line.starts_with(' ')
+            && let Some((name, result)) = line.split_once(" ... ")
+        {
+            if result.starts_with("ok (") {
+                report.pass(name);
+            } else if result.starts_with("FAILED") {
+                report.fail(name);
+            }
+        } else if line.starts_with("error: Type checking failed") || line.starts_with("error: Test failed") {
+            report.red();
+        }
+    }
+}
+
+/// `  ✓  1 [chromium] › a.spec.ts:3:1 › adds (1s)`, and `  2 passed (3s)` at the end.
+fn playwright(lines: &[&str], report: &mut Report) {
+    let (mut passed, mut failed) = (None, None);
+    for line in lines {
+        let said = line.trim_start();
+        if let Some((number, rest)) = leading_number(said) {
+            match rest.split(" (").next() {
+                Some(" passed") => passed = Some(number),
+                Some(" failed") => failed = Some(number),
+                _ => {}
+            }
+            if let Some(name) = rest.strip_prefix(") ").filter(|name| name.contains(" › ")) {
+                report.fail(name.trim_end_matches([' ', '─']));
+            }
+        } else if let Some(rest) = marked(said, &PASS_MARKS) {
+            let name = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+            report.pass(without_time(name));
+        }
+    }
+    if passed.is_some() || failed.is_some() {
+        report.count(passed.unwrap_or(0), failed.unwrap_or(0));
+    }
+}

@@ -1,0 +1,343 @@
+//! What a series of runs leaves open: which tests fail, which were fixed, which regressed. Pure state, in order.
+//!
+//! The rules, for tests by name:
+//! 1. What the last run that mentioned a name said of it holds. In one run, failing beats passing.
+//! 2. A green run clears every failure of the same key, also those without a name.
+//! 3. So does a green run of the bare command (`cargo test`, `go test ./...`) for the narrower keys of it: those that
+//!    add only names, paths and filters. Options that choose other tests (`--features`, `-p`) are not covered.
+//! 4. A red run that names all its failures, and ran no fewer tests than the last run of its key, clears the failures of
+//!    that key which it does not name: most runners do not name what passes.
+//! 5. Any other run that shows a name passing clears that name.
+//! 6. Empty and unknown runs clear nothing but what they name.
+//!
+//! Fixed is what failed once and passes now; regressed is what passed once and fails now. Builds and lints have no
+//! names: their last verdict stands under their key, and a red one is a red command.
+
+use std::collections::BTreeMap;
+
+use super::{Command, Kind, NAMES_MAX, Run, Verdict};
+
+/// Names that only ever passed are not taken in beyond this; those that fail always are.
+const PASSING_MAX: usize = 5000;
+const FAILING_MAX: usize = 2 * PASSING_MAX;
+const KEYS_MAX: usize = 1000;
+
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    tests: BTreeMap<String, Test>,
+    commands: BTreeMap<String, Last>,
+}
+
+#[derive(Clone, Debug)]
+struct Test {
+    is_failing: bool,
+    has_passed: bool,
+    has_failed: bool,
+    /// The key under which it was last seen failing.
+    key: String,
+}
+
+/// The last run of a key that decided anything.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    is_red: bool,
+    has_names: bool,
+    ran: Option<u32>,
+}
+
+impl Ledger {
+    /// Takes in the next run.
+    pub fn add(&mut self, command: &Command, run: &Run) {
+        for name in &run.passed {
+            self.mark(name, &command.key, false);
+        }
+        let ran = match (run.passed_count, run.failed_count) {
+            (Some(passed), Some(failed)) => Some(passed.saturating_add(failed)),
+            _ => None,
+        };
+        match run.verdict {
+            Verdict::Green => self.clear(run, |key| key == command.key || covers(command, key)),
+            Verdict::Red if names_all(run) && !self.ran_more(&command.key, ran) => {
+                self.clear(run, |key| key == command.key)
+            }
+            Verdict::Red | Verdict::Empty | Verdict::Unknown => {}
+        }
+        for name in &run.failed {
+            self.mark(name, &command.key, true);
+        }
+        let is_decided = matches!(run.verdict, Verdict::Green | Verdict::Red);
+        if is_decided && (self.commands.len() < KEYS_MAX || self.commands.contains_key(&command.key)) {
+            let last = Last { is_red: run.verdict == Verdict::Red, has_names: !run.failed.is_empty(), ran };
+            self.commands.insert(command.key.clone(), last);
+        }
+    }
+
+    /// Names whose last word is that they fail.
+    pub fn failing(&self) -> impl Iterator<Item = &str> {
+        self.names(|test| test.is_failing)
+    }
+
+    /// Names whose last word is that they pass.
+    pub fn passing(&self) -> impl Iterator<Item = &str> {
+        self.names(|test| !test.is_failing)
+    }
+
+    /// Names that failed and now pass.
+    pub fn fixed(&self) -> impl Iterator<Item = &str> {
+        self.names(|test| !test.is_failing && test.has_failed)
+    }
+
+    /// Names that passed and now fail.
+    pub fn regressed(&self) -> impl Iterator<Item = &str> {
+        self.names(|test| test.is_failing && test.has_passed)
+    }
+
+    /// Keys whose last run was red, and which named nothing that failed.
+    pub fn red_commands(&self) -> impl Iterator<Item = &str> {
+        self.commands.iter().filter(|(_, last)| last.is_red && !last.has_names).map(|(key, _)| key.as_str())
+    }
+
+    fn names(&self, wanted: impl Fn(&Test) -> bool) -> impl Iterator<Item = &str> {
+        self.tests.iter().filter(move |(_, test)| wanted(test)).map(|(name, _)| name.as_str())
+    }
+
+    fn mark(&mut self, name: &str, key: &str, is_failing: bool) {
+        if let Some(test) = self.tests.get_mut(name) {
+            test.is_failing = is_failing;
+            test.has_failed |= is_failing;
+            test.has_passed |= !is_failing;
+            if is_failing {
+                test.key = key.to_string();
+            }
+            return;
+        }
+        let max = if is_failing { FAILING_MAX } else { PASSING_MAX };
+        if self.tests.len() < max {
+            let test = Test { is_failing, has_passed: !is_failing, has_failed: is_failing, key: key.to_string() };
+            self.tests.insert(name.to_string(), test);
+        }
+    }
+
+    /// What `run` itself names as failing is not cleared on the way: it did not pass in between.
+    fn clear(&mut self, run: &Run, is_cleared: impl Fn(&str) -> bool) {
+        for (name, test) in self.tests.iter_mut().filter(|(_, test)| test.is_failing) {
+            if is_cleared(&test.key) && !run.failed.contains(name) {
+                test.is_failing = false;
+                test.has_passed = true;
+            }
+        }
+        for (_, last) in self.commands.iter_mut().filter(|(key, last)| last.is_red && is_cleared(key)) {
+            last.is_red = false;
+        }
+    }
+
+    /// The last run of this key ran more tests, or it is not known that it did not.
+    fn ran_more(&self, key: &str, ran: Option<u32>) -> bool {
+        let before = self.commands.get(key).and_then(|last| last.ran);
+        match (before, ran) {
+            (Some(before), Some(ran)) => before > ran,
+            _ => true,
+        }
+    }
+}
+
+/// Whether a red run's list of failures is whole.
+fn names_all(run: &Run) -> bool {
+    let count = usize::try_from(run.failed_count.unwrap_or(0)).unwrap_or(usize::MAX);
+    !run.failed.is_empty() && run.failed.len() == count && count < NAMES_MAX
+}
+
+/// Whether `narrow` is `broad`, a bare test command, with nothing added that chooses other tests.
+fn covers(broad: &Command, narrow: &str) -> bool {
+    if broad.kind != Kind::Test {
+        return false;
+    }
+    let broad: Vec<&str> = essential(&broad.key).collect();
+    let is_bare = broad.last().is_some_and(|word| {
+        let word = word.rsplit('/').next().unwrap_or(word);
+        matches!(
+            word,
+            "test"
+                | "tests"
+                | "run"
+                | "pytest"
+                | "jest"
+                | "vitest"
+                | "rspec"
+                | "mocha"
+                | "phpunit"
+                | "unittest"
+                | "pest"
+        )
+    });
+    let mut narrow = essential(narrow);
+    is_bare
+        && broad.iter().all(|word| narrow.next() == Some(word))
+        && narrow.all(|word| !word.starts_with('-') && word != "&&")
+}
+
+/// A key's words without those that change what is said, how fast, and which of the tests are picked by name.
+fn essential(key: &str) -> impl Iterator<Item = &str> {
+    let mut is_value = false;
+    key.split(' ').filter(move |word| {
+        if std::mem::take(&mut is_value) {
+            return false;
+        }
+        is_value = matches!(*word, "-run" | "-k" | "-t" | "--testNamePattern" | "--tests" | "-e" | "--test");
+        let is_loudness = matches!(
+            *word,
+            "-v" | "-vv"
+                | "-q"
+                | "-s"
+                | "-x"
+                | "--verbose"
+                | "--quiet"
+                | "--nocapture"
+                | "--no-capture"
+                | "--exact"
+                | "--lib"
+                | "--bins"
+                | "--"
+                | "./..."
+                | "-race"
+                | "--no-fail-fast"
+                | "--bail"
+                | "--tb=short"
+                | "--tb=no"
+                | "--tb=long"
+                | "--tb=line"
+                | "--all"
+                | "--workspace"
+                | "--runInBand"
+                | "--test-threads=1"
+                | "--lf"
+        ) || word.starts_with("-count=")
+            || word.starts_with("-timeout=")
+            || word.starts_with("-run=");
+        !is_value && !is_loudness
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Runner, Trust, recognise};
+    use super::*;
+
+    fn command(line: &str) -> Command {
+        recognise(line).unwrap_or(Command {
+            kind: Kind::Test,
+            runner: Runner::Script,
+            key: line.to_string(),
+            trust: Trust { success: true, failure: true, silence: true },
+        })
+    }
+
+    fn run(verdict: Verdict, passed: &[&str], failed: &[&str]) -> Run {
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        Run {
+            verdict,
+            passed: names(passed),
+            failed: names(failed),
+            passed_count: None,
+            failed_count: None,
+            problems: vec![],
+        }
+    }
+
+    fn counted(passed: u32, failed: &[&str]) -> Run {
+        let failed_count = u32::try_from(failed.len()).ok();
+        Run { passed_count: Some(passed), failed_count, ..run(Verdict::Red, &[], failed) }
+    }
+
+    fn shown(ledger: &Ledger) -> String {
+        let list = |names: Vec<&str>| names.join(",");
+        format!(
+            "failing={} passing={} fixed={} regressed={} red={}",
+            list(ledger.failing().collect()),
+            list(ledger.passing().collect()),
+            list(ledger.fixed().collect()),
+            list(ledger.regressed().collect()),
+            list(ledger.red_commands().collect()),
+        )
+    }
+
+    fn check(runs: &[(&str, Run)], expected: &str) {
+        let mut ledger = Ledger::default();
+        for (line, run) in runs {
+            ledger.add(&command(line), run);
+        }
+        assert_eq!(shown(&ledger), expected, "{runs:?}");
+    }
+
+    #[test]
+    fn the_last_word_on_a_name_holds() {
+        use Verdict::{Green, Red};
+        let both = run(Red, &["a"], &["b"]);
+        check(&[("cargo test", both.clone())], "failing=b passing=a fixed= regressed= red=");
+        check(
+            &[("cargo test", both.clone()), ("cargo test b", run(Green, &["b"], &[]))],
+            "failing= passing=a,b fixed=b regressed= red=",
+        );
+        check(
+            &[("cargo test", both.clone()), ("cargo test", run(Red, &["b"], &["a"]))],
+            "failing=a passing=b fixed=b regressed=a red=",
+        );
+        // The same name in two crates: it fails in one of them.
+        check(&[("cargo test", run(Red, &["a"], &["a"]))], "failing=a passing= fixed= regressed=a red=");
+    }
+
+    #[test]
+    fn green_clears_its_key_and_what_that_covers() {
+        use Verdict::{Empty, Green, Red, Unknown};
+        let green = run(Green, &[], &[]);
+        for (red, then, cleared) in [
+            ("pytest -q", "pytest -q", true),
+            ("pytest tests/a.py -k x", "pytest", true),
+            ("pytest tests/a.py", "pytest tests/b.py", false),
+            ("pytest tests/a.py tests/b.py", "pytest tests/a.py", false),
+            ("go test -v -run TestX ./pkg", "go test ./...", true),
+            ("go test -tags=integration ./pkg", "go test ./...", false),
+            ("cargo test -p core", "cargo test", false),
+            ("cargo test --features x", "cargo test", false),
+            ("cargo test store", "cargo test --workspace", true),
+            ("npm test -- a.test.js", "npm test", true),
+            ("pytest", "cargo test", false),
+            ("cargo test", "cargo build", false),
+        ] {
+            let expected = if cleared {
+                "failing= passing=x fixed=x regressed= red="
+            } else {
+                "failing=x passing= fixed= regressed= red="
+            };
+            check(&[(red, run(Red, &[], &["x"])), (then, green.clone())], expected);
+        }
+        for verdict in [Empty, Unknown] {
+            check(
+                &[("pytest", run(Red, &[], &["x"])), ("pytest", run(verdict, &[], &[]))],
+                "failing=x passing= fixed= regressed= red=",
+            );
+        }
+    }
+
+    #[test]
+    fn a_red_run_that_ran_as_much_and_names_all_settles_the_rest() {
+        let before = ("pytest", counted(3, &["a", "b"]));
+        check(&[before.clone(), ("pytest", counted(4, &["a"]))], "failing=a passing=b fixed=b regressed= red=");
+        // It stopped early: nothing is known of the rest.
+        check(&[before.clone(), ("pytest", counted(0, &["a"]))], "failing=a,b passing= fixed= regressed= red=");
+        let unnamed = Run { failed_count: Some(2), ..counted(4, &["a"]) };
+        check(&[before, ("pytest", unnamed)], "failing=a,b passing= fixed= regressed= red=");
+    }
+
+    #[test]
+    fn red_without_names_is_a_red_command_until_it_is_green() {
+        use Verdict::{Green, Red, Unknown};
+        let red = ("cargo build", run(Red, &[], &[]));
+        check(&[red.clone()], "failing= passing= fixed= regressed= red=cargo build");
+        check(
+            &[red.clone(), ("cd x && cargo build 2>&1 | tail", run(Unknown, &[], &[]))],
+            "failing= passing= fixed= regressed= red=cargo build",
+        );
+        check(&[red, ("cargo build", run(Green, &[], &[]))], "failing= passing= fixed= regressed= red=");
+    }
+}

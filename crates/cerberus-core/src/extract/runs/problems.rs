@@ -1,0 +1,275 @@
+//! What compilers and linters complain about, as one short line each: `src/a.rs:12: mismatched types`.
+//!
+//! An error makes a run red; a warning is kept beside it and decides nothing.
+
+use super::report::{Report, leading_number};
+
+pub(super) fn read(lines: &[&str], report: &mut Report) {
+    let mut state = State::default();
+    for line in lines {
+        if rust(line, &mut state, report) || eslint(line, &mut state, report) {
+            continue;
+        }
+        let found = located(line).or_else(|| typescript(line)).or_else(|| maven(line));
+        match found {
+            Some(found) => found.tell(report),
+            None => word(line, report),
+        }
+    }
+}
+
+#[derive(Default)]
+struct State<'a> {
+    /// A message whose place comes on a line below it.
+    message: Option<(&'a str, bool)>,
+    /// The file whose complaints are listed under it.
+    file: Option<&'a str>,
+}
+
+struct Located<'a> {
+    path: &'a str,
+    line: u32,
+    message: &'a str,
+    is_error: bool,
+}
+
+impl Located<'_> {
+    fn tell(&self, report: &mut Report) {
+        report.problem(&format!("{}:{}: {}", self.path, self.line, self.message));
+        if self.is_error {
+            report.red();
+        }
+    }
+}
+
+/// `error[E0308]: mismatched types`, then ` --> src/a.rs:1:26`; ruff's `F401 …` is told the same way.
+fn rust<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool {
+    if let Some(place) = line.trim_start().strip_prefix("--> ") {
+        if let Some((message, is_error)) = state.message.take()
+            && let Some((path, rest)) = place.split_once(':')
+            && let Some((number, _)) = leading_number(rest)
+        {
+            Located { path, line: number, message, is_error }.tell(report);
+        }
+        return true;
+    }
+    let is_error = line.starts_with("error: ") || line.starts_with("error[");
+    if is_error || line.starts_with("warning: ") {
+        let message = line.split_once(": ").map_or(line, |(_, message)| message);
+        state.message = Some((message, is_error));
+        if is_error && (message.starts_with("could not compile") || message.starts_with("aborting due to")) {
+            report.red();
+        }
+        return false;
+    }
+    if is_ruff_rule(line) {
+        state.message = Some((line, true));
+        return true;
+    }
+    false
+}
+
+/// `F401 [*] message`, `I001 message`.
+fn is_ruff_rule(line: &str) -> bool {
+    let Some((code, rest)) = line.split_once(' ') else {
+        return false;
+    };
+    let digits = code.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    !rest.is_empty()
+        && (1..=4).contains(&(code.len() - digits.len()))
+        && (3..=4).contains(&digits.len())
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A path on a line of its own, then `  12:7  error  message  rule`.
+fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool {
+    if line.starts_with(['/', '.']) && !line.contains(' ') && is_path(line) {
+        state.file = Some(line);
+        return true;
+    }
+    let Some(file) = state.file else {
+        return false;
+    };
+    if line.is_empty() {
+        state.file = None;
+        return false;
+    }
+    let said = line.trim_start();
+    let Some((number, rest)) = leading_number(said) else {
+        return false;
+    };
+    let Some((_, rest)) = rest.strip_prefix(':').and_then(leading_number) else {
+        return false;
+    };
+    let rest = rest.trim_start();
+    for (level, is_error) in [("error", true), ("warning", false)] {
+        if let Some(message) = rest.strip_prefix(level).filter(|message| message.starts_with(' ')) {
+            Located { path: file, line: number, message: message.trim(), is_error }.tell(report);
+            return true;
+        }
+    }
+    false
+}
+
+/// `src/a.go:12:5: undefined: x`, `a.py:3: error: …`, `a.ts:1:7 - error TS2322: …`.
+fn located(line: &str) -> Option<Located<'_>> {
+    let (path, rest) = line.split_once(':')?;
+    if !is_path(path) {
+        return None;
+    }
+    let (number, rest) = leading_number(rest)?;
+    let rest = match rest.strip_prefix(':').and_then(leading_number) {
+        Some((_, rest)) => rest,
+        None => rest,
+    };
+    if rest.starts_with(" lint/") {
+        // Biome names the rule, and rules off the rest of the line.
+        let message = rest.trim_matches(|c: char| c == '━' || c.is_whitespace());
+        return Some(Located { path, line: number, message, is_error: true });
+    }
+    let message = rest.strip_prefix(": ").or_else(|| rest.strip_prefix(" - "))?.trim();
+    let is_note = ["note:", "info:", "in ", "help:"].iter().any(|begin| message.starts_with(begin));
+    if message.is_empty() || is_note {
+        return None;
+    }
+    let is_warning = message.starts_with("warning") || message.starts_with("warn:");
+    let message = ["error: ", "fatal error: ", "warning: ", "error "]
+        .iter()
+        .find_map(|level| message.strip_prefix(level))
+        .unwrap_or(message);
+    Some(Located { path, line: number, message, is_error: !is_warning })
+}
+
+/// A word with an ending, as files have; not a time, not an address.
+fn is_path(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let Some((stem, ending)) = name.rsplit_once('.') else {
+        return false;
+    };
+    !stem.is_empty()
+        && !path.contains(' ')
+        && !path.starts_with(['(', '<', '"', '\'', '[', '|', '@'])
+        && (1..=10).contains(&ending.len())
+        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !ending.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `a.ts(1,7): error TS2322: …`, of C# too.
+fn typescript(line: &str) -> Option<Located<'_>> {
+    let (path, rest) = line.split_once('(')?;
+    if !is_path(path) {
+        return None;
+    }
+    let (number, rest) = leading_number(rest)?;
+    let (_, message) = rest.split_once("): ")?;
+    let (is_error, message) = match (message.strip_prefix("error "), message.strip_prefix("warning ")) {
+        (Some(message), _) => (true, message),
+        (None, Some(message)) => (false, message),
+        (None, None) => return None,
+    };
+    // The project stands in brackets behind a C# message.
+    let message = message.split(" [/").next().unwrap_or(message);
+    Some(Located { path, line: number, message, is_error })
+}
+
+/// `[ERROR] /a/B.java:[1,53] cannot find symbol`; Kotlin's `e: file:///a/B.kt:1:53 …`.
+fn maven(line: &str) -> Option<Located<'_>> {
+    if let Some(rest) = line.strip_prefix("e: ") {
+        let rest = rest.strip_prefix("file://").unwrap_or(rest);
+        let (path, rest) = rest.split_once(':')?;
+        let (number, rest) = leading_number(rest)?;
+        let message = rest.split_once(' ')?.1;
+        return is_path(path).then_some(Located { path, line: number, message, is_error: true });
+    }
+    let rest = line.strip_prefix("[ERROR] ")?;
+    let (path, rest) = rest.split_once(":[")?;
+    let (number, rest) = leading_number(rest)?;
+    let (_, message) = rest.split_once("] ")?;
+    is_path(path).then_some(Located { path, line: number, message, is_error: true })
+}
+
+/// Lines that name no place, but say how it went.
+fn word(line: &str, report: &mut Report) {
+    let said = line.trim();
+    if let Some(file) = said.strip_prefix("would reformat ") {
+        report.problem(&format!("{file}: not formatted"));
+        report.red();
+    } else if let Some(rest) = said.strip_prefix("Diff in ") {
+        let file = rest.trim_end_matches(':');
+        report.problem(&format!("{file}: not formatted"));
+        report.red();
+    } else if let Some(file) = said.strip_prefix("[warn] ") {
+        if is_path(file) {
+            report.problem(&format!("{file}: not formatted"));
+            report.red();
+        }
+    } else if is_failure(said) {
+        report.red();
+    } else if is_success(said) {
+        report.green();
+    }
+}
+
+fn is_failure(said: &str) -> bool {
+    let counted = |begin: &str, ends: &[&str]| {
+        said.strip_prefix(begin)
+            .and_then(leading_number)
+            .is_some_and(|(number, rest)| number > 0 && ends.iter().any(|end| rest.starts_with(end)))
+    };
+    counted("Found ", &[" error"])
+        || counted("", &[" issues:", " issue:", " issues.", " errors, ", " error, "])
+        || (said.starts_with("✖ ") && said.contains(" problem") && !said.contains("(0 errors"))
+        || said.starts_with("make: *** [")
+        || said.starts_with("gmake: *** [")
+        || said.starts_with("ninja: build stopped")
+        || said == "[INFO] BUILD FAILURE"
+        || said.starts_with("BUILD FAILED")
+        || said.starts_with("error: could not compile")
+        || said.starts_with("error: build failed")
+        || said.starts_with("FAIL - ")
+        || said.starts_with("ERROR: failed to solve")
+        || said.starts_with("ERROR: failed to build")
+        || (said.contains(" exited with code ") && said.starts_with("error: script "))
+        || said.starts_with("npm ERR! code ELIFECYCLE")
+        || said.starts_with("npm error code ELIFECYCLE")
+}
+
+fn is_success(said: &str) -> bool {
+    said == "0 issues."
+        || said == "All checks passed!"
+        || said == "[INFO] BUILD SUCCESS"
+        || said.starts_with("Success: no issues found")
+        || said.starts_with("All matched files use Prettier code style")
+        || said.starts_with("BUILD SUCCESSFUL")
+        || said.starts_with("0 errors, ")
+        || said.starts_with("Found 0 errors")
+        || said.starts_with("Build complete!")
+        || said == "Build succeeded."
+        || (said.starts_with("Finished `") && said.contains(" profile "))
+        || (said.starts_with("Checked ") && said.contains(" files in ") && said.ends_with("No fixes applied."))
+        || said.ends_with("no offenses detected")
+        || (said.starts_with("All done!") && said.contains('✨'))
+        || said == "[OK] No errors"
+}
+
+/// The shell or a task runner says that there was nothing of that name to run.
+pub(super) fn did_not_happen(line: &str) -> bool {
+    let line = line.trim_start();
+    line.ends_with(": command not found")
+        || line.starts_with("zsh: command not found: ")
+        || line.starts_with("(eval):1: command not found: ")
+        || line.contains(": no such file or directory: ") && (line.starts_with("(eval):") || line.starts_with("cd:"))
+        || line.ends_with(": No such file or directory") && line.contains(": cd: ")
+        || line.contains("No rule to make target")
+        || line.contains("Missing script: ")
+        || line.starts_with("error: Script not found")
+        || line.starts_with("error: unrecognized subcommand")
+        || line.starts_with("error: no such command")
+        || line.starts_with("error: could not find `Cargo.toml`")
+        || line.starts_with("ERR_PNPM_NO_SCRIPT")
+        || line.starts_with("error Command \"")
+        || line.contains("running in background with ID")
+        || line.contains("was manually backgrounded")
+        || line.starts_with("Command timed out after ")
+        || line.ends_with("No module named pytest")
+}

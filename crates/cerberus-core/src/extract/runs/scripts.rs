@@ -1,0 +1,89 @@
+//! What a task or a script is for, by its name: `test:unit`, `build-docs`, `./dev/test`, `run_tests.sh`.
+
+use super::Kind;
+
+/// What a task's name says. Its first word decides; a test may also stand later (`ci:test`, `unit-test`).
+pub(super) fn task_kind(task: &str) -> Option<Kind> {
+    if task.is_empty() || task.starts_with('-') || task.contains(['/', '@', '=']) || task.contains("install") {
+        return None;
+    }
+    let mut words = task.split([':', '-', '_', '.']);
+    let first = words.next().unwrap_or_default();
+    match first {
+        "test" | "tests" | "spec" | "specs" | "unit" | "e2e" | "coverage" | "jest" | "vitest" | "mocha" | "pytest"
+        | "phpunit" | "pest" => {
+            return (!words.any(is_about_tests)).then_some(Kind::Test);
+        }
+        "build" | "compile" => return Some(Kind::Build),
+        "lint" | "eslint" | "clippy" | "typecheck" | "types" | "check" | "fmtcheck" | "prettier" | "ruff" | "mypy"
+        | "biome" | "stylelint" | "phpstan" | "rubocop" | "tsc" => return Some(Kind::Lint),
+        _ => {}
+    }
+    let rest: Vec<&str> = words.collect();
+    if first == "type" && rest.contains(&"check") || matches!(first, "fmt" | "format") && rest.contains(&"check") {
+        return Some(Kind::Lint);
+    }
+    if rest.iter().any(|word| matches!(*word, "test" | "tests")) && !rest.iter().any(|word| is_about_tests(word)) {
+        return Some(Kind::Test);
+    }
+    None
+}
+
+/// A script that is a path and names tests or checks: `./dev/test`, `scripts/run_tests.sh`, `tests/test_a.py`.
+pub(super) fn script_kind(path: &str, _arguments: &[&str]) -> Option<Kind> {
+    let is_path = path.contains('/') || has_script_ending(path);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if !is_path || name.starts_with('.') || name.contains(['*', '$']) {
+        return None;
+    }
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let mut words = stem.split(['-', '_']).chain(name.split('.').skip(1));
+    let names_tests = words.clone().any(|word| matches!(word, "test" | "tests" | "check" | "spec"));
+    if names_tests && !words.any(is_about_tests) {
+        return Some(Kind::Test);
+    }
+    let mut words = stem.split(['-', '_']);
+    match words.next() {
+        Some("build") => Some(Kind::Build),
+        Some("lint") => Some(Kind::Lint),
+        _ => None,
+    }
+}
+
+fn has_script_ending(path: &str) -> bool {
+    [".sh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl", ".bash", ".t"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
+}
+
+/// Words that make a test's name that of something around tests.
+fn is_about_tests(word: &str) -> bool {
+    matches!(
+        word,
+        "harness"
+            | "data"
+            | "env"
+            | "setup"
+            | "teardown"
+            | "fixture"
+            | "fixtures"
+            | "helper"
+            | "helpers"
+            | "util"
+            | "utils"
+            | "server"
+            | "repo"
+            | "db"
+            | "generate"
+            | "gen"
+            | "create"
+            | "update"
+            | "watch"
+            | "report"
+            | "log"
+            | "results"
+            | "clean"
+            | "seed"
+            | "install"
+    )
+}
