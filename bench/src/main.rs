@@ -1,1 +1,142 @@
-fn main() {}
+//! Measured comparisons, each a ratio against a baseline of the same run: machines are noisy, ratios less so.
+//!
+//! A figure never fails a run: only what is wrong does (a program that cannot be built or does not run, a record
+//! that was lost). Everything happens in a scratch folder that is removed at the end.
+
+mod brief;
+mod hook;
+mod import;
+mod journal;
+mod measure;
+mod payload;
+mod programs;
+mod prompts;
+mod scale;
+mod scratch;
+mod trace;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use measure::say;
+use programs::Programs;
+
+const HELP: &str = "\
+What Cerberus costs, against baselines of the same run.
+
+Usage: cargo run --release -p cerberus-bench -- BENCHMARK [OPTION…]
+
+Benchmarks:
+  hook      one hook against the least a durable process can do, node and python; instructions, syncs, system calls
+  brief     what a session's start, save and clean-up cost with ten sessions of facts
+  journal   64 workers with 50 hooks each: records a second, and that none is lost
+  import    transcripts taken over, against a plain JSON parse of the same lines
+  scale     brief and hook with 10 to 10,000 sessions on record
+  prompts   how well the user's words are understood, on labelled prompts (--data)
+  all       all of them
+
+Options:
+  --binary PATH   measure this cerberus instead of building one
+  --data PATH     labelled prompts, or a folder of transcripts, of your own
+  --floor PATH    measure against this floor instead of building one
+  --help          this text
+
+TMPDIR says where the scratch folder is made: a sync costs what it costs there.";
+
+type Benchmark = fn(&Programs) -> Result<()>;
+
+const BENCHMARKS: [(&str, Benchmark); 6] = [
+    ("hook", hook::run),
+    ("brief", brief::run),
+    ("journal", journal::run),
+    ("import", import::run),
+    ("scale", scale::run),
+    ("prompts", prompts::run),
+];
+
+#[derive(Debug, Default)]
+struct Arguments {
+    benchmark: Option<String>,
+    binary: Option<PathBuf>,
+    floor: Option<PathBuf>,
+    data: Option<PathBuf>,
+    help: bool,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cerberus-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let arguments = arguments(std::env::args().skip(1))?;
+    let wanted = match arguments.benchmark.as_deref() {
+        Some(wanted) if !arguments.help => wanted,
+        _ => {
+            return say(HELP);
+        }
+    };
+    let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
+    if chosen.is_empty() {
+        bail!("no benchmark is called {wanted:?}; --help lists them");
+    }
+    let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    say(&format!("{cores} cores; {}", scratch::where_it_is()?))?;
+    for (name, benchmark) in chosen {
+        say(&format!("\n# {name}\n"))?;
+        benchmark(&programs).with_context(|| name.to_string())?;
+    }
+    Ok(())
+}
+
+fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
+    let mut arguments = Arguments::default();
+    let mut given = given;
+    while let Some(argument) = given.next() {
+        let mut path = || given.next().map(PathBuf::from).context("a path is missing at the end");
+        match argument.as_str() {
+            "--help" | "-h" => arguments.help = true,
+            "--binary" => arguments.binary = Some(path()?),
+            "--floor" => arguments.floor = Some(path()?),
+            "--data" => arguments.data = Some(path()?),
+            option if option.starts_with('-') => bail!("no option is called {option:?}; --help lists them"),
+            _ if arguments.benchmark.is_some() => bail!("one benchmark at a time, or `all`"),
+            _ => arguments.benchmark = Some(argument),
+        }
+    }
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(given: &[&str]) -> Result<Arguments> {
+        arguments(given.iter().map(|argument| argument.to_string()))
+    }
+
+    #[test]
+    fn arguments_are_taken_in_any_order_and_unknown_ones_refused() {
+        let given = parsed(&["--binary", "/c", "hook", "--floor", "/f"]).unwrap();
+        assert_eq!(given.benchmark.as_deref(), Some("hook"));
+        assert_eq!((given.binary, given.floor), (Some(PathBuf::from("/c")), Some(PathBuf::from("/f"))));
+        for wrong in [&["--binary"][..], &["--fast"], &["hook", "brief"]] {
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn every_benchmark_is_in_the_help() {
+        for (name, _) in BENCHMARKS {
+            assert!(HELP.contains(&format!("\n  {name} ")), "{name}");
+        }
+    }
+}

@@ -81,7 +81,8 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = self.civil();
-        write!(f, "{}T{:02}:{:02}:{:02}", self.day(), at.hour(), at.minute(), at.second())?;
+        write!(f, "{:04}-{:02}-{:02}", at.year(), at.month(), at.day())?;
+        write!(f, "T{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second())?;
         match self.0.rem_euclid(1000) {
             0 => f.write_str("Z"),
             millis => write!(f, ".{millis:03}Z"),

@@ -71,6 +71,7 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
             transaction.commit()?;
         }
     }
+    store.checkpoint_if_long();
     Ok(())
 }
 

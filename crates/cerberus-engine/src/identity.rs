@@ -65,6 +65,13 @@ pub fn locate(cwd: &Path) -> Located {
 /// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
 pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
     let said = Path::new(path);
+    // Most paths lie plainly inside, and need no work at all.
+    if !path.contains("/.")
+        && !path.contains("//")
+        && let Ok(inside) = said.strip_prefix(&located.root)
+    {
+        return shown(inside);
+    }
     // What the agent writes shares the spelling of its folder, symbolic links included.
     let absolute = match said.strip_prefix(said_cwd) {
         Ok(inside) if said_cwd.is_absolute() => normal(&located.cwd.join(inside)),

@@ -23,25 +23,26 @@ pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::R
 
 /// Marks sessions as completed: what they left open no longer carries over.
 pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
-    sessions.iter().try_for_each(|session| mark(home, clock, session, Event::Complete))
+    mark_all(home, clock, sessions, &Event::Complete)
 }
 
 /// Archives every session that has left the brief by age; returns those that were not archived before.
 pub fn archive_expired(home: &Home, clock: &Clock, store: &Store) -> Result<Vec<SessionId>, FoldError> {
     let expired = store.expired(clock.now.minus(CARRY_OVER), clock.now)?;
-    for session in &expired {
-        mark(home, clock, session, Event::Archive)?;
-    }
+    mark_all(home, clock, &expired, &Event::Archive)?;
     Ok(expired.into_iter().map(|session| session.id).collect())
 }
 
-fn mark(home: &Home, clock: &Clock, session: &SessionRow, event: Event<'static>) -> Result<(), FoldError> {
-    let Some(agent) = Agent::from_name(&session.agent) else {
-        return Ok(());
+/// Records the same about many sessions, with one sync.
+fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'static>) -> Result<(), FoldError> {
+    let word = if *event == Event::Archive { "archive" } else { "complete" };
+    let record = |session: &SessionRow| {
+        let key = format!("{word}-{}", clock.now.millis());
+        let agent = Agent::from_name(&session.agent)?;
+        Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event.clone()))
     };
-    let key = format!("{}-{}", if event == Event::Archive { "archive" } else { "complete" }, clock.now.millis());
-    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
-    Ok(journal::append(home, clock.wall, &record)?)
+    let records: Vec<_> = sessions.iter().filter_map(record).collect();
+    Ok(journal::append_all(home, clock.wall, &records)?)
 }
 
 /// Where a session is at home, as its own records say.

@@ -56,7 +56,7 @@ impl Context {
 pub fn home() -> Option<Home> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let root = set("CERBERUS_HOME").or_else(|| Some(set("HOME")?.join(".cerberus")))?;
-    Some(Home::new(std::path::absolute(&root).unwrap_or(root)))
+    Some(Home::new(if root.is_absolute() { root } else { env::current_dir().ok()?.join(root) }))
 }
 
 /// `CERBERUS_NOW`, when it is set.

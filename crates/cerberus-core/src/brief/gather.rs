@@ -92,13 +92,6 @@ impl<'a> Merged<'a> {
 
     fn into_item(self) -> Item {
         let fact = &self.last.fact;
-        let verb = match self.kind {
-            Kind::File | Kind::Function => "changed",
-            Kind::Read => "read",
-            Kind::Decision => "decided",
-            _ => "open",
-        };
-        let often = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
             Some(path) => format!("{}{}", self.kind.prefix(), text::name(path)),
             None => fact.code.clone(),
@@ -112,7 +105,7 @@ impl<'a> Merged<'a> {
             path: fact.path.clone(),
             session: self.last.session.clone(),
             at: self.last.at,
-            why: format!("{verb} {} in {}{often}", self.last.at, self.last.session),
+            times: self.times,
         }
     }
 }

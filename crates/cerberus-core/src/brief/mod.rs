@@ -108,7 +108,22 @@ pub struct Item {
     pub session: SessionId,
     pub at: Timestamp,
     pub tokens: usize,
-    pub why: String,
+    /// How often it was said.
+    pub times: usize,
+}
+
+impl Item {
+    /// Why it is told.
+    pub fn why(&self) -> String {
+        let verb = match self.kind {
+            Kind::File | Kind::Function => "changed",
+            Kind::Read => "read",
+            Kind::Decision => "decided",
+            _ => "open",
+        };
+        let often = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
+        format!("{verb} {} in {}{often}", self.at, self.session)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -79,7 +79,7 @@ fn duplicates_merge_and_reading_does_not_undo_an_edit() {
     ];
     assert_eq!(text(&facts), "proj:hydra\nimpl:x.rs\nimpl:z.rs\nsee:y.rs\ndec:use-tabs");
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
-    assert_eq!(brief.items[0].why, "changed 2026-01-22T13:35:18Z in b, 2 times");
+    assert_eq!(brief.items[0].why(), "changed 2026-01-22T13:35:18Z in b, 2 times");
 }
 
 #[test]

@@ -82,10 +82,10 @@ fn defined(text: &str) -> Option<&str> {
 
 fn skip_indent(mut text: &str) -> &str {
     loop {
-        text = text.trim_start_matches(' ');
-        match text.strip_prefix("\\t") {
+        let spaces = text.bytes().take_while(|byte| *byte == b' ').count();
+        match text[spaces..].strip_prefix("\\t") {
             Some(after) => text = after,
-            None => return text,
+            None => return &text[spaces..],
         }
     }
 }

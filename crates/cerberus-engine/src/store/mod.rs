@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::home::open_append;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use read::{Carried, SessionRow, UnnamedEdit};
@@ -16,6 +17,9 @@ pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// A longer write-ahead log makes every opening slower.
+const LOG_BYTES_MAX: u64 = 512 * 1024;
 
 /// How long a writer waits for another one before it goes on without.
 const BUSY: Duration = Duration::from_millis(1_500);
@@ -64,8 +68,12 @@ impl Store {
             let connection = Connection::open_with_flags(path, flags)?;
             connection.busy_timeout(BUSY)?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.
-            connection
-                .execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;")?;
+            // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            connection.execute_batch(
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
+                 PRAGMA wal_autocheckpoint=0;",
+            )?;
             connection.set_prepared_statement_cache_capacity(64);
             let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             if version == 0 {
@@ -85,6 +93,14 @@ impl Store {
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(transaction) => Ok(FoldTransaction::new(transaction, path)),
             Err(source) => Err(StoreError::Sqlite { path, source }),
+        }
+    }
+
+    /// Empties the write-ahead log into the database when it has grown long. Others at work make it wait for next time.
+    pub fn checkpoint_if_long(&self) {
+        let log = format!("{}-wal", self.path);
+        if std::fs::metadata(log).is_ok_and(|known| known.len() > LOG_BYTES_MAX) {
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }
 

@@ -89,7 +89,7 @@ struct ItemJson<'a> {
     session: &'a str,
     at: String,
     tokens: usize,
-    why: &'a str,
+    why: String,
 }
 
 fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
@@ -105,7 +105,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
             session: item.session.as_str(),
             at: item.at.to_string(),
             tokens: item.tokens,
-            why: &item.why,
+            why: item.why(),
         })
         .collect();
     let dropped: Vec<_> = brief.dropped.iter().map(|d| json!({"code": d.code, "reason": d.reason})).collect();
@@ -127,7 +127,7 @@ fn explain(briefing: &Briefing, budget_tokens: usize) {
     render::line(&format!("proj:{}  ({summary})", briefing.project));
     let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.items {
-        render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why));
+        render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why()));
     }
     if !brief.dropped.is_empty() {
         render::line(&format!("\nLeft out ({}):", brief.dropped.len()));

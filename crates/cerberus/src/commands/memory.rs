@@ -1,7 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use cerberus_core::brief::failing::{self, Ran};
 use cerberus_core::extract::runs::Ledger;
+use cerberus_core::fact::Kind;
 use cerberus_core::id::SessionId;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::lifecycle;
@@ -117,6 +119,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
 /// Each fact once, where it was said first, with the time it was said last.
 fn facts_json(carried: &Carried) -> Vec<Value> {
     let mut shown: Vec<Value> = Vec::new();
+    let mut place: HashMap<(Kind, &str), usize> = HashMap::new();
     for (known, source) in carried.facts.iter().zip(&carried.sources) {
         let fact = &known.fact;
         let mut value = json!({
@@ -125,9 +128,12 @@ fn facts_json(carried: &Carried) -> Vec<Value> {
         if let Some(path) = &fact.path {
             value["path"] = json!(path);
         }
-        match shown.iter_mut().find(|other| other["kind"] == value["kind"] && other["code"] == value["code"]) {
-            Some(other) => *other = value,
-            None => shown.push(value),
+        match place.entry((fact.kind, fact.code.as_str())) {
+            Entry::Occupied(known) => shown[*known.get()] = value,
+            Entry::Vacant(new) => {
+                new.insert(shown.len());
+                shown.push(value);
+            }
         }
     }
     shown

@@ -1,0 +1,33 @@
+//! The least that a durable hook can be: standard input, appended to a file in one write, synced, done.
+//!
+//! It is what the hook is measured against, built the same way. It never looks at what it copies.
+
+use std::process::ExitCode;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Read at once; the payloads of the benchmarks fit.
+const READ_BYTES: usize = 64 * 1024;
+
+fn main() -> ExitCode {
+    match append() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn append() -> rustix::io::Result<()> {
+    let path = std::env::args_os().nth(1).ok_or(Errno::INVAL)?;
+    let mut bytes: Vec<u8> = Vec::with_capacity(READ_BYTES);
+    while rustix::io::read(rustix::stdio::stdin(), spare_capacity(&mut bytes))? > 0 {
+        bytes.reserve(READ_BYTES / 4);
+    }
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
+    if rustix::io::write(&file, &bytes)? != bytes.len() {
+        return Err(Errno::IO);
+    }
+    rustix::fs::fdatasync(&file)
+}

@@ -1,0 +1,329 @@
+//! The budgets of a session's start, save and clean-up, with ten sessions of facts in the project.
+//!
+//! The facts are made through the hook itself. Whole processes are measured against the floor; what happens inside
+//! them is measured here too, by calling the same crates.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Request, compose};
+use cerberus_core::event::StartSource;
+use cerberus_core::time::Timestamp;
+use cerberus_engine::clock::Clock;
+use cerberus_engine::home::Home;
+use cerberus_engine::identity::locate;
+use cerberus_engine::recall::{self, Question};
+use cerberus_engine::{fold, tracked};
+use serde_json::json;
+
+use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, spawn_to_exit, table};
+use crate::payload;
+use crate::programs::Programs;
+use crate::scratch::{Scratch, copy_home, stored_records};
+use crate::trace::{self, COUNT_COLUMNS, Counts};
+
+const SESSIONS: usize = 10;
+const RUNS: usize = 200;
+/// Before each of these the home is copied.
+const CLEAN_UP_RUNS: usize = 50;
+
+/// Between two sessions: ten of them lie within the week that carries over.
+const APART: Duration = Duration::from_secs(12 * 60 * 60);
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+const SAVE: &str = "save: one hook";
+const BRIEF: &str = "load and format: cerberus brief";
+const START: &str = "SessionStart hook, told its brief";
+const CLEAN_UP: &str = "session-cleanup, 10 expired";
+
+const AIM_LOAD_MS: Aim = Aim::AtMost(5.0);
+const AIM_FORMAT_MS: Aim = Aim::AtMost(1.0);
+const AIM_BRIEF_MS: Aim = Aim::AtMost(6.0);
+const AIM_SAVE_MS: Aim = Aim::AtMost(5.0);
+const AIM_CLEAN_UP_MS: Aim = Aim::AtMost(100.0);
+
+pub fn run(programs: &Programs) -> Result<()> {
+    let scratch = Scratch::new()?;
+    let home = scratch.home("home");
+    let now = Clock::new(None).wall;
+    let records = make_sessions(&scratch, programs, &home, now)?;
+    let brief = scratch.json(programs, &home, &["brief"])?;
+    let (told, tokens) = (brief["items"].as_array().map_or(0, Vec::len), &brief["tokens"]);
+    ensure!(told > 0, "the brief of {SESSIONS} sessions is empty");
+    say(&format!("{SESSIONS} sessions, {records} records; the brief tells {told} things in {tokens} tokens\n"))?;
+    let stage = Stage::new(&scratch, programs, &home, now)?;
+    say("whole processes")?;
+    stage.times()?;
+    say("")?;
+    stage.counts()?;
+    say("\ninside, without starting a process")?;
+    in_process(&scratch, &home, now)
+}
+
+/// Ten sessions as the hook hears them, the last one hours ago. Returns how many records they left.
+fn make_sessions(scratch: &Scratch, programs: &Programs, home: &Path, now: Timestamp) -> Result<usize> {
+    for number in 0..SESSIONS {
+        let begun = now.minus(APART * (SESSIONS - number) as u32);
+        for (step, said) in session(scratch, number).iter().enumerate() {
+            let at = begun.plus(Duration::from_secs(40 * step as u64));
+            scratch.heard(programs, home, Some(&at.to_string()), said)?;
+        }
+    }
+    // Names are shortened by what git tracks.
+    for number in 0..200 {
+        let dir = scratch.repo().join(format!("crates/part{}/src", number % 20));
+        std::fs::create_dir_all(&dir)?;
+        std::fs::write(dir.join(format!("file{}.rs", number / 20)), "\n")?;
+    }
+    scratch.git(&["add", "."])?;
+    stored_records(home)
+}
+
+/// The payloads of a working session: files read, written and edited, a todo list, commands, words.
+fn session(scratch: &Scratch, number: usize) -> Vec<Vec<u8>> {
+    let repo = scratch.repo();
+    let name = format!("5c1e0f6a-0000-4000-8000-{number:012}");
+    let mut ids = 0..;
+    let mut id = || format!("toolu_{number}_{}", ids.next().unwrap_or(0));
+    let part = |file: usize| format!("crates/part{}/src/file{file}.rs", (number * 3 + file) % 20);
+    let event = |event: &str, extra| payload::payload(&repo, &name, event, extra);
+    let prompt = "Split the ledger into segments. We decided to use one file a day because rotation is free then.";
+    let mut said =
+        vec![event("SessionStart", json!({"source": "startup"})), event("UserPromptSubmit", json!({"prompt": prompt}))];
+    for file in 0..4 {
+        said.push(payload::read(&repo, &name, &id(), &part(file)));
+        let code = payload::rust_code(number * 7 + file, 40);
+        said.push(payload::write(&repo, &name, &id(), &part(file), &code));
+        let change = payload::rust_code(number * 7 + file + 4, 18);
+        said.push(payload::edit(&repo, &name, &id(), &part(file + 1), &change));
+        let command = json!({"command": format!("cargo test -p part{file}"), "description": "Run the tests"});
+        let output = json!({"stdout": "test result: ok. 31 passed; 0 failed", "stderr": "", "interrupted": false});
+        said.push(payload::tool(&repo, &name, &id(), "Bash", command, output));
+    }
+    let todo = |content: &str, status: &str| json!({"content": format!("{content} {number}"), "status": status});
+    let todos = json!({"todos": [
+        todo("Write the segment reader", "completed"), todo("Count torn records", "in_progress"),
+        todo("Rotate the ledger at midnight", "pending"), todo("Describe the format in the manual", "pending"),
+    ]});
+    said.push(payload::tool(&repo, &name, &id(), "TodoWrite", todos, json!({})));
+    let message = "The segments are split and read back. Next: rotate at midnight. Blocked by the missing clock trait.";
+    said.push(event("Stop", json!({"last_assistant_message": message})));
+    said.push(event("SessionEnd", json!({"reason": "prompt_input_exit"})));
+    said
+}
+
+/// What is measured must not change what the others find: each has a home of its own.
+struct Stage<'a> {
+    scratch: &'a Scratch,
+    programs: &'a Programs,
+    briefing: PathBuf,
+    starting: PathBuf,
+    saving: PathBuf,
+    /// What is saved.
+    write: PathBuf,
+    /// A session that begins.
+    start: PathBuf,
+    clean_up: CleanUp<'a>,
+}
+
+impl<'a> Stage<'a> {
+    fn new(scratch: &'a Scratch, programs: &'a Programs, home: &'a Path, now: Timestamp) -> Result<Stage<'a>> {
+        let repo = scratch.repo();
+        let code = payload::rust_code(1, 200);
+        let write = payload::write(&repo, "saving", "toolu_save", "src/new.rs", &code);
+        let start = payload::payload(&repo, "starting", "SessionStart", json!({"source": "startup"}));
+        let own = |name: &str| -> Result<PathBuf> {
+            copy_home(home, &scratch.home(name))?;
+            Ok(scratch.home(name))
+        };
+        Ok(Stage {
+            scratch,
+            programs,
+            briefing: own("briefing")?,
+            starting: own("starting")?,
+            saving: own("saving")?,
+            write: scratch.file("write.json", &write)?,
+            start: scratch.file("start.json", &start)?,
+            clean_up: CleanUp::new(scratch, programs, home, now)?,
+        })
+    }
+
+    fn floor(&self) -> Command {
+        self.scratch.floor(self.programs, &self.scratch.path("floor.jsonl"))
+    }
+
+    fn brief(&self) -> Command {
+        self.scratch.cerberus(self.programs, &self.briefing, &["brief"])
+    }
+
+    fn times(&self) -> Result<()> {
+        let before = stored_records(&self.starting)?;
+        let hook = |home: &Path| self.scratch.hook(self.programs, home);
+        let measured = measure::interleave(vec![
+            Contender::program("floor", RUNS, self.floor(), &self.write),
+            Contender::program(SAVE, RUNS, hook(&self.saving), &self.write),
+            Contender::program(BRIEF, RUNS, self.brief(), &self.write),
+            Contender::program(START, RUNS, hook(&self.starting), &self.start),
+            Contender::new(CLEAN_UP, CLEAN_UP_RUNS, || self.clean_up.run()),
+        ])?;
+        let told = stored_records(&self.starting)? - before;
+        // One that it began, one that it was told.
+        ensure!(told >= 2 * RUNS, "{RUNS} starts left only {told} records");
+        let aims = [AIM_SAVE_MS, AIM_BRIEF_MS, AIM_BRIEF_MS, AIM_CLEAN_UP_MS].map(Some);
+        print_with_aims(&measured, std::iter::once(None).chain(aims))
+    }
+
+    /// What the times come from, as far as it can be counted: on a slow disk, the syncs above all.
+    fn counts(&self) -> Result<()> {
+        let hook = |home: &Path| Ok(self.scratch.hook(self.programs, home));
+        let floor = Counts::of(self.scratch, || Ok(self.floor()), &self.write)?;
+        let save = Counts::of(self.scratch, || hook(&self.saving), &self.write)?;
+        let brief = Counts::of(self.scratch, || Ok(self.brief()), &self.write)?;
+        let start = Counts::of(self.scratch, || hook(&self.starting), &self.start)?;
+        let clean_up = Counts::of(self.scratch, || self.clean_up.command(), &self.write)?;
+        let rows =
+            [floor.cells("floor"), save.cells(SAVE), brief.cells(BRIEF), start.cells(START), clean_up.cells(CLEAN_UP)];
+        table(&COUNT_COLUMNS, &rows)?;
+        trace::print_missing()
+    }
+}
+
+fn print_with_aims(measured: &[Times], aims: impl Iterator<Item = Option<Aim>>) -> Result<()> {
+    let rows: Vec<Vec<String>> = measured
+        .iter()
+        .zip(aims)
+        .map(|(times, aim)| {
+            let aim = aim.map(|aim| aim.beside(times.median_ms())).unwrap_or_default();
+            times.cells(&measured[0]).into_iter().chain([aim]).collect()
+        })
+        .collect();
+    let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["aim ms"]).collect();
+    table(&columns, &rows)
+}
+
+/// Archiving changes the home, so each run gets it as it was.
+struct CleanUp<'a> {
+    scratch: &'a Scratch,
+    programs: &'a Programs,
+    home: &'a Path,
+    now: String,
+    no_input: PathBuf,
+}
+
+impl<'a> CleanUp<'a> {
+    fn new(scratch: &'a Scratch, programs: &'a Programs, home: &'a Path, now: Timestamp) -> Result<CleanUp<'a>> {
+        let clean_up = CleanUp {
+            scratch,
+            programs,
+            home,
+            now: now.plus(MONTH).to_string(),
+            no_input: scratch.file("nothing", b"")?,
+        };
+        let copied = clean_up.fresh_home()?;
+        let said = scratch.json(programs, &copied, &clean_up.args())?;
+        ensure!(said["archived"] == SESSIONS, "session-cleanup archived {}", said["archived"]);
+        Ok(clean_up)
+    }
+
+    fn args(&self) -> [&str; 4] {
+        ["memory", "session-cleanup", "--now", &self.now]
+    }
+
+    fn fresh_home(&self) -> Result<PathBuf> {
+        let copied = self.scratch.home("cleaning");
+        copy_home(self.home, &copied)?;
+        Ok(copied)
+    }
+
+    fn command(&self) -> Result<Command> {
+        let copied = self.fresh_home()?;
+        Ok(self.scratch.cerberus(self.programs, &copied, &self.args()))
+    }
+
+    fn run(&self) -> Result<Duration> {
+        spawn_to_exit(&mut self.command()?, &self.no_input)
+    }
+}
+
+/// The parts of a brief, timed one after another in each run.
+#[derive(Default)]
+struct Parts {
+    open: Vec<Duration>,
+    brief: Vec<Duration>,
+    load: Vec<Duration>,
+    close: Vec<Duration>,
+    format: Vec<Duration>,
+}
+
+fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
+    let (home, located) = (Home::new(home.to_path_buf()), locate(&scratch.repo()));
+    let mut parts = Parts::default();
+    let mut facts = 0;
+    for _ in 0..RUNS {
+        let begun = Instant::now();
+        let store = fold::open(&home)?;
+        let opened = begun.elapsed();
+        let question = Question {
+            now,
+            source: StartSource::Startup,
+            budget_tokens: BUDGET_TOKENS,
+            chars_max: CLAUDE_CODE_CHARS_MAX,
+            prompt: None,
+            session: None,
+        };
+        let briefing = recall::brief(&store, &located, &question)?;
+        let loaded = begun.elapsed();
+        // The same once more, the last step alone.
+        let sessions = recall::recent_sessions(&store, &located, now)?;
+        let carried = store.carried(&sessions, now)?;
+        let mut files = FileNames::default();
+        let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
+        paths.for_each(|path| files.add(path));
+        let git_dir = located.git_dir.iter();
+        git_dir.flat_map(|dir| tracked::paths(dir)).for_each(|path| files.add(&path));
+        let request = Request {
+            project: &located.name,
+            facts: &carried.facts,
+            settlements: &carried.settlements,
+            files: &files,
+            budget_tokens: BUDGET_TOKENS,
+            chars_max: CLAUDE_CODE_CHARS_MAX,
+            prompt: None,
+            known: None,
+        };
+        let composing = Instant::now();
+        let composed = compose(&request);
+        parts.format.push(composing.elapsed());
+        ensure!(composed.text == briefing.brief.text, "two ways to the same brief differ");
+        facts = carried.facts.len();
+        let closing = Instant::now();
+        drop(store);
+        parts.close.push(closing.elapsed());
+        parts.open.push(opened);
+        parts.brief.push(loaded - opened);
+        parts.load.push(loaded);
+    }
+    parts.print(facts)
+}
+
+impl Parts {
+    fn print(self, facts: usize) -> Result<()> {
+        let row = |name: &'static str, times: Vec<Duration>, aim: Option<Aim>| {
+            let times = Times::new(name, times);
+            let aim = aim.map(|aim| aim.beside(times.median_ms())).unwrap_or_default();
+            let cells = times.cells(&times).into_iter().take(4);
+            cells.chain([aim]).collect::<Vec<_>>()
+        };
+        let rows = [
+            row("fold::open, nothing new", self.open, None),
+            row("recall::brief", self.brief, None),
+            row("both: load and format", self.load, Some(AIM_LOAD_MS)),
+            row("brief::compose alone: format", self.format, Some(AIM_FORMAT_MS)),
+            row("closing the view", self.close, None),
+        ];
+        table(&["", "runs", "median ms", "p95 ms", "aim ms"], &rows)?;
+        say(&format!("{facts} facts of {SESSIONS} sessions"))
+    }
+}

@@ -1,0 +1,190 @@
+//! One hook: a written file of 200 lines, durably recorded, against the least that a durable process can do.
+//!
+//! Every hook that was measured must have stored its record, or the figures are not given.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use cerberus_engine::home::Home;
+use cerberus_engine::journal;
+
+use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, table};
+use crate::payload;
+use crate::programs::{Programs, interpreter};
+use crate::scratch::{Scratch, stored_records};
+use crate::trace::{self, COUNT_COLUMNS, Counts};
+
+const RUNS: usize = 300;
+const SLOW_RUNS: usize = 30;
+const LINES: usize = 200;
+
+const SYNC_ALONE: &str = "write and sync, no process";
+
+const AIM_X_FLOOR: Aim = Aim::AtMost(2.0);
+const AIM_NODE_X_HOOK: Aim = Aim::AtLeast(30.0);
+const AIM_INSTRUCTIONS: Aim = Aim::AtMost(250_000.0);
+const AIM_SYNCS: Aim = Aim::Exactly(1.0);
+
+/// An interpreter doing nothing: how to call it, and how it says where it is.
+struct Interpreter {
+    name: &'static str,
+    program: &'static str,
+    args: [&'static str; 2],
+    args_that_print_its_path: [&'static str; 2],
+}
+
+const INTERPRETERS: [Interpreter; 2] = [
+    Interpreter {
+        name: "node -e 0",
+        program: "node",
+        args: ["-e", "0"],
+        args_that_print_its_path: ["-p", "process.execPath"],
+    },
+    Interpreter {
+        name: "python3 -c pass",
+        program: "python3",
+        args: ["-c", "pass"],
+        args_that_print_its_path: ["-c", "import sys; print(sys.executable)"],
+    },
+];
+
+pub fn run(programs: &Programs) -> Result<()> {
+    let scratch = Scratch::new()?;
+    let home = scratch.home("home");
+    let content = payload::rust_code(0, LINES);
+    let session = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    let said = payload::write(&scratch.repo(), session, "toolu_01", "src/ledger.rs", &content);
+    // The first record of a day also makes a file and syncs its folder: measured is every other one.
+    scratch.heard(programs, &home, None, &said)?;
+    let record = journal_bytes(&home)?;
+    say(&format!(
+        "a Write of {LINES} lines, {} bytes; payload {} bytes, record {} bytes\n",
+        content.len(),
+        said.len(),
+        record.len()
+    ))?;
+    let stage = Stage {
+        programs,
+        payload: scratch.file("payload.json", &said)?,
+        record: scratch.file("record.json", &record)?,
+        home,
+        scratch,
+    };
+    stage.times()?;
+    say("")?;
+    stage.counts()
+}
+
+fn journal_bytes(home: &Path) -> Result<Vec<u8>> {
+    let home = Home::new(home.to_path_buf());
+    let mut bytes = Vec::new();
+    for segment in journal::segments(&home)? {
+        bytes.extend(journal::read(&home, &segment.name, 0)?.bytes);
+    }
+    Ok(bytes)
+}
+
+struct Stage<'a> {
+    programs: &'a Programs,
+    scratch: Scratch,
+    home: PathBuf,
+    /// What the hook and the floor are given.
+    payload: PathBuf,
+    /// What the hook makes of it.
+    record: PathBuf,
+}
+
+impl Stage<'_> {
+    fn hook(&self) -> Command {
+        self.scratch.hook(self.programs, &self.home)
+    }
+
+    fn floor(&self, file: &str) -> Command {
+        self.scratch.floor(self.programs, &self.scratch.path(file))
+    }
+
+    fn times(&self) -> Result<()> {
+        let before = stored_records(&self.home)?;
+        let mut contenders = vec![
+            Contender::program("floor", RUNS, self.floor("payloads"), &self.payload),
+            Contender::program("hook", RUNS, self.hook(), &self.payload),
+            Contender::program("floor, given the record", RUNS, self.floor("records"), &self.record),
+            self.sync_alone()?,
+        ];
+        let mut missing = Vec::new();
+        for known in INTERPRETERS {
+            match interpreter(known.program, &known.args_that_print_its_path) {
+                Some(path) => {
+                    let mut command = self.scratch.silent(&path);
+                    command.args(known.args);
+                    contenders.push(Contender::program(known.name, SLOW_RUNS, command, &self.payload));
+                }
+                None => missing.push(known.program),
+            }
+        }
+        let measured = measure::interleave(contenders)?;
+        let stored = stored_records(&self.home)? - before;
+        ensure!(stored >= RUNS, "{RUNS} hooks and more stored only {stored} records");
+        if let [floor, hook, others @ ..] = measured.as_slice() {
+            print_times(floor, hook, others)?;
+        }
+        for program in missing {
+            say(&format!("{program} is not installed: not compared"))?;
+        }
+        Ok(())
+    }
+
+    /// The disk's share: the record written and synced, without a process.
+    fn sync_alone(&self) -> Result<Contender<'static>> {
+        let record = std::fs::read(&self.record)?;
+        let path = self.scratch.path("synced");
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        Ok(Contender::new(SYNC_ALONE, RUNS, move || {
+            let begun = Instant::now();
+            file.write_all(&record)?;
+            file.sync_data()?;
+            Ok(begun.elapsed())
+        }))
+    }
+
+    fn counts(&self) -> Result<()> {
+        let floor = Counts::of(&self.scratch, || Ok(self.floor("payloads")), &self.payload)?;
+        let hook = Counts::of(&self.scratch, || Ok(self.hook()), &self.payload)?;
+        let beside = |aim: Aim, count: Option<u64>| count.map_or_else(String::new, |count| aim.beside(count as f64));
+        let aims =
+            vec!["aim".to_string(), beside(AIM_INSTRUCTIONS, hook.instructions), beside(AIM_SYNCS, hook.syncs())];
+        table(&COUNT_COLUMNS, &[floor.cells("floor"), hook.cells("hook"), aims])?;
+        if let (Some(floor), Some(hook)) = (&floor.calls, &hook.calls) {
+            say(&format!("floor calls: {}\nhook calls:  {}", floor.list(), hook.list()))?;
+        }
+        trace::print_missing()
+    }
+}
+
+fn print_times(floor: &Times, hook: &Times, others: &[Times]) -> Result<()> {
+    let row = |times: &Times, aim: String| {
+        let x_hook = format!("{:.2}", times.median_ms() / hook.median_ms());
+        times.cells(floor).into_iter().chain([x_hook, aim]).collect::<Vec<_>>()
+    };
+    let x_floor = AIM_X_FLOOR.beside(hook.median_ms() / floor.median_ms());
+    let mut rows = vec![row(floor, String::new()), row(hook, format!("x floor {x_floor}"))];
+    for other in others {
+        let x_hook = AIM_NODE_X_HOOK.beside(other.median_ms() / hook.median_ms());
+        let aim = match other.name.starts_with("node") {
+            true => format!("x hook {x_hook}"),
+            false => String::new(),
+        };
+        rows.push(row(other, aim));
+    }
+    let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["x hook", "aim"]).collect();
+    table(&columns, &rows)?;
+    let sync = others.iter().find(|times| times.name == SYNC_ALONE);
+    if sync.is_some_and(|sync| sync.median_ms() > floor.median_ms() / 2.0) {
+        say("more than half of the floor is the sync: the disk is slow or busy, and the ratios say little")?;
+    }
+    Ok(())
+}

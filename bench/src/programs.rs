@@ -1,0 +1,96 @@
+//! The programs that are measured: built as they are released, or taken from where the user says.
+//!
+//! The baselines that others wrote (node, python3) are found, never installed.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// Absolute paths: programs run in the scratch folder.
+#[derive(Debug)]
+pub struct Programs {
+    pub cerberus: PathBuf,
+    pub floor: PathBuf,
+    /// What the reader brought to be measured on.
+    pub data: Option<PathBuf>,
+}
+
+impl Programs {
+    pub fn find_or_build(cerberus: Option<PathBuf>, floor: Option<PathBuf>, data: Option<PathBuf>) -> Result<Programs> {
+        Ok(Programs {
+            cerberus: given_or_built(cerberus, "cerberus", "cerberus")?,
+            floor: given_or_built(floor, "cerberus-bench", "floor")?,
+            data,
+        })
+    }
+}
+
+fn given_or_built(given: Option<PathBuf>, package: &str, binary: &str) -> Result<PathBuf> {
+    match given {
+        Some(path) => path.canonicalize().with_context(|| format!("{} cannot be measured", path.display())),
+        None => build(package, binary),
+    }
+}
+
+/// Builds one static binary as users get it; where it is.
+fn build(package: &str, binary: &str) -> Result<PathBuf> {
+    if on_path("musl-gcc").is_none() {
+        bail!(
+            "musl-gcc is missing, and the static binary's SQLite is compiled with it: install the package musl-tools \
+             (apt-get install musl-tools), or give --binary and --floor"
+        );
+    }
+    let target = format!("{}-unknown-linux-musl", env::consts::ARCH);
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--target", &target, "--package", package])
+        .args(["--bin", binary, "--message-format", "json-render-diagnostics"])
+        // Where the workspace's own cargo settings are found.
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("{binary} cannot be built for {target}; if the target is missing: rustup target add {target}");
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    executable(&said, binary).with_context(|| format!("cargo does not say where it put {binary}"))
+}
+
+/// The path in cargo's messages of the binary of this name.
+fn executable(messages: &str, binary: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut built = messages.filter(|message| message["target"]["name"] == binary);
+    built.find_map(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file())
+}
+
+/// The interpreter itself, when it is installed: what stands on PATH may be a script that looks for it.
+pub fn interpreter(program: &str, args_that_print_its_path: &[&str]) -> Option<PathBuf> {
+    let output = Command::new(on_path(program)?).args(args_that_print_its_path).output().ok()?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    Some(Path::new(said.trim()).to_path_buf()).filter(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_binary_is_found_in_what_cargo_says() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"cerberus"},"executable":null}
+not json
+{"reason":"compiler-artifact","target":{"name":"floor"},"executable":"/t/floor"}
+{"reason":"compiler-artifact","target":{"name":"cerberus"},"executable":"/t/cerberus"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(executable(messages, "cerberus"), Some(PathBuf::from("/t/cerberus")));
+        assert_eq!(executable(messages, "other"), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! What growth costs: brief and hook with 10, 1,000 and 10,000 sessions on record, up to a million facts.
+//!
+//! Ten sessions are of this week in every size; the others are older, as they are for whoever uses it for years.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use cerberus_core::event::{Event, FileTouch, Record, ToolUse, Touch};
+use cerberus_core::id::Agent;
+use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
+use cerberus_engine::home::Home;
+use cerberus_engine::{fold, identity, journal};
+
+use crate::measure::{Aim, Contender, interleave, say, table};
+use crate::payload;
+use crate::programs::Programs;
+use crate::scratch::Scratch;
+
+const SIZES: [(&str, usize); 3] = [("10 sessions", 10), ("1,000 sessions", 1_000), ("10,000 sessions", 10_000)];
+const RECENT_SESSIONS: usize = 10;
+const FACTS_PER_SESSION: usize = 100;
+const NOW: &str = "2026-06-30T12:00:00Z";
+const RUNS: usize = 60;
+
+pub fn run(programs: &Programs) -> Result<()> {
+    let scratch = Scratch::new()?;
+    let now = Timestamp::parse(NOW)?;
+    let hook =
+        scratch.file("hook.json", &payload::write(&scratch.repo(), "s", "toolu_x", "src/x.rs", "fn x() {}\n"))?;
+    let nothing = scratch.file("nothing", b"")?;
+    let mut contenders = Vec::new();
+    for (name, sessions) in SIZES {
+        let home = scratch.home(&format!("scale-{sessions}"));
+        fill(&scratch, &home, sessions, now)?;
+        contenders.push(Contender::program(
+            name,
+            RUNS,
+            scratch.cerberus(programs, &home, &["brief", "--now", NOW]),
+            &nothing,
+        ));
+    }
+    let briefs = interleave(contenders)?;
+    let mut contenders = Vec::new();
+    for (name, sessions) in SIZES {
+        let home = scratch.home(&format!("scale-{sessions}"));
+        contenders.push(Contender::program(name, RUNS, scratch.hook(programs, &home), &hook));
+    }
+    let hooks = interleave(contenders)?;
+    say(&format!("{FACTS_PER_SESSION} facts a session, {RECENT_SESSIONS} sessions of the last week in each size"))?;
+    let mut rows = Vec::new();
+    for ((name, sessions), (brief, hook)) in SIZES.iter().zip(briefs.iter().zip(&hooks)) {
+        let ratio = brief.median_ms() / briefs[0].median_ms();
+        let facts = sessions * FACTS_PER_SESSION;
+        rows.push(vec![
+            name.to_string(),
+            facts.to_string(),
+            format!("{:.2}", brief.median_ms()),
+            format!("{ratio:.2}, {}", Aim::AtMost(1.5).beside(ratio)),
+            format!("{:.2}", hook.median_ms()),
+            format!("{:.2}", hook.median_ms() / hooks[0].median_ms()),
+        ]);
+    }
+    table(&["on record", "facts", "brief ms", "brief ratio", "hook ms", "hook ratio"], &rows)
+}
+
+/// Journals and folds that many sessions, written by the engine itself.
+fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timestamp) -> Result<()> {
+    let home = Home::new(home.to_path_buf());
+    let place = identity::locate(&scratch.repo()).place();
+    let clean = |text: String| Clean::new(text, Keep::NAME);
+    for session in 0..sessions {
+        let age = match session < RECENT_SESSIONS {
+            true => Duration::from_secs(12 * 3600 * (session as u64 + 1)),
+            false => Duration::from_secs(8 * 86_400 + 3600 * session as u64),
+        };
+        let edit = |n: usize| Record {
+            at: now.minus(age).plus(Duration::from_secs(n as u64)),
+            key: clean(format!("t{n}")),
+            agent: Agent::ClaudeCode,
+            imported: true,
+            session: clean(format!("session-{session}")),
+            place: place.clone(),
+            event: Event::Tool(ToolUse {
+                tool: Clean::word("Edit"),
+                files: vec![FileTouch {
+                    path: clean(format!("src/m{}/file_{}.rs", session % 50, n % 40)),
+                    how: Touch::Edited,
+                    lines: Vec::new(),
+                }],
+                ..ToolUse::default()
+            }),
+        };
+        let records: Vec<Record> = (0..FACTS_PER_SESSION).map(edit).collect();
+        journal::append_all(&home, now, &records)?;
+    }
+    fold::open(&home)?;
+    Ok(())
+}
