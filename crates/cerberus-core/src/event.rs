@@ -57,7 +57,11 @@ pub enum Event<'a> {
         transcript: Option<Clean<'a>>,
         #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
         phase: Option<Clean<'a>>,
+        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        process: Option<AgentProcess<'a>>,
     },
+    /// It is still going on, though nothing else was heard.
+    Pulse,
     /// The user spoke.
     Prompt {
         #[serde(borrow)]
@@ -103,6 +107,14 @@ pub enum Event<'a> {
         #[serde(borrow)]
         codes: Vec<Clean<'a>>,
     },
+    /// It ended without saying so; this is how we know.
+    Crash {
+        #[serde(borrow)]
+        evidence: Clean<'a>,
+    },
+    /// What a crashed session left was taken care of.
+    #[serde(borrow)]
+    Recover(Recovery<'a>),
     /// Its items no longer carry over.
     Complete,
     /// It left the brief for good, because of its age.
@@ -110,6 +122,42 @@ pub enum Event<'a> {
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
+}
+
+/// The process an agent runs in, told apart from any other that ever had its number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentProcess<'a> {
+    pub pid: u32,
+    /// When it started, in the kernel's own count.
+    pub started_ticks: u64,
+    /// Which run of which machine, and which namespace of processes, its number belongs to.
+    #[serde(borrow)]
+    pub boot: Clean<'a>,
+    #[serde(borrow)]
+    pub machine: Clean<'a>,
+    #[serde(borrow)]
+    pub namespace: Clean<'a>,
+}
+
+impl AgentProcess<'_> {
+    pub fn into_owned(self) -> AgentProcess<'static> {
+        let AgentProcess { pid, started_ticks, boot, machine, namespace } = self;
+        let (boot, machine, namespace) = (boot.into_owned(), machine.into_owned(), namespace.into_owned());
+        AgentProcess { pid, started_ticks, boot, machine, namespace }
+    }
+}
+
+/// What was done for a crashed session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recovery<'a> {
+    #[serde(borrow)]
+    pub actions: Vec<Clean<'a>>,
+    /// What it was in the middle of.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub in_flight: Vec<Clean<'a>>,
+    /// At a session's start, nobody asked for it.
+    #[serde(default)]
+    pub is_automatic: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

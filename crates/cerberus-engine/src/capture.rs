@@ -20,6 +20,7 @@ use crate::identity::{self, Located};
 use crate::journal::{self, JournalError};
 use crate::legacy;
 use crate::name;
+use crate::process;
 use crate::recall::{self, Question};
 use crate::store::StoreError;
 
@@ -84,10 +85,18 @@ fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located)
             }
         }
         // A session may start and end many times with the same words; each time counts.
-        Event::Start { .. } | Event::End { .. } => key = Clean::new(format!("{}-{}", &*key, now.millis()), Keep::NAME),
+        Event::Start { process, .. } => {
+            *process = process::agent();
+            key = at_its_time(&key, now);
+        }
+        Event::End { .. } => key = at_its_time(&key, now),
         _ => {}
     }
     Record { at: now, key, agent, imported: false, session, place: located.place(), event }
+}
+
+fn at_its_time<'a>(key: &str, now: Timestamp) -> Clean<'a> {
+    Clean::new(format!("{key}-{}", now.millis()), Keep::NAME)
 }
 
 /// What the session that began is told; `None` when there is nothing to tell.

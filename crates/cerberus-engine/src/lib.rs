@@ -15,6 +15,7 @@ pub mod journal;
 pub mod legacy;
 pub mod lifecycle;
 pub mod name;
+pub mod process;
 pub mod recall;
 pub mod replace;
 pub mod store;

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::{Dropped, Item, Known, Section, Settlement};
+use crate::extract::INTERRUPTED;
 use crate::fact::{Fact, Kind, Settled, Target};
 use crate::text::{self, words};
 use crate::time::Timestamp;
@@ -127,11 +128,15 @@ struct Settling<'a> {
     by_reference: HashMap<(&'a str, &'a str), Moment>,
     by_code: Vec<(&'a Settlement, Kind, &'a str)>,
     done: Vec<(&'a Known, HashSet<String>)>,
+    /// Signs that somebody worked.
+    work: Vec<&'a Known>,
 }
 
 impl<'a> Settling<'a> {
     fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> Settling<'a> {
-        let mut settling = Settling { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new() };
+        let is_work = |known: &&Known| matches!(known.fact.kind, Kind::File | Kind::Test | Kind::Commit | Kind::Done);
+        let work = facts.iter().filter(is_work).collect();
+        let mut settling = Settling { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new(), work };
         for settlement in settlements {
             match &settlement.closing.target {
                 Target::Reference(reference) => {
@@ -156,6 +161,11 @@ impl<'a> Settling<'a> {
             && self.by_reference.get(&(known.session.as_str(), reference.as_str())).is_some_and(|at| *at > said)
         {
             return Some("settled by the agent".to_string());
+        }
+        if fact.reference.as_deref() == Some(INTERRUPTED) {
+            let went_on =
+                self.work.iter().find(|other| other.session != known.session && (other.at, other.event) > said);
+            return went_on.map(|other| format!("{} went on", other.session));
         }
         for (settlement, kind, code) in &self.by_code {
             if (settlement.at, settlement.event) > said && *kind == fact.kind && same_thing(code, &fact.code) {

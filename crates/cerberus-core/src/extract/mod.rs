@@ -38,6 +38,7 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Note(note) => explicit(note, &mut out),
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
+        Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
         Event::Prompt { text } => out.facts.extend(words::user(text).into_iter().map(said)),
         Event::Stop { message } => replace_list(LAST_WORDS, words::agent(message), &mut out),
         Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
@@ -49,6 +50,8 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Compact { .. }
         | Event::End { .. }
         | Event::Receipt { .. }
+        | Event::Pulse
+        | Event::Crash { .. }
         | Event::Complete
         | Event::Archive => {}
     }
@@ -122,6 +125,14 @@ fn test_fact(command: &runs::Command, run: &runs::Run) -> Option<Fact> {
     let is_test = command.kind == runs::Kind::Test;
     let code = format!("{}:{outcome}", command.runner.name().replace(' ', "-"));
     is_test.then(|| Fact { text: command.key.clone(), ..Fact::words(Kind::Test, &code) })
+}
+
+/// The name by which what a dead session was doing is known, until another session goes on.
+pub const INTERRUPTED: &str = "interrupted";
+
+fn interrupted(what: &str) -> Fact {
+    let fact = Fact::words(Kind::Next, &format!("{INTERRUPTED}:{what}"));
+    Fact { text: what.to_string(), reference: Some(INTERRUPTED.to_string()), ..fact }
 }
 
 fn said(said: words::Said) -> Fact {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::failing::Ran;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
-use cerberus_core::event::Severity;
+use cerberus_core::event::{AgentProcess, Severity};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
 use cerberus_core::session::{self, Mark, MarkKind, State};
@@ -28,6 +28,8 @@ pub struct SessionRow {
     pub phase: Option<String>,
     pub started_at: Timestamp,
     pub last_activity: Timestamp,
+    pub process: Option<AgentProcess<'static>>,
+    pub transcript: Option<String>,
     pub state: State,
 }
 
@@ -67,7 +69,7 @@ pub struct UnnamedEdit {
 }
 
 const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
-    started_at, last_activity";
+    started_at, last_activity, process, transcript";
 
 impl Store {
     /// Sessions of the given projects (all when empty) that were active at or after `since`, oldest first.
@@ -87,6 +89,24 @@ impl Store {
         }
         rows.retain(|session| session.last_activity >= since);
         Ok(rows)
+    }
+
+    /// Sessions that nothing is known to have ended, of all projects.
+    pub fn open_sessions(&self, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND last_activity <= ?1 ORDER BY row");
+        let mut rows = self.rows(&sql, [now.millis()], session_row)?;
+        for session in &mut rows {
+            self.settle(session, now)?;
+        }
+        Ok(rows)
+    }
+
+    /// The last thing the user said up to `now`, when the agent has not answered it yet.
+    pub fn unanswered_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<Option<String>> {
+        let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 AND NOT EXISTS (SELECT 1 FROM event
+            WHERE event.session = ?1 AND event.row > prompt.event AND event.at <= ?2 AND event.kind = 'stop')
+            ORDER BY event DESC LIMIT 1";
+        Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
 
     /// Sessions without activity since `since` that were not archived yet.
@@ -123,7 +143,7 @@ impl Store {
     fn settle(&self, session: &mut SessionRow, now: Timestamp) -> Result<()> {
         if session.last_activity > now {
             let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
-                AND kind NOT IN ('receipt', 'named', 'complete', 'archive')";
+                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'complete', 'archive')";
             let last = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
             session.last_activity =
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
@@ -291,14 +311,24 @@ fn session_row(row: &Row) -> rusqlite::Result<SessionRow> {
         phase: row.get(9)?,
         started_at: time(row, 10)?,
         last_activity: time(row, 11)?,
+        process: process(row.get(12)?),
+        transcript: row.get(13)?,
         state: session::state(&[], time(row, 11)?, time(row, 11)?),
     })
+}
+
+fn process(stored: Option<String>) -> Option<AgentProcess<'static>> {
+    let stored = stored?;
+    let process: AgentProcess = serde_json::from_str(&stored).ok()?;
+    Some(process.into_owned())
 }
 
 fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
     let (what, detail): (String, Option<String>) = (row.get(1)?, row.get(2)?);
     let what = match what.as_str() {
         "ended" => MarkKind::Ended { trigger: detail.unwrap_or_default() },
+        "crashed" => MarkKind::Crashed { evidence: detail.unwrap_or_default() },
+        "recovered" => MarkKind::Recovered,
         "completed" => MarkKind::Completed,
         "archived" => MarkKind::Archived,
         _ => MarkKind::Alive,

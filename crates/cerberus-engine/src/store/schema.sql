@@ -18,10 +18,15 @@ CREATE TABLE IF NOT EXISTS session (
     phase TEXT,
     started_at INTEGER NOT NULL,
     last_activity INTEGER NOT NULL,
+    process TEXT,
+    transcript TEXT,
+    -- Nothing is known to have ended it.
+    is_open INTEGER NOT NULL DEFAULT 1,
     UNIQUE (agent, agent_session_id)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS session_by_project ON session (project, last_activity);
 CREATE INDEX IF NOT EXISTS session_by_activity ON session (last_activity);
+CREATE INDEX IF NOT EXISTS session_open ON session (last_activity) WHERE is_open;
 
 -- One row an event, so that the same event twice counts once.
 CREATE TABLE IF NOT EXISTS event (
@@ -68,6 +73,15 @@ CREATE TABLE IF NOT EXISTS run (
     report TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS run_by_session ON run (session, at);
+
+-- What the user said.
+CREATE TABLE IF NOT EXISTS prompt (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS prompt_by_session ON prompt (session, at);
 
 -- Edits whose file was not looked at yet.
 CREATE TABLE IF NOT EXISTS unnamed (

@@ -46,7 +46,8 @@ impl<'a> FoldTransaction<'a> {
 
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables = ["segment", "session", "event", "mark", "fact", "run", "unnamed", "closing", "receipt", "file"];
+        let tables =
+            ["segment", "session", "event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt", "file"];
         let clear: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -94,6 +95,10 @@ impl<'a> FoldTransaction<'a> {
             // A transcript speaks of files as they were; looking at them now would tell of others.
             Event::Tool(used) if !record.imported => self.unnamed(&source, record, used)?,
             Event::Named(named) => self.named(&source, named)?,
+            Event::Prompt { text } => {
+                let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4)";
+                self.run(sql, params![source.event, session, source.at.millis(), &**text])?;
+            }
             _ => {}
         }
         Ok(())
@@ -135,8 +140,12 @@ impl<'a> FoldTransaction<'a> {
                 WHERE row = ?1 AND (last_activity < ?2 OR started_at > ?2)";
             self.run(sql, params![row, record.at.millis()])?;
         }
-        if let Event::Start { phase: Some(phase), .. } = &record.event {
-            self.run("UPDATE session SET phase = ?2 WHERE row = ?1", params![row, &**phase])?;
+        if let Event::Start { phase, process, transcript, .. } = &record.event {
+            let sql =
+                "UPDATE session SET phase = coalesce(?2, phase), process = ?3, transcript = coalesce(?4, transcript)
+                WHERE row = ?1";
+            let process = process.as_ref().map(json);
+            self.run(sql, params![row, phase.as_deref(), process, transcript.as_deref()])?;
         }
         Ok(row)
     }
@@ -182,7 +191,9 @@ impl<'a> FoldTransaction<'a> {
 
     fn mark(&self, session: i64, record: &Record) -> Result<()> {
         let (what, detail) = match &record.event {
-            Event::Start { .. } | Event::Prompt { .. } | Event::Note(_) => ("alive", None),
+            Event::Start { .. } | Event::Prompt { .. } | Event::Note(_) | Event::Pulse => ("alive", None),
+            Event::Crash { evidence } => ("crashed", Some(&**evidence)),
+            Event::Recover(_) => ("recovered", None),
             Event::End { reason } => ("ended", Some(&**reason)),
             Event::Seed(_) => ("ended", Some("import")),
             Event::Complete => ("completed", None),
@@ -191,6 +202,9 @@ impl<'a> FoldTransaction<'a> {
         };
         let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
         self.run(sql, params![session, record.at.millis(), what, detail])?;
+        let sql = "UPDATE session SET is_open = (SELECT what = 'alive' FROM mark WHERE session = ?1
+            ORDER BY at DESC, row DESC LIMIT 1) WHERE row = ?1";
+        self.run(sql, [session])?;
         Ok(())
     }
 
@@ -248,7 +262,8 @@ fn json<T: Serialize>(value: &T) -> String {
 }
 
 fn is_activity(event: &Event) -> bool {
-    !matches!(event, Event::Receipt { .. } | Event::Named(_) | Event::Complete | Event::Archive)
+    use Event::{Archive, Complete, Crash, Named, Receipt, Recover};
+    !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Complete | Archive)
 }
 
 fn is_stamp(text: &str) -> bool {
@@ -271,6 +286,9 @@ fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
         Event::Note(_) => ("note", None),
         Event::Named(_) => ("named", None),
         Event::Receipt { .. } => ("receipt", None),
+        Event::Pulse => ("pulse", None),
+        Event::Crash { .. } => ("crash", None),
+        Event::Recover(_) => ("recover", None),
         Event::Complete => ("complete", None),
         Event::Archive => ("archive", None),
         Event::Seed(_) => ("seed", None),

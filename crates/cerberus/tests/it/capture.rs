@@ -49,7 +49,7 @@ fn the_past_is_reproduced_and_reading_it_changes_nothing() {
     assert_eq!(env.json(&["brief", "--now", "2026-01-22T13:35:14Z"]), then);
     assert_eq!(env.json(&["brief", "--now", "2026-01-22T13:35:13Z"])["text"], "");
     let sessions =
-        env.json(&["memory", "session-status", "--all", "--now", "2026-01-22T20:00:00Z"])["sessions"].clone();
+        env.json(&["memory", "session-status", "--all", "--now", "2026-01-22T13:50:00Z"])["sessions"].clone();
     assert_eq!(
         (&sessions[0]["status"], &sessions[0]["last_activity"]),
         (&json!("active"), &json!("2026-01-22T13:35:14Z"))

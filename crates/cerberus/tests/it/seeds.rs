@@ -163,7 +163,7 @@ fn scenario_8_multiple_projects() {
 #[test]
 fn scenario_9_cleanup_expired() {
     let mut env = env();
-    for (now, session) in [("2026-01-10T10:00:00Z", "a"), ("2026-01-12T10:00:00Z", "b"), ("2026-01-20T10:00:00Z", "c")]
+    for (now, session) in [("2026-01-10T10:00:00Z", "a"), ("2026-01-12T10:00:00Z", "b"), ("2026-01-22T09:50:00Z", "c")]
     {
         env.set_now(Some(now));
         env.start(session, "startup");

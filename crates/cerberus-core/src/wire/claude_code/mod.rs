@@ -94,6 +94,7 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
             source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
             transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
             phase: None,
+            process: None,
         },
         "UserPromptSubmit" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
         "PostToolUse" => tool(said, Outcome::Done)?,
