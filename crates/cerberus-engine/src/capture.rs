@@ -8,6 +8,7 @@ use std::time::Duration;
 use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
 use cerberus_core::event::{Event, Place, Record, StartSource};
 use cerberus_core::id::Agent;
+use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
 use cerberus_core::wire::{Heard, WireError, claude_code};
@@ -22,6 +23,7 @@ use crate::legacy;
 use crate::name;
 use crate::process;
 use crate::recall::{self, Question};
+use crate::recover;
 use crate::store::StoreError;
 
 /// An agent waits for its brief: names that are not found by then are found later.
@@ -105,6 +107,9 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
     let mut store = fold::open(home)?;
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
+    recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
+    let recent = recall::recent_sessions(&store, &started.located, clock.now)?;
+    recover::recover_project(home, clock, &mut store, &recent)?;
     let session = store.agent_session(started.agent, &started.session, clock.now)?;
     let question = Question {
         now: clock.now,

@@ -2,7 +2,7 @@
 
 use cerberus_core::event::{Event, Place};
 use cerberus_core::id::{Agent, SessionId};
-use cerberus_core::session::CARRY_OVER;
+use cerberus_core::session::{CARRY_OVER, IDLE_AFTER};
 use cerberus_core::text::{Clean, Keep};
 
 use crate::capture::own_record;
@@ -12,11 +12,13 @@ use crate::home::Home;
 use crate::identity::Located;
 use crate::journal;
 use crate::recall;
+use crate::recover;
 use crate::store::{self, SessionRow, Store};
 
 /// The project's session that is live, the one active last if there are several.
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recall::recent_sessions(store, located, clock.now)?;
+    sessions = sessions.into_iter().map(|session| recover::settled(session, clock, IDLE_AFTER).0).collect();
     sessions.retain(|session| session.state.status.is_live());
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
 }
@@ -30,6 +32,12 @@ pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(
 pub fn archive_expired(home: &Home, clock: &Clock, store: &Store) -> Result<Vec<SessionId>, FoldError> {
     let expired = store.expired(clock.now.minus(CARRY_OVER), clock.now)?;
     mark_all(home, clock, &expired, &Event::Archive)?;
+    Ok(expired.into_iter().map(|session| session.id).collect())
+}
+
+/// What [`archive_expired`] would archive.
+pub fn expired(clock: &Clock, store: &Store) -> store::Result<Vec<SessionId>> {
+    let expired = store.expired(clock.now.minus(CARRY_OVER), clock.now)?;
     Ok(expired.into_iter().map(|session| session.id).collect())
 }
 

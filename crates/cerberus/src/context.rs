@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
 use cerberus_engine::fold;
@@ -12,6 +13,7 @@ use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
 use cerberus_engine::legacy;
 use cerberus_engine::name;
+use cerberus_engine::recover;
 use cerberus_engine::store::Store;
 
 use crate::failure::{Hint, Result};
@@ -38,6 +40,12 @@ impl Context {
         Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json })
     }
 
+    /// The same, at this moment: for commands that go on for long.
+    pub fn now_again(&self) -> Context {
+        let given = self.clock.is_given.then_some(self.clock.now);
+        Context { home: self.home.clone(), clock: Clock::new(given), cwd: self.cwd.clone(), json: self.json }
+    }
+
     pub fn located(&self) -> Located {
         identity::locate(&self.cwd)
     }
@@ -48,6 +56,16 @@ impl Context {
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;
+        Ok(store)
+    }
+
+    /// The view, with every session settled by evidence and time. A moment that was asked for changes nothing.
+    pub fn swept_store(&self) -> Result<Store> {
+        let mut store = self.store()?;
+        if !self.clock.is_given {
+            recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER)
+                .hint("`cerberus doctor` says what is wrong")?;
+        }
         Ok(store)
     }
 }

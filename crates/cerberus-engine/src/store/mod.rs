@@ -104,6 +104,16 @@ impl Store {
         }
     }
 
+    /// Takes sessions out, free pages included.
+    pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
+        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
+        let tables = ["event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt"];
+        let mut sql = "PRAGMA secure_delete=ON; BEGIN IMMEDIATE;".to_string();
+        tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
+        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT; PRAGMA wal_checkpoint(TRUNCATE);"));
+        self.said(self.connection.execute_batch(&sql))
+    }
+
     /// SQLite's own word on the file's health.
     pub fn check(&self) -> Result<String> {
         self.said(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))

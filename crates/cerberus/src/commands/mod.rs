@@ -6,9 +6,11 @@ mod import;
 mod install;
 mod memory;
 mod record;
+mod run;
 mod session;
 mod status;
 mod try_out;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -53,6 +55,8 @@ enum Command {
     Status(status::Status),
     Import(import::Import),
     Record(record::RecordCommand),
+    Run(run::Run),
+    Watch(watch::Watch),
     Session(session::Session),
     Memory(memory::Memory),
 }
@@ -83,6 +87,8 @@ pub fn run() -> ExitCode {
             Command::Status(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
+            Command::Run(command) => command.run(&context),
+            Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
         }

@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
+use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::failures;
 use cerberus_engine::recall;
+use cerberus_engine::recover::settled;
 use serde_json::json;
 
 use crate::context::Context;
@@ -19,10 +21,11 @@ const RECENT: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 *
 impl Status {
     pub fn run(self, context: &Context) -> Result<()> {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
-        let store = context.store()?;
+        let store = context.swept_store()?;
         let located = context.located();
         let now = context.clock.now;
         let sessions = store.sessions(&recall::project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
+        let sessions: Vec<_> = sessions.into_iter().map(|s| settled(s, &context.clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
         let carried = store.carried(&carrying, now).hint(DOCTOR)?;
         let mut facts: BTreeMap<&str, usize> = BTreeMap::new();

@@ -3,7 +3,8 @@
 //! Every family reads it; each takes only lines in its own form, so that nothing is read twice.
 
 use super::report::Report;
-use super::{go, javascript, jvm, other, python, rust};
+use super::scripts::task_kind;
+use super::{Kind, go, javascript, jvm, other, python, rust};
 
 pub(super) fn read(lines: &[&str], report: &mut Report) {
     if has(lines, &["test result: ", "Nextest run ID", "test "]) {
@@ -18,7 +19,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
         javascript::read(runner, lines, report);
     }
     other::read(lines, report);
-    if lines.iter().any(|line| line.starts_with("make") && line.contains("Nothing to be done for")) {
+    if lines.iter().any(|line| is_nothing(line)) {
         report.empty();
     }
     if lines.iter().any(|line| says_failed(line)) {
@@ -26,10 +27,15 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
     }
 }
 
+/// The wrapper's own word that there are no tests.
+fn is_nothing(line: &str) -> bool {
+    (line.starts_with("make") && line.contains("Nothing to be done for")) || line == "Error: no test specified"
+}
+
 /// The wrapper's own word that what it ran has failed.
 fn says_failed(line: &str) -> bool {
     (line.starts_with("make") && line.contains(": *** ["))
-        || (line.starts_with("error: script ") && line.contains(" exited with code "))
+        || failed_script(line).is_some_and(|script| task_kind(script) == Some(Kind::Test))
         || line.starts_with("npm ERR! Test failed")
         || line.trim_start().starts_with("evaluation failed :(")
 }
@@ -41,4 +47,10 @@ fn has(lines: &[&str], begins: &[&str]) -> bool {
             ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
         begins.iter().any(|begin| line.starts_with(begin))
     })
+}
+
+/// The script in `error: script "test" exited with code 1`; another script of the same line is not this run.
+fn failed_script(line: &str) -> Option<&str> {
+    let (script, rest) = line.strip_prefix("error: script \"")?.split_once('"')?;
+    rest.starts_with(" exited with code ").then_some(script)
 }

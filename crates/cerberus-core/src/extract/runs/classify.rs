@@ -146,8 +146,9 @@ fn python_module<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
 /// The script an interpreter is given, and its arguments.
 fn script_words<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
     let at = words.iter().position(|word| !word.starts_with('-'))?;
-    // `-e code` and `-c code` run no file.
-    let runs_code = words[..at].iter().any(|word| matches!(*word, "-e" | "-c" | "-r" | "--eval" | "-p"));
+    // `-e code` and `-c code` run no file, `-n file` only looks at it.
+    let runs_code =
+        words[..at].iter().any(|word| matches!(*word, "-e" | "-c" | "-r" | "--eval" | "-p" | "-l" | "-n" | "--check"));
     (!runs_code).then(|| &words[at..])
 }
 
@@ -189,7 +190,7 @@ fn direct(words: &[&str]) -> Found {
     program_run(name, rest)
         .or_else(|| subcommand_run(name, rest))
         .or_else(|| task_run(name, rest))
-        .or_else(|| script_kind(first, rest).map(|kind| (kind, Runner::Script)))
+        .or_else(|| script_kind(first).map(|kind| (kind, Runner::Script)))
 }
 
 /// Programs that are a run by themselves.
@@ -229,6 +230,7 @@ fn program_run(name: &str, rest: &[&str]) -> Found {
         "black" | "isort" if has(&["--check", "--check-only"]) => (Lint, Runner::Black),
         "rustfmt" if has(&["--check"]) => (Lint, Runner::Rustfmt),
         "ruff" if has(&["check"]) || (has(&["format"]) && has(&["--check"])) => (Lint, Runner::Ruff),
+        "pre-commit" if has(&["run"]) => (Lint, Runner::Tool),
         "biome" if has(&["check", "lint", "ci"]) => (Lint, Runner::Biome),
         "oxlint" | "stylelint" | "shellcheck" | "swiftlint" | "ktlint" | "hadolint" | "svelte-check" => {
             (Lint, Runner::Tool)
@@ -389,8 +391,8 @@ fn task_run(name: &str, rest: &[&str]) -> Found {
         ("composer", ["run" | "run-script", task, ..]) | ("composer", [task, ..]) => (Runner::Tool, Some(task)),
         ("poe" | "invoke" | "inv" | "grunt" | "gulp", [task, ..]) => (Runner::Tool, Some(task)),
         ("nx" | "turbo", ["run" | "run-many" | "affected", rest @ ..]) => {
-            let kind = rest.iter().find_map(|word| task_kind(word.rsplit([':', '=']).next().unwrap_or(word)))?;
-            return Some((kind, Runner::Monorepo));
+            let kinds = rest.iter().filter_map(|word| task_kind(word.rsplit([':', '=']).next().unwrap_or(word)));
+            return Some((kinds.min()?, Runner::Monorepo));
         }
         ("nx" | "turbo", [task, ..]) => (Runner::Monorepo, Some(task)),
         _ => return None,

@@ -27,7 +27,9 @@ pub fn may_be_run(command: &str) -> bool {
             b'l' => &["lint"],
             b'm' => &["mocha", "make", "mypy", "mvn"],
             b'n' => &["nox", "nose", "ninja", "npm t"],
-            b'p' => &["pest", "phpstan", "prettier", "prove", "pyright", "playwright", "package", "publish"],
+            b'p' => {
+                &["pest", "phpstan", "prettier", "prove", "pyright", "playwright", "package", "publish", "pre-commit"]
+            }
             b'r' => &["ruff", "rubocop", "rake"],
             b's' => &["spec", "standardrb"],
             b't' => &["test", "tsc", "tox", "typecheck", "types"],
@@ -80,7 +82,7 @@ fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
             found.push(Found { index, kind, runner, key: key(own), inner: None });
         }
     }
-    let kind = found.iter().map(|found| found.kind).min_by_key(|kind| rank(*kind))?;
+    let kind = found.iter().map(|found| found.kind).min()?;
     // Of what `&&` runs before a test, these tell on it when they fail.
     let telling: Vec<usize> =
         found.iter().filter(|found| found.kind == kind || found.kind == Kind::Build).map(|found| found.index).collect();
@@ -90,14 +92,6 @@ fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
     let keys: Vec<&str> = found.iter().map(|found| found.key.as_str()).collect();
     let trust = found.iter().map(|found| trust(&simples, found, &telling)).reduce(joined)?;
     Some(Command { kind, runner, key: line(&keys.join(" && "), KEY_CHARS_MAX), trust })
-}
-
-fn rank(kind: Kind) -> u8 {
-    match kind {
-        Kind::Test => 0,
-        Kind::Build => 1,
-        Kind::Lint => 2,
-    }
 }
 
 /// Several runs in one line: all must show for the line to show.
@@ -195,12 +189,8 @@ fn is_harmless(simple: &Simple) -> bool {
                 | "clear"
                 | "mkdir"
                 | "date"
-        ) || is_assignment(word)
+        ) || classify::is_assignment(word)
     })
-}
-
-fn is_assignment(word: &str) -> bool {
-    classify::is_assignment(word)
 }
 
 /// Filters that leave the beginning or the end; a silent command stays silent through them.
@@ -282,6 +272,9 @@ mod tests {
             ("scripts/test.py --fast", "Test script: scripts/test.py --fast"),
             ("bash scripts/run-tests.sh", "Test script: bash scripts/run-tests.sh"),
             ("python tests/test_a.py", "Test script: python tests/test_a.py"),
+            ("./build/store_test", "Test script: ./build/store_test"),
+            ("npx turbo run build test", "Test monorepo tool: npx turbo run build test"),
+            ("npx nx run app:test", "Test monorepo tool: npx nx run app:test"),
         ]);
     }
 
@@ -350,6 +343,7 @@ mod tests {
             ("vendor/bin/phpstan analyse", "Lint phpstan: vendor/bin/phpstan analyse"),
             ("npx prettier --check .", "Lint prettier: npx prettier --check ."),
             ("black --check .", "Lint black: black --check ."),
+            ("pre-commit run --all-files", "Lint tool: pre-commit run --all-files"),
             ("bun run typecheck", "Lint bun run: bun run typecheck"),
             ("mise run fmt && mise run lint 2>&1", "Lint mise: mise run lint"),
         ]);
@@ -387,6 +381,10 @@ mod tests {
             "mkdir -p tests && touch tests/test_a.py",
             "chmod +x ./test.sh",
             "vim ./run_tests.sh",
+            "/tmp/app-test enable",
+            "php -l test.php",
+            "bash -n run_tests.sh",
+            ".ci/test-harness.sh setup",
             "rm -rf test/",
             "prettier --write .",
             "black .",

@@ -1,10 +1,15 @@
 //! `go test` and what wraps it. Without `-v` only failing tests are named and packages stand for the rest.
 
+use super::problems::is_missing_package;
 use super::report::{Report, counts, leading_number, without_time};
 
 pub(super) fn read(lines: &[&str], report: &mut Report) {
     let is_summed = lines.iter().any(|line| line.starts_with("DONE ") && line.contains(" test"));
+    let is_missing = lines.iter().any(|line| is_missing_package(line));
     for line in lines {
+        if is_missing && line.ends_with(" [setup failed]") {
+            continue;
+        }
         if is_summed && gotestsum(line, report) {
             continue;
         }

@@ -4,6 +4,8 @@
 use super::Runner;
 use super::report::{Report, counts, indented, leading_number, without_time};
 
+/// Deeper than anyone nests is not a suite.
+const DEPTH_MAX: usize = 16;
 const PASS_MARKS: [char; 2] = ['✓', '✔'];
 const FAIL_MARKS: [char; 6] = ['✕', '✗', '×', '✖', '✘', '⨯'];
 
@@ -90,8 +92,7 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     fn enter(&mut self, indent: usize, suite: &'a str) {
         self.suites.retain(|(at, _)| *at < indent);
-        // Deeper than anyone nests is not a suite.
-        if self.suites.len() < 16 {
+        if self.suites.len() < DEPTH_MAX {
             self.suites.push((indent, suite));
         }
     }
@@ -214,7 +215,7 @@ fn mocha(lines: &[&str], report: &mut Report) {
                 details = Some(vec![rest[2..].trim()]);
             }
             _ if details.is_some() && indent > 2 && !said.is_empty() => {
-                if let Some(titles) = &mut details {
+                if let Some(titles) = details.as_mut().filter(|titles| titles.len() < DEPTH_MAX) {
                     titles.push(said);
                 }
             }
@@ -299,7 +300,7 @@ pub(super) fn tap(lines: &[&str], report: &mut Report) {
         let (indent, said) = indented(line);
         if let Some(name) = said.strip_prefix("# Subtest: ") {
             open.retain(|(at, _, _)| *at < indent);
-            if open.len() < 16 {
+            if open.len() < DEPTH_MAX {
                 open.push((indent, name, false));
             }
             continue;
@@ -364,6 +365,7 @@ fn bun(lines: &[&str], report: &mut Report) {
     }
     match (passed, failed) {
         // The failures alone, through a filter, do not say that nothing passed.
+        (None, Some(0)) if lines.iter().any(|line| line.starts_with("Ran 0 tests")) => report.empty(),
         (None, Some(0)) => report.green(),
         (None, Some(_)) => report.red(),
         (Some(passed), failed) => report.count(passed, failed.unwrap_or(0)),

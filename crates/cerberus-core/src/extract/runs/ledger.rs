@@ -333,7 +333,7 @@ mod tests {
     fn red_without_names_is_a_red_command_until_it_is_green() {
         use Verdict::{Green, Red, Unknown};
         let red = ("cargo build", run(Red, &[], &[]));
-        check(&[red.clone()], "failing= passing= fixed= regressed= red=cargo build");
+        check(std::slice::from_ref(&red), "failing= passing= fixed= regressed= red=cargo build");
         check(
             &[red.clone(), ("cd x && cargo build 2>&1 | tail", run(Unknown, &[], &[]))],
             "failing= passing= fixed= regressed= red=cargo build",

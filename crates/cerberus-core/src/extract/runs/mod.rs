@@ -28,8 +28,8 @@ pub use command::{may_be_run, recognise};
 pub use ledger::Ledger;
 pub use report::read;
 
-/// What a run is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What a run is for. The first of them in a line is what the line is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     Test,
     Build,

@@ -10,7 +10,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
         if rust(line, &mut state, report) || eslint(line, &mut state, report) {
             continue;
         }
-        let found = located(line).or_else(|| typescript(line)).or_else(|| maven(line));
+        let found = located(line).or_else(|| biome(line)).or_else(|| typescript(line)).or_else(|| maven(line));
         match found {
             Some(found) => found.tell(report),
             None => word(line, report),
@@ -122,22 +122,36 @@ fn located(line: &str) -> Option<Located<'_>> {
         Some((_, rest)) => rest,
         None => rest,
     };
-    if rest.starts_with(" lint/") {
-        // Biome names the rule, and rules off the rest of the line.
-        let message = rest.trim_matches(|c: char| c == '━' || c.is_whitespace());
-        return Some(Located { path, line: number, message, is_error: true });
-    }
-    let message = rest.strip_prefix(": ").or_else(|| rest.strip_prefix(" - "))?.trim();
+    let message = match rest.strip_prefix(" - ") {
+        Some(message) => message.strip_prefix("error ").unwrap_or(message),
+        None => rest.strip_prefix(": ")?.trim_start_matches([':', ' ']),
+    };
     let is_note = ["note:", "info:", "in ", "help:"].iter().any(|begin| message.starts_with(begin));
     if message.is_empty() || is_note {
         return None;
     }
     let is_warning = message.starts_with("warning") || message.starts_with("warn:");
-    let message = ["error: ", "fatal error: ", "warning: ", "error "]
+    let message = ["error: ", "fatal error: ", "warning: "]
         .iter()
         .find_map(|level| message.strip_prefix(level))
         .unwrap_or(message);
     Some(Located { path, line: number, message, is_error: !is_warning })
+}
+
+/// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it; a file to be formatted has no line.
+fn biome(line: &str) -> Option<Located<'_>> {
+    let said = line.trim_start();
+    let (place, rest) = said.strip_prefix("at ").unwrap_or(said).split_once(' ')?;
+    let is_rule = rest.starts_with("lint/") || rest.starts_with("assist/") || rest.starts_with("suppressions/");
+    let is_check =
+        rest.ends_with('━') && ["format ", "parse ", "organizeImports "].iter().any(|begin| rest.starts_with(begin));
+    if !(is_rule || is_check) {
+        return None;
+    }
+    let (path, number) = place.split_once(':').unwrap_or((place, "1"));
+    let (line, _) = leading_number(number)?;
+    let message = rest.trim_matches(|c: char| c == '━' || c.is_whitespace());
+    is_path(path).then_some(Located { path, line, message, is_error: true })
 }
 
 /// A word with an ending, as files have; not a time, not an address.
@@ -226,7 +240,7 @@ fn is_failure(said: &str) -> bool {
         || said.starts_with("BUILD FAILED")
         || said.starts_with("error: could not compile")
         || said.starts_with("error: build failed")
-        || said.starts_with("FAIL - ")
+        || said.starts_with("× Some errors were emitted while running checks")
         || said.starts_with("ERROR: failed to solve")
         || said.starts_with("ERROR: failed to build")
         || (said.contains(" exited with code ") && said.starts_with("error: script "))
@@ -246,7 +260,9 @@ fn is_success(said: &str) -> bool {
         || said.starts_with("Build complete!")
         || said == "Build succeeded."
         || (said.starts_with("Finished `") && said.contains(" profile "))
-        || (said.starts_with("Checked ") && said.contains(" files in ") && said.ends_with("No fixes applied."))
+        || (said.starts_with("Checked ")
+            && said.contains(" files in ")
+            && (said.ends_with("No fixes applied.") || said.contains(". Fixed ")))
         || said.ends_with("no offenses detected")
         || (said.starts_with("All done!") && said.contains('✨'))
         || said == "[OK] No errors"
@@ -271,5 +287,14 @@ pub(super) fn did_not_happen(line: &str) -> bool {
         || line.contains("running in background with ID")
         || line.contains("was manually backgrounded")
         || line.starts_with("Command timed out after ")
+        || line.starts_with("mise ERROR ")
+        || is_missing_package(line)
         || line.ends_with("No module named pytest")
+}
+
+/// Go was asked for a package that is not there.
+pub(super) fn is_missing_package(line: &str) -> bool {
+    (line.starts_with("stat ") && line.ends_with(": directory not found"))
+        || line.starts_with("no Go files in ")
+        || line.contains(": build constraints exclude all Go files in ")
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Command, Family, Kind, NAME_CHARS_MAX, NAMES_MAX, Run, Runner, Trust, Verdict};
-use super::{any, go, javascript, jvm, other, problems, python, rust};
+use super::{any, go, javascript, jvm, other, problems, python, recognise, rust};
 use crate::event::Outcome;
 use crate::text;
 
@@ -39,12 +39,16 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
         outcome,
         exit_code,
         trust: command.trust,
-        is_silent: lines.iter().all(|line| line.trim().is_empty()),
+        is_silent: lines.iter().all(|line| line.trim().is_empty() || echoed(line).is_some()),
         did_not_happen: lines.iter().any(|line| problems::did_not_happen(line)),
     };
     let verdict = match command.kind {
         Kind::Test => report.test_verdict(&ending),
-        Kind::Build | Kind::Lint => report.check_verdict(&ending, command.runner),
+        Kind::Build | Kind::Lint => {
+            // A package manager says which tool it runs.
+            let echoed = lines.iter().find_map(|line| recognise(echoed(line)?));
+            report.check_verdict(&ending, echoed.map_or(command.runner, |echoed| echoed.runner))
+        }
     };
     if command.kind == Kind::Test && verdict != Verdict::Red {
         report.problems.clear();
@@ -295,6 +299,11 @@ fn unprefixed(line: &str) -> &str {
         return rest;
     }
     line
+}
+
+/// The command in `$ tsc --noEmit`, as package managers and task runners announce it.
+fn echoed(line: &str) -> Option<&str> {
+    line.strip_prefix("$ ").or_else(|| line.strip_prefix("> "))
 }
 
 /// Where something was left out: our own mark, and that of the agents' tools.

@@ -30,7 +30,7 @@ pub(super) fn task_kind(task: &str) -> Option<Kind> {
 }
 
 /// A script that is a path and names tests or checks: `./dev/test`, `scripts/run_tests.sh`, `tests/test_a.py`.
-pub(super) fn script_kind(path: &str, _arguments: &[&str]) -> Option<Kind> {
+pub(super) fn script_kind(path: &str) -> Option<Kind> {
     let is_path = path.contains('/') || has_script_ending(path);
     let name = path.rsplit('/').next().unwrap_or(path);
     if !is_path || name.starts_with('.') || name.contains(['*', '$']) {
@@ -39,7 +39,16 @@ pub(super) fn script_kind(path: &str, _arguments: &[&str]) -> Option<Kind> {
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let mut words = stem.split(['-', '_']).chain(name.split('.').skip(1));
     let names_tests = words.clone().any(|word| matches!(word, "test" | "tests" | "check" | "spec"));
-    if names_tests && !words.any(is_about_tests) {
+    // A program may be called after what it is tried for (`/tmp/app-test`); a script says what it does.
+    let first = stem.split(['-', '_']).next().unwrap_or_default();
+    let does = has_script_ending(path)
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || matches!(
+            first,
+            "test" | "tests" | "check" | "run" | "all" | "unit" | "integration" | "e2e" | "smoke" | "ci"
+        );
+    if names_tests && does && !words.any(is_about_tests) {
         return Some(Kind::Test);
     }
     let mut words = stem.split(['-', '_']);

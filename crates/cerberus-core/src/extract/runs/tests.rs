@@ -584,7 +584,32 @@ fn the_output_decides_when_the_exit_code_is_lost() {
             "cmd/a.go:12:5: unused (unused)\n1 issues:\n",
             "Red ?/? problems: cmd/a.go:12: unused (unused)",
         ),
+        ("bun run typecheck | tail -3", Outcome::Done, "$ tsc --noEmit\n", "Green ?/?"),
+        (
+            "bun run lint | head",
+            Outcome::Done,
+            "$ biome check\n at src/a.tsx:72:9 lint/x/y ━━━━\n",
+            "Red ?/? problems: src/a.tsx:72: lint/x/y",
+        ),
+        (
+            "bun run test | tail -4 && bun run lint",
+            Outcome::Done,
+            " 3 pass\n 0 fail\nRan 3 tests across 1 file. [1ms]\nerror: script \"lint\" exited with code 1",
+            "Green 3/0",
+        ),
+        (
+            "go test ./missing",
+            Outcome::Failed,
+            "Exit code 1\n# ./missing\nstat /home/dev/project/missing: directory not found\nFAIL\t./missing [setup failed]\nFAIL",
+            "Unknown ?/?",
+        ),
         ("npm test", Outcome::Done, "Command running in background with ID: b1", "Unknown ?/?"),
+        (
+            "npm test",
+            Outcome::Failed,
+            "Exit code 1\n\n> app@1.0.0 test\n> echo x\n\nError: no test specified",
+            "Empty ?/?",
+        ),
         ("make test", Outcome::Done, "make: Nothing to be done for 'test'.", "Empty ?/?"),
     ] {
         let command = recognise(line).unwrap();
@@ -626,7 +651,7 @@ fn a_gap_costs_the_lines_beside_it_and_no_more() {
 }
 
 #[test]
-fn names_and_prefilter_know_every_runner() {
+fn runners_have_names_of_their_own() {
     let mut names: Vec<&str> = Runner::ALL.iter().map(|runner| runner.name()).collect();
     names.sort_unstable();
     names.dedup();

@@ -30,6 +30,8 @@ pub struct Transcript<'a> {
     pub events: Vec<Told<'a>>,
     /// The folder the session began in.
     pub cwd: Option<Cow<'a, str>>,
+    /// Tool uses without a result, newest last: `Bash: cargo test`.
+    pub in_flight: Vec<String>,
     /// Lines that are no JSON.
     pub damaged_lines: usize,
 }
@@ -98,7 +100,7 @@ pub fn read(bytes: &[u8]) -> Transcript<'_> {
         }
     }
     reader.finish_turn();
-    reader.read
+    reader.finish()
 }
 
 /// Where a line stands: carried on to lines that do not say.
@@ -113,8 +115,8 @@ struct Standing<'a> {
 struct Reader<'a> {
     read: Transcript<'a>,
     standing: Option<Standing<'a>>,
-    /// Tool uses that have no result yet, by their id.
-    pending: HashMap<Cow<'a, str>, (Cow<'a, str>, ToolInput<'a>)>,
+    /// Tool uses that have no result yet, by their id, with their number.
+    pending: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, ToolInput<'a>)>,
     /// The agent's last words of this turn, still escaped, with their line.
     last_words: Option<(&'a str, Cow<'a, str>, Standing<'a>)>,
 }
@@ -165,7 +167,7 @@ impl<'a> Reader<'a> {
             match block.kind.0.as_deref() {
                 Some("tool_use") => {
                     if let (Some(id), Some(name)) = (block.id.0, block.name.0) {
-                        self.pending.insert(id, (name, block.input.0));
+                        self.pending.insert(id, (self.pending.len(), name, block.input.0));
                     }
                 }
                 Some("text") if !is_sidechain && !block.text.0.is_empty() => {
@@ -187,7 +189,7 @@ impl<'a> Reader<'a> {
         for Object(block) in blocks {
             match (block.kind.0.as_deref(), block.tool_use_id.0) {
                 (Some("tool_result"), Some(id)) => {
-                    let Some((name, input)) = self.pending.remove(&id) else { continue };
+                    let Some((_, name, input)) = self.pending.remove(&id) else { continue };
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
                     let used = tool_use(name, input, std::mem::take(&mut result), error, outcome);
@@ -228,6 +230,19 @@ impl<'a> Reader<'a> {
             let message = Clean::new(Escaped(words).unescaped(), Keep::MESSAGE);
             self.push(&standing, Clean::new(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
         }
+    }
+
+    /// What is still pending was never answered.
+    fn finish(mut self) -> Transcript<'a> {
+        let mut pending: Vec<_> = self.pending.into_values().collect();
+        pending.sort_by_key(|(number, ..)| *number);
+        let target = |input: ToolInput<'a>| input.command.0.or(input.file_path.0).or(input.notebook_path.0);
+        let shown = pending.into_iter().map(|(_, name, input)| match target(input) {
+            Some(target) => format!("{name}: {target}"),
+            None => name.to_string(),
+        });
+        self.read.in_flight = shown.collect();
+        self.read
     }
 
     fn push(&mut self, standing: &Standing<'a>, key: Clean<'a>, event: Event<'a>) {
@@ -303,6 +318,8 @@ mod tests {
             result(13, "toolu_3", "The user doesn't want to proceed with this tool use.", true, json!("User rejected")),
             tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
         ];
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        assert_eq!(read(text.as_bytes()).in_flight, ["Read: never answered"]);
         let (events, damaged) = told(&lines);
         assert_eq!(damaged, 0);
         let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();

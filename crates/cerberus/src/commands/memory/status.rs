@@ -5,61 +5,50 @@ use cerberus_core::brief::failing::{self, Ran};
 use cerberus_core::extract::runs::Ledger;
 use cerberus_core::fact::Kind;
 use cerberus_core::id::SessionId;
+use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
-use cerberus_engine::lifecycle;
 use cerberus_engine::recall;
+use cerberus_engine::recover::settled;
 use cerberus_engine::store::{Carried, SessionRow, Store};
 use serde_json::{Value, json};
 
+use super::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Look after sessions and memories
+/// Show this project's live sessions, and what was captured of them
 #[derive(clap::Args)]
-pub struct Memory {
-    #[command(subcommand)]
-    command: MemoryCommand,
+pub struct SessionStatus {
+    /// The ended ones too
+    #[arg(long)]
+    all: bool,
+
+    /// This one only
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
 }
 
-#[derive(clap::Subcommand)]
-enum MemoryCommand {
-    /// Show this project's live sessions, and what was captured of them
-    SessionStatus {
-        /// The ended ones too
-        #[arg(long)]
-        all: bool,
-        /// This one only
-        #[arg(long, value_name = "ID")]
-        id: Option<String>,
-    },
-    /// Archive every session without activity for seven days; prints how many
-    SessionCleanup,
-}
-
-const DOCTOR: &str = "`cerberus doctor` says what is wrong";
-
-impl Memory {
+impl SessionStatus {
     pub fn run(self, context: &Context) -> Result<()> {
-        match self.command {
-            MemoryCommand::SessionStatus { all, id } => session_status(context, all, id),
-            MemoryCommand::SessionCleanup => session_cleanup(context),
-        }
+        session_status(context, self.all, self.id)
     }
 }
 
 fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()> {
-    let store = context.store()?;
+    let store = context.swept_store()?;
     let located = context.located();
     let now = context.clock.now;
     let sessions = match id {
         Some(id) => {
             let missing = || anyhow::anyhow!("no session is called {id}");
             let found = store.session(&SessionId::new(&*id), now).hint(DOCTOR)?.ok_or_else(missing);
-            vec![found.hint("`cerberus memory session-status --all` lists them")?]
+            let found = found.hint("`cerberus memory session-status --all` lists them")?;
+            vec![settled(found, &context.clock, IDLE_AFTER).0]
         }
         None => {
             let mut sessions = store.sessions(&recall::project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
+            sessions = sessions.into_iter().map(|session| settled(session, &context.clock, IDLE_AFTER).0).collect();
             sessions.retain(|session| all || session.state.status.is_live());
             sessions.reverse();
             sessions
@@ -113,6 +102,9 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     add("end_trigger", session.state.ended.as_ref().map(|(_, trigger)| trigger.clone()));
     add("phase", session.phase.clone());
     add("branch", session.branch.clone());
+    if let Some(process) = &session.process {
+        value["pid"] = json!(process.pid);
+    }
     Ok(value)
 }
 
@@ -145,14 +137,4 @@ fn tests_json(runs: &[Ran]) -> Value {
     let (passing, failing): (Vec<_>, Vec<_>) = (ledger.passing().collect(), ledger.failing().collect());
     let (fixed, regressed): (Vec<_>, Vec<_>) = (ledger.fixed().collect(), ledger.regressed().collect());
     json!({"passing": passing, "failing": failing, "fixed": fixed, "regressed": regressed})
-}
-
-fn session_cleanup(context: &Context) -> Result<()> {
-    let store = context.store()?;
-    let archived = lifecycle::archive_expired(&context.home, &context.clock, &store).hint(DOCTOR)?;
-    match context.json {
-        true => render::json(&json!({"archived": archived.len(), "sessions": archived})),
-        false => render::line(&format!("archived {}", render::count(archived.len(), "session"))),
-    }
-    Ok(())
 }

@@ -1,0 +1,183 @@
+//! Crash recovery: a session that died is noticed, what it left is completed from its transcript, and what it was in
+//! the middle of is written down for the next one. Recovering twice equals recovering once.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use cerberus_core::event::{Event, Record, Recovery};
+use cerberus_core::id::Agent;
+use cerberus_core::session::{self, Effect, Process, Status};
+use cerberus_core::text::{Clean, Keep, line};
+use cerberus_core::wire::claude_code::transcript;
+
+use crate::capture::own_record;
+use crate::clock::Clock;
+use crate::fold::{self, FoldError};
+use crate::home::Home;
+use crate::identity;
+use crate::import;
+use crate::journal;
+use crate::lifecycle::place_of;
+use crate::process;
+use crate::store::{self, SessionRow, Store};
+
+/// The end of a transcript is what hooks may have missed; the beginning they saw.
+const TAIL_BYTES: u64 = 1024 * 1024;
+
+/// As much as a line of a brief can say of what was in flight.
+const IN_FLIGHT_CHARS_MAX: usize = 80;
+
+/// What stands for a session's process now. Manual sessions have none that could die.
+fn evidence(session: &SessionRow) -> Process {
+    match &session.process {
+        Some(known) => process::probe(known),
+        None if session.agent == Agent::ClaudeCode.name() => Process::Unknown,
+        None => Process::Elsewhere,
+    }
+}
+
+/// Brings a session to the state that evidence and time make of it, without recording anything.
+pub fn settled(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
+    if !session.state.status.is_live() {
+        return (session, Vec::new());
+    }
+    let process = evidence(&session);
+    let (state, effects) = session::settle(session.state, session.last_activity, process, idle_after, clock.now);
+    session.state = state;
+    (session, effects)
+}
+
+/// Settles every open session of this user and records what follows. Cheap: only open ones are looked at.
+pub fn sweep(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    idle_after: Duration,
+) -> Result<Vec<SessionRow>, FoldError> {
+    let mut records = Vec::new();
+    let mut changed = Vec::new();
+    for session in store.open_sessions(clock.now)? {
+        let (session, effects) = settled(session, clock, idle_after);
+        let found: Vec<Record> = effects.iter().filter_map(|effect| effect_record(clock, &session, effect)).collect();
+        if !found.is_empty() {
+            changed.push(session);
+        }
+        records.extend(found);
+    }
+    if !records.is_empty() {
+        journal::append_all(home, clock.wall, &records)?;
+        fold::fold(home, store)?;
+    }
+    Ok(changed)
+}
+
+fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
+    // Keyed by the activity it follows: two sweeps at once say the same thing.
+    let last = session.last_activity.millis();
+    let (key, event) = match effect {
+        Effect::Crash { evidence } => (format!("crash-{last}"), Event::Crash { evidence: Clean::word(evidence) }),
+        Effect::End { trigger } => (format!("end-{last}"), Event::End { reason: Clean::word(trigger) }),
+        // Archiving is what `session-cleanup` does; by age alone it is already out of every brief.
+        Effect::Archive => return None,
+    };
+    let agent = Agent::from_name(&session.agent)?;
+    Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event))
+}
+
+/// What recovering a session did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recovered {
+    pub actions: Vec<String>,
+    pub in_flight: Vec<String>,
+}
+
+/// Takes care of a crashed session; one that was taken care of is left as it is.
+pub fn recover(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    session: &SessionRow,
+    is_automatic: bool,
+) -> Result<Option<Recovered>, FoldError> {
+    if session.state.status != Status::Crashed {
+        return Ok(None);
+    }
+    let mut actions = Vec::new();
+    let mut in_flight = complete_from_transcript(home, clock, store, session, &mut actions)?;
+    if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
+        in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
+    }
+    let facts = store.carried(std::slice::from_ref(session), clock.now)?.facts.len();
+    actions.push(format!("carried over {facts} facts"));
+    if !in_flight.is_empty() {
+        actions.push(format!("noted what was in flight: {}", in_flight.join("; ")));
+    }
+    let clean = |texts: &[String]| texts.iter().map(|text| Clean::new(text.clone(), Keep::SUBJECT)).collect();
+    let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let key = format!("recover-{}", session.last_activity.millis());
+    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    journal::append(home, clock.wall, &record)?;
+    fold::fold(home, store)?;
+    Ok(Some(Recovered { actions, in_flight }))
+}
+
+/// Recovers what crashed in this project, by itself.
+pub fn recover_project(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    sessions: &[SessionRow],
+) -> Result<(), FoldError> {
+    for session in sessions.iter().filter(|session| session.state.status == Status::Crashed) {
+        recover(home, clock, store, session, true)?;
+    }
+    Ok(())
+}
+
+/// Imports the end of the session's transcript; the tool uses in it that never got a result.
+fn complete_from_transcript(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    session: &SessionRow,
+    actions: &mut Vec<String>,
+) -> Result<Vec<String>, FoldError> {
+    let Some(bytes) = session.transcript.as_deref().and_then(|path| tail(Path::new(path)).ok()) else {
+        return Ok(Vec::new());
+    };
+    let located = identity::locate(Path::new(&session.root));
+    let report = import::import(home, clock, store, Some(&located), &bytes)?;
+    if report.new_events > 0 {
+        fold::fold(home, store)?;
+        actions.push(format!("completed {} events from the transcript", report.new_events));
+    }
+    let read = transcript::read(&bytes);
+    Ok(read.in_flight.iter().map(|what| line(what, IN_FLIGHT_CHARS_MAX)).collect())
+}
+
+/// The last part of a file, from the beginning of a line.
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    if start > 0 {
+        let line = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+        bytes.drain(..line);
+    }
+    Ok(bytes)
+}
+
+/// Crashed sessions that nobody took care of yet, newest first.
+pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
+    let mut sessions = store.sessions(&[], clock.now.minus(session::CARRY_OVER), clock.now)?;
+    sessions = sessions.into_iter().map(|session| settled(session, clock, session::IDLE_AFTER).0).collect();
+    sessions.retain(|session| session.state.status == Status::Crashed);
+    sessions.reverse();
+    Ok(sessions)
+}

@@ -1,0 +1,82 @@
+use std::time::Duration;
+
+use cerberus_core::session::Status;
+use cerberus_core::time::Timestamp;
+use cerberus_engine::{forget, lifecycle};
+use serde_json::json;
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Archive every session without activity for seven days; with --older-than, delete archived ones for good
+#[derive(clap::Args)]
+pub struct SessionCleanup {
+    /// Delete archived sessions whose last activity is older than this: 30d, 12w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    older_than: Option<Duration>,
+
+    /// Do not ask before deleting
+    #[arg(long)]
+    yes: bool,
+
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn age(text: &str) -> std::result::Result<Duration, String> {
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let days = match unit {
+        "d" => 1,
+        "w" => 7,
+        _ => return Err("write it as 30d or 12w".to_string()),
+    };
+    let number: u64 = number.parse().map_err(|_| "write it as 30d or 12w".to_string())?;
+    Ok(Duration::from_secs(number.saturating_mul(days * 86_400)))
+}
+
+impl SessionCleanup {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match self.older_than {
+            Some(older_than) => self.delete(context, older_than),
+            None => self.archive(context),
+        }
+    }
+
+    fn archive(&self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        let archived = match self.dry_run {
+            true => lifecycle::expired(&context.clock, &store).hint(DOCTOR)?,
+            false => lifecycle::archive_expired(&context.home, &context.clock, &store).hint(DOCTOR)?,
+        };
+        match (context.json, self.dry_run) {
+            (true, _) => {
+                render::json(&json!({"archived": archived.len(), "sessions": archived, "dry_run": self.dry_run}))
+            }
+            (false, true) => render::line(&format!("would archive {}", render::count(archived.len(), "session"))),
+            (false, false) => render::line(&format!("archived {}", render::count(archived.len(), "session"))),
+        }
+        Ok(())
+    }
+
+    fn delete(&self, context: &Context, older_than: Duration) -> Result<()> {
+        let mut store = context.store()?;
+        let before = context.clock.now.minus(older_than);
+        let mut old = store.sessions(&[], Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
+        old.retain(|session| session.state.status == Status::Archived && session.last_activity < before);
+        let ids: Vec<&str> = old.iter().map(|session| session.id.as_str()).collect();
+        let what = render::count(ids.len(), "archived session");
+        if !self.dry_run && !ids.is_empty() {
+            render::confirm(&format!("Delete {what} for good?"), self.yes)?;
+            forget::forget(&context.home, &mut store, &old).hint("some may be gone already; run it again")?;
+        }
+        match (context.json, self.dry_run) {
+            (true, _) => render::json(&json!({"deleted": ids.len(), "sessions": ids, "dry_run": self.dry_run})),
+            (false, true) => render::line(&format!("would delete {what}")),
+            (false, false) => render::line(&format!("deleted {what}")),
+        }
+        Ok(())
+    }
+}

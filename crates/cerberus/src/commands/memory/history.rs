@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cerberus_core::fact::Kind;
+use cerberus_core::session::IDLE_AFTER;
+use cerberus_engine::recall;
+use cerberus_engine::recover::settled;
+use serde_json::{Value, json};
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Show this project's sessions of the last days
+#[derive(clap::Args)]
+pub struct SessionHistory {
+    /// How many days back
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    days: u32,
+}
+
+const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+struct Row {
+    id: String,
+    started: cerberus_core::time::Timestamp,
+    ended: Option<cerberus_core::time::Timestamp>,
+    minutes: f64,
+    tools: usize,
+    files: usize,
+    status: &'static str,
+}
+
+impl SessionHistory {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let rows = self.rows(context)?;
+        if context.json {
+            render::json(&rows.iter().map(as_json).collect::<Vec<_>>());
+            return Ok(());
+        }
+        if rows.is_empty() {
+            render::line(&format!("no session in the last {}", render::count(self.days as usize, "day")));
+            return Ok(());
+        }
+        render::line("session             started           minutes  tools  files  status");
+        for row in &rows {
+            let started = row.started.to_string().replace('T', " ");
+            let started = started.get(..16).unwrap_or(&started);
+            let line = format!(
+                "{:<18}  {started}  {:>7.1}  {:>5}  {:>5}  {}",
+                row.id, row.minutes, row.tools, row.files, row.status
+            );
+            render::line(&line);
+        }
+        render::line(&format!(
+            "\n{} per day, oldest first: {}",
+            render::count(rows.len(), "session"),
+            self.sparkline(context, &rows)
+        ));
+        Ok(())
+    }
+
+    fn rows(&self, context: &Context) -> Result<Vec<Row>> {
+        let store = context.swept_store()?;
+        let (located, now) = (context.located(), context.clock.now);
+        let since = now.minus(Duration::from_secs(u64::from(self.days) * 86_400));
+        let mut sessions = store.sessions(&recall::project_ids(&located), since, now).hint(DOCTOR)?;
+        sessions.retain(|session| session.started_at >= since);
+        sessions.reverse();
+        let mut rows = Vec::new();
+        for session in sessions {
+            let session = settled(session, &context.clock, IDLE_AFTER).0;
+            let facts = store.carried(std::slice::from_ref(&session), now).hint(DOCTOR)?.facts;
+            let mut files: Vec<&str> = facts
+                .iter()
+                .filter(|known| known.fact.kind == Kind::File)
+                .filter_map(|known| known.fact.path.as_deref())
+                .collect();
+            files.sort_unstable();
+            files.dedup();
+            let (tools, _) = store.activity(&session, now).hint(DOCTOR)?;
+            let ended = session.state.ended.as_ref().map(|(at, _)| *at);
+            let end = ended.unwrap_or(session.last_activity).max(session.started_at);
+            rows.push(Row {
+                id: session.id.to_string(),
+                started: session.started_at,
+                ended,
+                minutes: (end.since(session.started_at).as_secs_f64() / 6.0).round() / 10.0,
+                tools: tools.iter().map(|(_, count)| count).sum(),
+                files: files.len(),
+                status: session.state.status.word(),
+            });
+        }
+        Ok(rows)
+    }
+
+    /// One character a day, the tallest for the busiest.
+    fn sparkline(&self, context: &Context, rows: &[Row]) -> String {
+        let mut per_day: BTreeMap<String, usize> = BTreeMap::new();
+        for day in (0..self.days.min(60)).rev() {
+            per_day.insert(context.clock.now.minus(Duration::from_secs(u64::from(day) * 86_400)).day(), 0);
+        }
+        for row in rows {
+            if let Some(count) = per_day.get_mut(&row.started.day()) {
+                *count += 1;
+            }
+        }
+        let most = per_day.values().copied().max().unwrap_or(0).max(1);
+        per_day
+            .values()
+            .map(|count| if *count == 0 { '·' } else { SPARKS[(count * (SPARKS.len() - 1)) / most] })
+            .collect()
+    }
+}
+
+fn as_json(row: &Row) -> Value {
+    json!({
+        "session_id": row.id, "started_at": row.started.to_string(), "ended_at": row.ended.map(|at| at.to_string()),
+        "duration_minutes": row.minutes, "correction_count": 0, "tool_count": row.tools, "modified_files": row.files,
+        "status": row.status,
+    })
+}

@@ -1,0 +1,70 @@
+use cerberus_core::event::{Event, StartSource};
+use cerberus_core::id::Agent;
+use cerberus_core::text::{Clean, Keep};
+use cerberus_engine::capture::own_record;
+use cerberus_engine::lifecycle::{live_session, place_of};
+use cerberus_engine::{fold, journal, process};
+use serde_json::json;
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Start a session by hand, for work without an agent that reports its own
+#[derive(clap::Args)]
+pub struct SessionStart {
+    /// What is being worked on: feature-auth, PHASE-2, …
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+}
+
+/// End this project's live session
+#[derive(clap::Args)]
+pub struct SessionEnd {}
+
+impl SessionStart {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.swept_store()?;
+        let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
+        let event = Event::Start {
+            source: StartSource::Startup,
+            transcript: None,
+            phase: self.phase.as_deref().map(|phase| Clean::new(phase.to_string(), Keep::SUBJECT)),
+            process: process::agent(),
+        };
+        let record =
+            own_record(&context.clock, Agent::Manual, &name, context.located().place(), "start".to_string(), event);
+        let append = journal::append(&context.home, context.clock.wall, &record);
+        append.hint("nothing was started; make room or mend the folder's permissions, then try again")?;
+        fold::fold(&context.home, &mut store).hint(DOCTOR)?;
+        let session = store.agent_session(Agent::Manual, &name, context.clock.now).hint(DOCTOR)?;
+        let id = session.map_or_else(String::new, |session| session.id.to_string());
+        match context.json {
+            true => render::json(&json!({"session_id": id, "project": context.located().name})),
+            false => render::line(&format!("started session {id}")),
+        }
+        Ok(())
+    }
+}
+
+impl SessionEnd {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let store = context.swept_store()?;
+        let live = live_session(&store, &context.located(), &context.clock).hint(DOCTOR)?;
+        let session = live.ok_or_else(|| anyhow::anyhow!("this project has no live session"));
+        let session =
+            session.hint("`cerberus memory session-start` starts one; `session-status --all` shows the ended ones")?;
+        let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+        let key = format!("end-explicit-{}", context.clock.now.millis());
+        let event = Event::End { reason: Clean::word("explicit") };
+        let record = own_record(&context.clock, agent, &session.agent_session_id, place_of(&session), key, event);
+        let append = journal::append(&context.home, context.clock.wall, &record);
+        append.hint("it was not ended; make room or mend the folder's permissions, then try again")?;
+        match context.json {
+            true => render::json(&json!({"session_id": session.id, "end_trigger": "explicit"})),
+            false => render::line(&format!("ended session {}", session.id)),
+        }
+        Ok(())
+    }
+}

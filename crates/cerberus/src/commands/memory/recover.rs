@@ -1,0 +1,128 @@
+use cerberus_core::id::SessionId;
+use cerberus_core::session::{IDLE_AFTER, Status};
+use cerberus_engine::recover::{self, settled};
+use cerberus_engine::store::SessionRow;
+use cerberus_engine::{fold, forget};
+use serde_json::json;
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// List, recover or discard sessions that died
+///
+/// The next session's start recovers what died in its project by itself; this is for looking and deciding by hand.
+#[derive(clap::Args)]
+pub struct Recover {
+    /// The session to recover
+    #[arg(value_name = "ID", required_unless_present = "list")]
+    id: Option<String>,
+
+    /// Show the sessions that died and were not recovered yet, of all projects
+    #[arg(long, conflicts_with = "id")]
+    list: bool,
+
+    /// Drop what the session left, for good
+    #[arg(long, requires = "id")]
+    discard: bool,
+
+    /// Do not ask before discarding
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Recover {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match &self.id {
+            None => list(context),
+            Some(id) if self.discard => discard(context, id, self.yes),
+            Some(id) => recover_one(context, id),
+        }
+    }
+}
+
+fn list(context: &Context) -> Result<()> {
+    let store = context.swept_store()?;
+    let crashed = recover::crashed(&store, &context.clock).hint(DOCTOR)?;
+    let mut shown = Vec::new();
+    for session in &crashed {
+        let facts = store.carried(std::slice::from_ref(session), context.clock.now).hint(DOCTOR)?.facts.len();
+        shown.push((session, facts));
+    }
+    if context.json {
+        let rows = shown.iter().map(|(session, facts)| {
+            json!({"session_id": session.id, "project": session.project_name, "crashed_at": crashed_at(session),
+                "last_activity": session.last_activity.to_string(), "corrections": 0, "facts": facts})
+        });
+        render::json(&rows.collect::<Vec<_>>());
+        return Ok(());
+    }
+    if shown.is_empty() {
+        render::line("no session died unrecovered");
+    }
+    for (session, facts) in shown {
+        let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
+        let line = format!("{}  {}  last active {}", session.id, session.project_name, session.last_activity);
+        render::line(&format!("{line}, {}: {evidence}", render::count(facts, "fact")));
+    }
+    Ok(())
+}
+
+fn crashed_at(session: &SessionRow) -> String {
+    session.state.ended.as_ref().map_or(session.last_activity, |(at, _)| *at).to_string()
+}
+
+/// The session, as evidence has it now.
+fn find(context: &Context, store: &cerberus_engine::store::Store, id: &str) -> Result<SessionRow> {
+    let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
+    let missing = || anyhow::anyhow!("no session is called {id}");
+    let found = found.ok_or_else(missing).hint("`cerberus memory recover --list` lists those that died")?;
+    Ok(settled(found, &context.clock, IDLE_AFTER).0)
+}
+
+fn recover_one(context: &Context, id: &str) -> Result<()> {
+    let mut store = context.swept_store()?;
+    let session = find(context, &store, id)?;
+    let recovered = recover::recover(&context.home, &context.clock, &mut store, &session, false).hint(DOCTOR)?;
+    let actions = match (recovered, session.state.status) {
+        (Some(recovered), _) => recovered.actions,
+        (None, Status::Recovered) => vec!["was recovered before".to_string()],
+        (None, status) => {
+            return Err(anyhow::anyhow!("session {id} did not crash: it is {}", status.word()))
+                .hint("`cerberus memory recover --list` lists those that died");
+        }
+    };
+    if context.json {
+        render::json(
+            &json!({"session_id": session.id, "crashed_at": crashed_at(&session), "recovery_actions": actions,
+            "auto_recovered": false}),
+        );
+        return Ok(());
+    }
+    render::line(&format!("recovered session {id}"));
+    actions.iter().for_each(|action| render::line(&format!("  {action}")));
+    Ok(())
+}
+
+fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
+    let mut store = context.swept_store()?;
+    let session = find(context, &store, id)?;
+    if !matches!(session.state.status, Status::Crashed | Status::Recovered) {
+        return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
+            .hint("`cerberus session complete ID` takes its items out of the brief");
+    }
+    let facts = store.carried(std::slice::from_ref(&session), context.clock.now).hint(DOCTOR)?.facts;
+    let what = render::count(facts.len(), "fact");
+    render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
+    forget::forget(&context.home, &mut store, std::slice::from_ref(&session)).hint("run it again")?;
+    fold::fold(&context.home, &mut store).hint(DOCTOR)?;
+    if context.json {
+        let codes: Vec<&str> = facts.iter().map(|known| known.fact.code.as_str()).collect();
+        render::json(&json!({"session_id": id, "discarded": true, "dropped": codes}));
+        return Ok(());
+    }
+    render::line(&format!("discarded session {id}: {what} dropped"));
+    facts.iter().for_each(|known| render::line(&format!("  {}", known.fact.code)));
+    Ok(())
+}
