@@ -1,6 +1,7 @@
 //! Crash recovery: a session that died is noticed, what it left is completed from its transcript, and what it was in
 //! the middle of is written down for the next one. Recovering twice equals recovering once.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -110,7 +111,7 @@ pub fn recover(
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
     }
     let facts = store.carried(std::slice::from_ref(session), clock.now)?.facts.len();
-    actions.push(format!("carried over {facts} facts"));
+    actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     if !in_flight.is_empty() {
         actions.push(format!("noted what was in flight: {}", in_flight.join("; ")));
     }
@@ -119,7 +120,12 @@ pub fn recover(
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
     let key = format!("recover-{}", session.last_activity.millis());
     let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
-    journal::append(home, clock.wall, &record)?;
+    // The crash may be known by evidence only; recovered is what crashed.
+    let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
+    let crash = Event::Crash { evidence: Clean::new(evidence, Keep::SUBJECT) };
+    let key = format!("crash-{}", session.last_activity.millis());
+    let crash = own_record(clock, agent, &session.agent_session_id, place_of(session), key, crash);
+    journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))
 }
@@ -154,8 +160,13 @@ fn complete_from_transcript(
         fold::fold(home, store)?;
         actions.push(format!("completed {} events from the transcript", report.new_events));
     }
-    let read = transcript::read(&bytes);
-    Ok(read.in_flight.iter().map(|what| line(what, IN_FLIGHT_CHARS_MAX)).collect())
+    // A transcript lags behind: what a hook saw finished is not in flight.
+    let finished = match Agent::from_name(&session.agent) {
+        Some(agent) => store.event_keys(agent, &session.agent_session_id)?,
+        None => HashSet::new(),
+    };
+    let pending = transcript::read(&bytes).in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
+    Ok(pending.map(|(_, what)| line(&what, IN_FLIGHT_CHARS_MAX)).collect())
 }
 
 /// The last part of a file, from the beginning of a line.

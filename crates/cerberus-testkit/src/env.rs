@@ -2,6 +2,7 @@
 //!
 //! Nothing of the machine's environment gets through but PATH; nothing outside the temporary folder is touched.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -76,7 +77,12 @@ impl TestEnv {
 
     /// The binary, ready to be given arguments, in the project's folder.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.binary);
+        self.command_for(&self.binary)
+    }
+
+    /// Any other program, in the same place and with the same environment.
+    pub fn command_for(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         self.clean(&mut command).current_dir(self.project());
         if let Some(now) = &self.now {
             command.env("CERBERUS_NOW", now);

@@ -51,13 +51,23 @@ fn after_kill_9_the_next_session_sends_the_brief_to_the_model() {
     assert!(finished.status.success(), "{}", finished.stderr);
     let first = &server.main_requests()[0];
     let text = request_text(first);
-    for code in ["proj:repo", "impl:proxy.go", "impl:Forward", "next:add-a-mutex-to-the-proxy"] {
+    for code in [
+        "proj:repo",
+        "impl:proxy.go",
+        "impl:Forward",
+        "next:interrupted:Write-the-proxy",
+        "next:add-a-mutex-to-the-proxy",
+    ] {
         assert!(text.contains(code), "{code} is not in the first request");
     }
     let status = cerberus(&scratch, &["memory", "session-status", "--all", "--json"]);
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     let sessions = status["sessions"].as_array().unwrap();
-    assert_eq!(sessions.len(), 2, "{status}");
+    assert_eq!(sessions.len(), 3, "the killed one, the one by hand, the new one: {status}");
     assert_eq!((&sessions[0]["status"], &sessions[0]["end_trigger"]), (&json!("ended"), &json!("other")));
-    assert_eq!(sessions[1]["tools_used"], json!({"Bash": 1, "Write": 1}));
+    let killed = &sessions[2];
+    assert_eq!((&killed["status"], &killed["tools_used"]), (&json!("recovered"), &json!({"Bash": 1, "Write": 1})));
+    assert_eq!(killed["end_trigger"], "the agent's process is gone");
+    let facts = killed["facts"].to_string();
+    assert!(!facts.contains("echo working"), "what finished was not in flight: {facts}");
 }

@@ -11,6 +11,7 @@ mod identity;
 mod import;
 mod install;
 mod kill;
+mod lifecycle;
 mod seeds;
 mod style;
 mod understand;

@@ -30,8 +30,8 @@ pub struct Transcript<'a> {
     pub events: Vec<Told<'a>>,
     /// The folder the session began in.
     pub cwd: Option<Cow<'a, str>>,
-    /// Tool uses without a result, newest last: `Bash: cargo test`.
-    pub in_flight: Vec<String>,
+    /// Tool uses without a result, newest last: their id, and `Bash: cargo test`.
+    pub in_flight: Vec<(String, String)>,
     /// Lines that are no JSON.
     pub damaged_lines: usize,
 }
@@ -234,12 +234,12 @@ impl<'a> Reader<'a> {
 
     /// What is still pending was never answered.
     fn finish(mut self) -> Transcript<'a> {
-        let mut pending: Vec<_> = self.pending.into_values().collect();
-        pending.sort_by_key(|(number, ..)| *number);
+        let mut pending: Vec<_> = self.pending.into_iter().collect();
+        pending.sort_by_key(|(_, (number, ..))| *number);
         let target = |input: ToolInput<'a>| input.command.0.or(input.file_path.0).or(input.notebook_path.0);
-        let shown = pending.into_iter().map(|(_, name, input)| match target(input) {
-            Some(target) => format!("{name}: {target}"),
-            None => name.to_string(),
+        let shown = pending.into_iter().map(|(id, (_, name, input))| match target(input) {
+            Some(target) => (id.to_string(), format!("{name}: {target}")),
+            None => (id.to_string(), name.to_string()),
         });
         self.read.in_flight = shown.collect();
         self.read
@@ -319,7 +319,7 @@ mod tests {
             tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
         ];
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        assert_eq!(read(text.as_bytes()).in_flight, ["Read: never answered"]);
+        assert_eq!(read(text.as_bytes()).in_flight, [("toolu_4".to_string(), "Read: never answered".to_string())]);
         let (events, damaged) = told(&lines);
         assert_eq!(damaged, 0);
         let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();
