@@ -5,6 +5,7 @@
 
 use cerberus_core::event::Record;
 
+use crate::fault;
 use crate::home::Home;
 use crate::journal::{self, JournalError, Segment, Stretch};
 use crate::store::{FoldTransaction, Store, StoreError};
@@ -67,8 +68,11 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
             if stretch.next_offset == offset {
                 break;
             }
+            pass(home, "fold-apply")?;
             apply(&transaction, &segment.name, &stretch)?;
+            pass(home, "fold-commit")?;
             transaction.commit()?;
+            pass(home, "fold-done")?;
         }
     }
     store.checkpoint_if_long();
@@ -91,6 +95,10 @@ pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
         }
     }
     Ok(transaction.commit()?)
+}
+
+fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
+    fault::point(label).map(|_| ()).map_err(|source| JournalError::Read { path: home.journal_dir(), source })
 }
 
 fn apply(transaction: &FoldTransaction, segment: &str, stretch: &Stretch) -> Result<(), FoldError> {

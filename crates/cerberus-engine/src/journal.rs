@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use cerberus_core::event::Record;
 use cerberus_core::time::Timestamp;
 
+use crate::fault::{self, Writing};
 use crate::home::{Home, create_dir, open_append};
 
 /// A write that was cut short is tried again whole; the stump stays, alone on its line.
@@ -74,6 +75,7 @@ fn segment_name(wall: Timestamp) -> String {
 }
 
 fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
+    fault::point("journal-open")?;
     let mut file = match open_append(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;
@@ -85,8 +87,15 @@ fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
         opened => opened?,
     };
     for _ in 0..TRIES_MAX {
-        if file.write(line)? == line.len() {
-            return file.sync_data();
+        let written = match fault::point("journal-write")? {
+            Writing::Whole => file.write(line)?,
+            Writing::Short => file.write(&line[..line.len() / 2])?,
+        };
+        if written == line.len() {
+            fault::point("journal-sync")?;
+            file.sync_data()?;
+            fault::point("journal-done")?;
+            return Ok(());
         }
     }
     Err(io::Error::other("the record could not be written in one piece; is the disk full?"))

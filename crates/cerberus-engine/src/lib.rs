@@ -7,6 +7,7 @@ pub mod capture;
 pub mod clock;
 pub mod config;
 pub mod failures;
+pub mod fault;
 pub mod fold;
 pub mod forget;
 pub mod home;

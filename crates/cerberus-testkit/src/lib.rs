@@ -9,6 +9,7 @@
 
 pub mod claude;
 pub mod env;
+pub mod harness;
 pub mod model_server;
 pub mod process;
 pub mod scratch;

@@ -11,6 +11,7 @@ use cerberus_core::text::line;
 use cerberus_engine::capture::{self, CaptureError};
 use cerberus_engine::clock::Clock;
 use cerberus_engine::failures;
+use cerberus_engine::fault;
 use cerberus_engine::home::Home;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,6 +86,7 @@ fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let mut out = std::io::stdout();
     // A client that no longer listens was told nothing.
     if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {
+        let _ = fault::point("answer-given");
         capture::confirm(home, clock, &answer)?;
     }
     Ok(())

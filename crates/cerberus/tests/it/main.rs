@@ -7,6 +7,7 @@ mod capture;
 mod claude;
 mod cli;
 mod concurrency;
+mod faults;
 mod identity;
 mod import;
 mod install;

@@ -1,13 +1,14 @@
 //! Definitions by grammar: a bounded parse, one walk over the tree, and line patterns where the tree is not sound.
 //!
 //! The parse is bounded by tree-sitter's progress callback, which it calls every hundred operations (0.27 offers no
-//! other way; the old timeout in microseconds is gone). Counting the calls instead of reading a clock keeps this pure:
-//! a source is cut off on every machine or on none. No queries: compiling one costs more than the walk.
+//! other way; the old timeout in microseconds is gone), and by how often it asks for text. Counting instead of reading
+//! a clock keeps this pure: a source is cut off on every machine or on none. No queries: compiling one costs more than the walk.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree, TreeCursor};
 
 use super::naming;
 use super::tables::{self, Means, Rule};
@@ -15,8 +16,15 @@ use super::{DEFINITIONS_MAX, Definition, Language, NESTING_MAX, Role, lines, pat
 
 /// Larger sources are read by lines.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
-/// Calls of the progress callback, one for a hundred operations: about 50 ms of a release build.
-const PARSE_STEPS_MAX: u32 = 6_000;
+/// Calls of the progress callback, one for a hundred operations. A release build takes 20 to 45 µs for each, so this is
+/// about 50 ms, or 6,000 lines.
+const PARSE_STEPS_MAX: u32 = 1_500;
+/// What a step counts once there was an error: finding the way back costs more than going on.
+const ERROR_STEPS: u32 = 3;
+/// How much of the source is handed over at a time, and how often. A step says nothing about how far a grammar's own
+/// scanner looks ahead, and some look to the end for every token; this counts what they read: also about 50 ms.
+const READ_BYTES: usize = 256;
+const PARSE_READS_MAX: u32 = 50_000;
 
 /// Everything `source` defines, in source order, outer before inner.
 pub(super) fn definitions(language: Language, source: &str) -> Vec<Definition> {
@@ -101,16 +109,26 @@ fn parsed(grammar: &tree_sitter::Language, source: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(grammar).ok()?;
     let mut steps_left = PARSE_STEPS_MAX;
-    let mut progress = |_: &tree_sitter::ParseState| match steps_left.checked_sub(1) {
-        Some(left) => {
-            steps_left = left;
-            ControlFlow::Continue(())
-        }
-        None => ControlFlow::Break(()),
-    };
+    let reads_left = Cell::new(PARSE_READS_MAX);
+    let mut progress =
+        |state: &ParseState| match steps_left.checked_sub(if state.has_error() { ERROR_STEPS } else { 1 }) {
+            Some(left) if reads_left.get() > 0 => {
+                steps_left = left;
+                ControlFlow::Continue(())
+            }
+            _ => ControlFlow::Break(()),
+        };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let bytes = source.as_bytes();
-    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
+    let mut read = |at: usize, _| {
+        reads_left.set(reads_left.get().saturating_sub(1));
+        // Nothing more ends whatever is being scanned.
+        let read_bytes = if reads_left.get() > 0 { READ_BYTES } else { 0 };
+        let end = bytes.len().min(at.saturating_add(read_bytes));
+        bytes.get(at..end).unwrap_or_default()
+    };
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    tree.filter(|_| reads_left.get() > 0)
 }
 
 /// A definition that is still open while the cursor is within it.
@@ -181,6 +199,7 @@ impl<'t, 's> Walk<'t, 's> {
         let innermost = self.scopes.last().and_then(|scope| self.found.get(scope.index)).map(|(found, _)| found.role);
         match means {
             Means::Attached => self.attach(node),
+            Means::Opaque if innermost != Some(Role::Function) => self.distrust(rows(node)),
             Means::Defines(role, name, when) if naming::holds(node, when, innermost) => {
                 if let Some(name) = naming::name_of(node, name, self.source) {
                     self.define(node, tree_depth, role, &name);
@@ -199,7 +218,7 @@ impl<'t, 's> Walk<'t, 's> {
                     self.define(node, tree_depth, Role::Function, "default");
                 }
             }
-            Means::Defines(..) | Means::Assigns { .. } => {}
+            Means::Defines(..) | Means::Assigns { .. } | Means::Opaque => {}
         }
     }
 

@@ -90,9 +90,9 @@ impl Scan<'_> {
         }
         self.last_code = number;
         if let Some(quote) = self.quote
-            && text.matches(quote).count() % 2 == 1
+            && let Some((_, after)) = text.split_once(quote)
         {
-            self.quote = None;
+            self.quote = self.open_quote(after);
         }
     }
 
@@ -126,9 +126,30 @@ impl Scan<'_> {
         };
     }
 
+    /// The quote that spans lines and that this line leaves open.
     fn open_quote(&self, text: &str) -> Option<&'static str> {
-        let quotes = self.patterns.quotes.iter();
-        quotes.copied().find(|quote| text.matches(*quote).count() % 2 == 1)
+        if self.patterns.quotes.is_empty() {
+            return None;
+        }
+        let comments = self.patterns.comments.iter().filter(|begin| **begin != "*");
+        let mut rest = text;
+        while let Some(at) = rest.find(['"', '\'', '`', '#', '/']) {
+            rest = &rest[at..];
+            if comments.clone().any(|begin| rest.starts_with(begin)) {
+                return None;
+            }
+            if let Some(quote) = self.patterns.quotes.iter().find(|quote| rest.starts_with(**quote)) {
+                match after_quote(&rest[quote.len()..], quote) {
+                    Some(after) => rest = after,
+                    None => return Some(quote),
+                }
+            } else if rest.starts_with(['"', '\'']) {
+                rest = after_quote(&rest[1..], &rest[..1])?;
+            } else {
+                rest = &rest[1..];
+            }
+        }
+        None
     }
 
     /// Ends what this line does not lie in.
@@ -140,7 +161,7 @@ impl Scan<'_> {
             let is_exact = indent == open.indent;
             let closes = is_exact && is_closing(text);
             // `) -> Result {`, `{` and `where` on lines of their own belong to the head.
-            if is_exact && self.is_still_head(text, open.index) {
+            if is_exact && is_still_head(text) {
                 return;
             }
             if self.patterns.extent == Extent::Package
@@ -163,14 +184,6 @@ impl Scan<'_> {
         text.starts_with("package ") || text.starts_with("class ") || text.starts_with("__END__")
     }
 
-    fn is_still_head(&self, text: &str, index: usize) -> bool {
-        let opens = text.ends_with(['{', '(', '[', ',']) || text.ends_with("=>") || text.ends_with("do");
-        let closes = text.starts_with([')', ']', '>']);
-        let is_python_head = closes && text.ends_with(':');
-        let is_brace = text.starts_with('{') && self.last_code == self.found[index].end;
-        (closes && opens) || is_python_head || is_brace || text == "where" || text.starts_with("where ")
-    }
-
     fn begin(&mut self, number: u32, indent: usize, text: &str, next: &str) {
         if let Some(open) = self.open.last() {
             // The last line seen of the head, for a brace on its own line.
@@ -185,6 +198,7 @@ impl Scan<'_> {
             role: innermost.map(|found| found.role),
             name: innermost.map(Definition::own_name).unwrap_or_default(),
             next,
+            is_indented: indent > 0,
         };
         let text = skip_attributes(text, self.patterns);
         let Some(header) = headers::read(self.patterns, text, around) else {
@@ -225,7 +239,7 @@ impl Scan<'_> {
     /// A statement ends with its semicolon, outside `$$` and not between `begin` and `end`.
     fn statement(&mut self, number: u32, text: &str) {
         if self.open.is_empty() {
-            let around = Around { role: None, name: "", next: "" };
+            let around = Around { role: None, name: "", next: "", is_indented: false };
             if let Some(header) = headers::read(self.patterns, text, around) {
                 self.define(number, 0, &header.name, header.role);
                 self.in_dollars = false;
@@ -248,6 +262,28 @@ impl Scan<'_> {
         if ends {
             self.open.pop();
         }
+    }
+}
+
+/// A line in the column of a definition that still belongs to its head.
+fn is_still_head(text: &str) -> bool {
+    let opens = text.ends_with(['{', '(', '[', ',']) || text.ends_with("=>") || text.ends_with("do");
+    let closes = text.starts_with([')', ']', '>']);
+    let is_python_head = closes && text.ends_with(':');
+    let is_brace = text.starts_with('{');
+    (closes && opens) || is_python_head || is_brace || text == "where" || text.starts_with("where ")
+}
+
+/// What follows the closing quote, one behind a backslash passed over.
+fn after_quote<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
+    let mut from = 0;
+    loop {
+        let at = from + text.get(from..)?.find(quote)?;
+        let backslashes = text.as_bytes()[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return text.get(at + quote.len()..);
+        }
+        from = at + 1;
     }
 }
 

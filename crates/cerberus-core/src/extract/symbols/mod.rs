@@ -11,6 +11,7 @@ mod language;
 mod lines;
 mod naming;
 mod patterns;
+mod shapes;
 mod tables;
 #[cfg(test)]
 mod tests;

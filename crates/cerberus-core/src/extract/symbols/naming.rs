@@ -31,7 +31,12 @@ pub(super) fn text<'a>(node: Node, source: &'a str) -> &'a str {
 /// The name that `node` defines, its parts separated by dots.
 pub(super) fn name_of(node: Node, name: NameIn, source: &str) -> Option<String> {
     match name {
-        NameIn::Field(field) => told(text(node.child_by_field_name(field)?, source)),
+        NameIn::Field(field) => match node.child_by_field_name(field)? {
+            name if name.kind() == "string" => key(name, source),
+            // Ruby: `def ==(other)`.
+            name if name.kind() == "operator" => Some(text(name, source).to_string()),
+            name => told(text(name, source)),
+        },
         NameIn::Declarator => declared(node, source).map(|(name, _)| name),
         NameIn::Prototype => declared(node, source).and_then(|(name, is_function)| is_function.then_some(name)),
         NameIn::Typedef => typedef(node, source),
@@ -45,6 +50,13 @@ pub(super) fn name_of(node: Node, name: NameIn, source: &str) -> Option<String> 
         }
         NameIn::ImplFor => base_type(node.child_by_field_name("type")?, source),
     }
+}
+
+/// A quoted key; one that could not be written without quotes is a path or a sentence.
+fn key(node: Node, source: &str) -> Option<String> {
+    let key = text(node, source).trim_matches(['"', '\'']);
+    let is_name = key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '-'));
+    if is_name { told(key) } else { None }
 }
 
 pub(super) fn holds(node: Node, when: When, innermost: Option<Role>) -> bool {
@@ -165,9 +177,10 @@ pub(super) fn role_of_value<'t>(value: Node<'t>, source: &str) -> Option<(Role, 
 /// The name on the left of an assignment: `name`, `Foo.prototype.name`, `exports.name`, `'name'`.
 pub(super) fn assigned_name(target: Node, source: &str) -> Option<String> {
     match target.kind() {
-        "identifier" | "property_identifier" | "private_property_identifier" | "string" | "computed_property_name" => {
+        "identifier" | "property_identifier" | "private_property_identifier" | "computed_property_name" => {
             told(text(target, source))
         }
+        "string" => key(target, source),
         "member_expression" => {
             let whole = text(target, source);
             if whole == "module.exports"

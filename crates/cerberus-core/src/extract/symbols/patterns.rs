@@ -110,7 +110,7 @@ pub(super) const ANY: Patterns = Patterns {
 
 const RUST: Patterns = Patterns {
     functions: &["fn", "macro_rules!"],
-    types: &["struct", "enum", "trait", "union"],
+    types: &["struct", "enum", "trait", "union", "type"],
     reopens: &["impl"],
     modifiers: &["pub", "async", "unsafe", "const", "extern", "default", "\"C\""],
     attributes: &["#["],

@@ -19,6 +19,8 @@ pub(super) enum Means {
     Assigns { name: &'static str, value: &'static str, when: When },
     /// JavaScript: `export default` of something without a name.
     Default,
+    /// Rust: tokens that only a macro can read; what they define, the lines tell.
+    Opaque,
     /// Belongs to the definition that begins on the next line: a comment, an attribute, a decorator.
     Attached,
 }
@@ -84,6 +86,7 @@ pub(super) const RUST: &[Rule] = &[
     a_type("trait_item"),
     named("type_item", Role::Type, "name", When::InNothing),
     defines("impl_item", Role::Reopened, NameIn::ImplFor, When::Always),
+    Rule { kind: "macro_invocation", means: Means::Opaque },
     attached("attribute_item"),
     attached("line_comment"),
     attached("block_comment"),

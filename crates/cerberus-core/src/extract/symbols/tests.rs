@@ -93,6 +93,9 @@ type Short = Store<'static, u8>;
             ("»impl<T> From<T> for &'static mut a::b::Unit<T> {\n    fn from() {}\n}\n", "Unit"),
             ("fn a() {\n    1\n»}\n\n»fn b() {\n»    2\n»}\n", "a b"),
             ("fn a() {\n    1\n}\n»\n»fn b() {\n»    2\n»}\n»\nfn c() {}\n", "b"),
+            ("proptest! {\n    #[test]\n    fn holds(x in 0..3) {\n»        check(x);\n    }\n}\n", "holds"),
+            ("fn a() {\n»    quote! {\n»        fn b() {}\n»    }\n}\n", "a"),
+            ("impl Iterator for Lines {\n»    type Item = u8;\n    fn next(\n}\n", "Lines"),
             ("//! About the file.\nfn a() {}\n", "a"),
             ("»//! About the file.\nfn a() {}\n", ""),
         ],
@@ -108,6 +111,14 @@ fn rust_that_is_broken() {
             (
                 "impl Store {\n    fn open(&self) {\n        if x {\n    }\n\n    fn close(&self) {\n»        1\n    }\n}\n\nfn after() {}\n",
                 "Store.close",
+            ),
+            (
+                "impl<'a, T: Custom>\n    Formatter<'a, T>\n{\n    fn one(&self) {\n»        let x = ;\n    }\n",
+                "Formatter.one",
+            ),
+            (
+                "impl<'a, T> Build\n    for Graph<'a, T>\n{\n    fn one(&self) {\n»        let x = ;\n    }\n",
+                "Graph.one",
             ),
             ("fn ok() {\n»    let x = ;\n}\n\nfn next( {\n}\n", "ok"),
             ("pub fn one() -> {\n    <<<<<<< HEAD\n»    let = 3\n=======\n>>>>>>> x\n}\n", "one"),
@@ -710,7 +721,7 @@ say hello
             (&change("# Says."), "say"),
             (&change("  local x=1"), "install"),
             (&change("say hello"), ""),
-            ("one() {\n  if x; then\n}\n\ntwo() {\n»  echo\n}\n", "two"),
+            ("one () {\n  if x; then\n}\n\ntwo() {\n»  echo\n}\n", "two"),
         ],
     );
 }

@@ -1,0 +1,222 @@
+//! Functions that no word announces: what a line defines by its shape, as in `int open(int x) {` or `open = (x) =>`.
+//!
+//! The weakest evidence here, so each shape asks where it stands: none is seen within a function's body where it would
+//! as well be a call. No regex.
+
+use super::headers::{Around, Header, is_name_char};
+use super::patterns::Shape;
+use super::{Role, told};
+
+/// The definition that a line of this shape begins; `rest` is the line behind its modifiers.
+pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, around: Around) -> Option<Header> {
+    let function = |name: &str| {
+        let name = told(name).filter(|name| !is_control(name))?;
+        Some(Header { name, role: Role::Function })
+    };
+    match shape {
+        Shape::Typed => typed(line, around).and_then(function),
+        Shape::Method => {
+            if matches!(around.role, Some(Role::Function)) {
+                return None;
+            }
+            function(method(rest, around)?)
+        }
+        Shape::Shell => {
+            let (name, behind) = line.split_once('(')?;
+            let (name, behind) = (name.trim_end(), behind.trim_start().strip_prefix(')')?);
+            let is_name = !name.is_empty() && name.chars().all(|c| is_name_char(c) || "-.:".contains(c));
+            let opens = behind.trim_start().starts_with(['{', '(']) || behind.trim().is_empty();
+            if !(is_name && opens) {
+                return None;
+            }
+            Some(Header { name: told(name)?, role: Role::Function })
+        }
+        Shape::Arrow => arrow(rest, is_constant, around),
+        Shape::Assigned => {
+            let (name, value) = rest.split_once("<-").or_else(|| rest.split_once('='))?;
+            let is_name = name.trim_end().chars().all(|c| is_name_char(c) || matches!(c, '.' | ':'));
+            let value = value.trim_start();
+            let is_function = value.strip_prefix("function").is_some_and(|after| after.trim_start().starts_with('('))
+                || value.starts_with("\\(");
+            if is_name && is_function { function(name.trim_end()) } else { None }
+        }
+        Shape::ConstType => const_type(rest, line).filter(|_| is_constant),
+        Shape::Equation => {
+            let (name, behind) = rest.split_once('(')?;
+            let (_, value) = behind.split_once(')')?;
+            let value = value.trim_start();
+            let is_name = !name.is_empty() && name.chars().all(|c| is_name_char(c) || matches!(c, '.' | '!'));
+            let is_equation = value.starts_with('=') && !value.starts_with("==");
+            if is_name && is_equation { function(name) } else { None }
+        }
+    }
+}
+
+/// `Name = struct {`, after `const`.
+fn const_type(rest: &str, line: &str) -> Option<Header> {
+    let (name, value) = rest.split_once('=')?;
+    let value = value.trim_start();
+    let value = value.strip_prefix("extern ").or(value.strip_prefix("packed ")).unwrap_or(value);
+    let is_type = ["struct", "enum", "union", "opaque", "error"].iter().any(|word| value.starts_with(word));
+    let is_plain = line.contains('{') && name.trim().chars().all(is_name_char);
+    let name = told(name.trim())?;
+    (is_type && is_plain).then_some(Header { name, role: Role::Type })
+}
+
+/// `Type name(args) {`: the name.
+fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
+    if around.role == Some(Role::Function) || line.starts_with('#') {
+        return None;
+    }
+    let open = line.find('(')?;
+    let before = line[..open].trim_end();
+    let before = cut_generics(before);
+    let start = before
+        .rfind(|c: char| !(is_name_char(c) || matches!(c, ':' | '~' | '.')))
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let (prefix, name) = (before[..start].trim_end(), &before[start..]);
+    let last = name.rsplit(['.', ':', '~']).next()?;
+    let is_constructor = prefix.is_empty() && (last == around.name || name.contains("::"))
+        || prefix.split_whitespace().all(is_visibility) && last == around.name;
+    let is_plain = prefix.chars().all(|c| c.is_alphanumeric() || c.is_whitespace() || "_<>,[]*&?:@.".contains(c));
+    // The return type on a line of its own: `name(args)` in the first column, or with the brace below it.
+    let is_in_first_column = around.role.is_none() && !around.is_indented;
+    let is_alone = prefix.is_empty()
+        && (is_in_first_column && line.ends_with([',', '{'])
+            || (is_in_first_column || around.role.is_some()) && around.next.starts_with('{') && line.ends_with(')'));
+    let begins_well = !prefix.split_whitespace().next().is_some_and(is_control) && !prefix.ends_with([':', '.', ',']);
+    if name.is_empty() || !is_plain || !begins_well || (prefix.is_empty() && !is_constructor && !is_alone) {
+        return None;
+    }
+    let is_member = around.role == Some(Role::Type) || around.role == Some(Role::Reopened);
+    let end = without_comment(line);
+    let opens = end.ends_with('{') || end.ends_with('}') || end.contains("=>");
+    let goes_on = end.ends_with(['(', ',']) || around.next.starts_with(['{', ':']) || around.next.starts_with("throws");
+    (opens || (end.ends_with(';') && is_member) || (goes_on && !end.ends_with(';'))).then_some(name)
+}
+
+fn is_visibility(word: &str) -> bool {
+    matches!(word, "public" | "private" | "protected" | "internal" | "const" | "factory" | "explicit" | "inline")
+}
+
+/// `name(args) {` within a class or an object, or where nothing around is known: the name.
+fn method<'a>(rest: &'a str, around: Around) -> Option<&'a str> {
+    let open = rest.find('(')?;
+    let name = cut_generics(rest[..open].trim_end());
+    let name = name.trim_start_matches(['*', ' ']);
+    let is_name = !name.is_empty() && name.chars().all(|c| is_name_char(c) || c == '#');
+    let end = without_comment(rest);
+    let holds_callback = rest[open..].contains("=>") && !rest[open..].contains("):");
+    let opens =
+        end.ends_with('{') || (end.ends_with(['(', ',']) && around.role == Some(Role::Type)) || end.ends_with("{}");
+    let is_whole = !rest[open..].contains("function") && !end.ends_with("({");
+    (is_name && opens && is_whole && !holds_callback).then_some(name)
+}
+
+/// `name = (a) => …`, `a.b = function`, `name: async (a) => {`.
+fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
+    let in_type = matches!(around.role, Some(Role::Type));
+    let in_object = matches!(around.role, Some(Role::Object));
+    let (left, value) = match (rest.split_once('='), rest.split_once(':')) {
+        (Some((left, value)), _) if !value.starts_with(['=', '>']) => (left, value),
+        (_, Some((left, value))) if in_object => (left, value),
+        _ => return None,
+    };
+    let left = left.split(':').next()?.trim_end().trim_end_matches('?');
+    let is_path = left.contains('.') && !left.starts_with("this.");
+    if !(is_constant || in_type || in_object || is_path) {
+        return None;
+    }
+    if left.is_empty() || !left.chars().all(|c| is_name_char(c) || matches!(c, '.' | '#')) {
+        return None;
+    }
+    let value = value.trim();
+    let head = value.strip_prefix("async").map_or(value, str::trim_start);
+    let begins = head.starts_with("function") || head.starts_with('(') || head.starts_with('<');
+    let one = head.split("=>").next().unwrap_or_default().trim();
+    let is_short = head.contains("=>") && !one.is_empty() && one.chars().all(is_name_char);
+    let is_wrapped = ["memo(", "forwardRef(", "useCallback(", "React.memo(", "React.forwardRef("]
+        .iter()
+        .any(|begin| head.starts_with(begin));
+    let is_function = head.starts_with("function")
+        || (begins && (head.contains("=>") || head.ends_with('(')))
+        || is_short
+        || is_wrapped;
+    let path: Vec<&str> =
+        left.split('.').filter(|part| !matches!(*part, "prototype" | "exports" | "module" | "this")).collect();
+    let name = told(&path.join("."))?;
+    if is_function {
+        return Some(Header { name, role: Role::Function });
+    }
+    let is_object = value == "{" || value.ends_with("({");
+    (is_object && around.role != Some(Role::Function)).then_some(Header { name, role: Role::Object })
+}
+
+/// `name<T>` without what is in brackets.
+fn cut_generics(text: &str) -> &str {
+    if !text.ends_with('>') {
+        return text;
+    }
+    let mut open = 0usize;
+    for (at, byte) in text.bytes().enumerate().rev() {
+        match byte {
+            b'>' => open += 1,
+            b'<' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            return text[..at].trim_end();
+        }
+    }
+    text
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split(" //").next().unwrap_or(line).trim_end()
+}
+
+fn is_control(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "for"
+            | "while"
+            | "switch"
+            | "return"
+            | "do"
+            | "else"
+            | "sizeof"
+            | "case"
+            | "catch"
+            | "throw"
+            | "new"
+            | "foreach"
+            | "using"
+            | "lock"
+            | "fixed"
+            | "await"
+            | "yield"
+            | "delete"
+            | "with"
+            | "super"
+            | "this"
+            | "assert"
+            | "match"
+            | "try"
+            | "when"
+            | "typeof"
+            | "function"
+            | "synchronized"
+            | "goto"
+            | "package"
+            | "import"
+            | "typedef"
+            | "where"
+            | "constexpr"
+            | "describe"
+            | "it"
+            | "test"
+            | "expect"
+            | "beforeEach"
+            | "afterEach"
+    )
+}
