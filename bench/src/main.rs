@@ -4,6 +4,7 @@
 //! that was lost). Everything happens in a scratch folder that is removed at the end.
 
 mod brief;
+mod crash;
 mod hook;
 mod import;
 mod journal;
@@ -33,6 +34,7 @@ Benchmarks:
   brief     what a session's start, save and clean-up cost with ten sessions of facts
   journal   64 workers with 50 hooks each: records a second, and that none is lost
   import    transcripts taken over, against a plain JSON parse of the same lines
+  crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
   scale     brief and hook with 10 to 10,000 sessions on record
   prompts   how well the user's words are understood, on labelled prompts (--data)
   all       all of them
@@ -47,11 +49,12 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 6] = [
+const BENCHMARKS: [(&str, Benchmark); 7] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
     ("import", import::run),
+    ("crash", crash::run),
     ("scale", scale::run),
     ("prompts", prompts::run),
 ];

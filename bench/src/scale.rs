@@ -2,17 +2,19 @@
 //!
 //! Ten sessions are of this week in every size; the others are older, as they are for whoever uses it for years.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use cerberus_core::event::{Event, FileTouch, Record, ToolUse, Touch};
 use cerberus_core::id::Agent;
+use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
+use cerberus_engine::clock::Clock;
 use cerberus_engine::home::Home;
-use cerberus_engine::{fold, identity, journal};
+use cerberus_engine::{fold, identity, journal, recover};
 
-use crate::measure::{Aim, Contender, interleave, say, table};
+use crate::measure::{Aim, Contender, Times, interleave, say, table};
 use crate::payload;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
@@ -22,6 +24,7 @@ const RECENT_SESSIONS: usize = 10;
 const FACTS_PER_SESSION: usize = 100;
 const NOW: &str = "2026-06-30T12:00:00Z";
 const RUNS: usize = 60;
+const SWEEPS: usize = 200;
 
 pub fn run(programs: &Programs) -> Result<()> {
     let scratch = Scratch::new()?;
@@ -61,7 +64,27 @@ pub fn run(programs: &Programs) -> Result<()> {
             format!("{:.2}", hook.median_ms() / hooks[0].median_ms()),
         ]);
     }
-    table(&["on record", "facts", "brief ms", "brief ratio", "hook ms", "hook ratio"], &rows)
+    table(&["on record", "facts", "brief ms", "brief ratio", "hook ms", "hook ratio"], &rows)?;
+    sweeping(&scratch, now)
+}
+
+/// What settling sessions adds to a start, with 1,000 sessions on record: inside one process, with and without.
+fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
+    let home = Home::new(scratch.home("scale-1000"));
+    let clock = Clock { now, wall: now, is_given: true };
+    let mut store = fold::open(&home)?;
+    let mut times = (Vec::new(), Vec::new());
+    for _ in 0..SWEEPS {
+        let begun = Instant::now();
+        drop(fold::open(&home)?);
+        times.0.push(begun.elapsed());
+        let begun = Instant::now();
+        recover::sweep(&home, &clock, &mut store, IDLE_AFTER)?;
+        times.1.push(begun.elapsed());
+    }
+    let (start, sweep) = (Times::new("start", times.0).median_ms(), Times::new("sweep", times.1).median_ms());
+    say(&format!("\nthe sweep at start, 1,000 sessions on record: {sweep:.3} ms, {}", Aim::AtMost(1.0).beside(sweep)))?;
+    say(&format!("opening the view without it: {start:.3} ms; with it {:.2} x", (start + sweep) / start))
 }
 
 /// Journals and folds that many sessions, written by the engine itself.

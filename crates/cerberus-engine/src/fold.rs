@@ -34,11 +34,8 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     crate::home::create_dir(home.root())
         .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
     let mut store = Store::open(&home.view())?;
-    match fold(home, &mut store) {
-        // Another process is folding; what it has committed so far is a consistent, slightly older view.
-        Err(FoldError::Store(error)) if error.is_busy() => Ok(store),
-        folded => folded.map(|()| store),
-    }
+    fold(home, &mut store)?;
+    Ok(store)
 }
 
 /// The damaged file is kept beside the new one, for whoever wants to look at it.
@@ -53,7 +50,7 @@ fn set_aside(home: &Home) {
     }
 }
 
-/// Folds what is new.
+/// Folds what is new, unless another process does so already and takes long.
 pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let folded = store.segments()?;
     let is_behind = |segment: &Segment| {
@@ -61,7 +58,11 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     };
     for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
         loop {
-            let transaction = store.begin_fold()?;
+            let transaction = match store.begin_fold() {
+                // Another process is folding; what it has committed so far is a consistent, slightly older view.
+                Err(error) if error.is_busy() => return Ok(()),
+                begun => begun?,
+            };
             // Asked again under the lock: another process may have folded this stretch meanwhile.
             let offset = transaction.folded_bytes(&segment.name)?;
             let stretch = journal::read(home, &segment.name, offset)?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::failure::{Hint, Result};
 use crate::render::line;
 
-/// See it work, in a sandbox: a session is captured, killed with SIGKILL, and the next one is told everything
+/// See it work, in a sandbox: a session is captured, killed, noticed and recovered, and the next one is told everything
 ///
 /// Real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second and
 /// touches nothing of yours.
@@ -68,7 +68,7 @@ const PROXY: &str = "package proxy\n\nfunc (p *Proxy) Forward(r Request) error {
 const SUPERVISOR: &str = "package supervisor\n\nfunc Process(job Job) error {\n\treturn nil\n}\n";
 
 /// What the second session must be told.
-const EXPECTED: [&str; 8] = [
+const EXPECTED: [&str; 9] = [
     "proj:hydra",
     "impl:proxy.go",
     "impl:supervisor.go",
@@ -77,6 +77,7 @@ const EXPECTED: [&str; 8] = [
     "dec:split-proxy-in-3-files-each-stays-below-200-lines",
     "block:race:test-failure-line-712",
     "next:Add-a-mutex-to-the-process-struct",
+    "next:interrupted:Make-the-proxy-safe-under-load",
 ];
 
 fn show() -> anyhow::Result<()> {
@@ -98,7 +99,13 @@ fn show() -> anyhow::Result<()> {
     line("2. kill -9: the agent dies in the middle of its work, without a word.");
     line(&format!("   {ended}; no end of the session was ever reported.\n"));
 
-    line("3. A new agent starts. Its SessionStart hook is answered with this, before the first prompt:\n");
+    line("3. Who died? `cerberus memory recover --list` looks at the process, not at the clock:");
+    let listed = sandbox.cerberus()?.args(["memory", "recover", "--list"]).output()?;
+    let listed = String::from_utf8_lossy(&listed.stdout).trim().to_string();
+    ensure!(listed.contains("the agent's process is gone"), "the crash was not noticed");
+    line(&format!("      {listed}\n"));
+
+    line("4. A new agent starts. The dead session is recovered, and its SessionStart hook is answered with this:\n");
     let reply: Value =
         serde_json::from_str(&sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?)
             .context("the second session was told nothing")?;
