@@ -16,15 +16,14 @@ use super::{DEFINITIONS_MAX, Definition, Language, NESTING_MAX, Role, lines, pat
 
 /// Larger sources are read by lines.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
-/// Calls of the progress callback, one for a hundred operations. A release build takes 20 to 45 µs for each, so this is
-/// about 50 ms, or 6,000 lines.
+/// Calls of the progress callback, one for a hundred operations. On code a release build takes 20 to 45 µs for each, so
+/// this is about 50 ms, or 6,000 lines; on long text that is no code at all, up to ten times that.
 const PARSE_STEPS_MAX: u32 = 1_500;
-/// What a step counts once there was an error: finding the way back costs more than going on.
-const ERROR_STEPS: u32 = 3;
 /// How much of the source is handed over at a time, and how often. A step says nothing about how far a grammar's own
-/// scanner looks ahead, and some look to the end for every token; this counts what they read: also about 50 ms.
+/// scanner looks ahead, and some look to the end for every token; this counts what they read: also about 50 ms. The
+/// files that people write ask for less than a third of it.
 const READ_BYTES: usize = 256;
-const PARSE_READS_MAX: u32 = 50_000;
+const PARSE_READS_MAX: u32 = 10_000;
 
 /// Everything `source` defines, in source order, outer before inner.
 pub(super) fn definitions(language: Language, source: &str) -> Vec<Definition> {
@@ -110,14 +109,13 @@ fn parsed(grammar: &tree_sitter::Language, source: &str) -> Option<Tree> {
     parser.set_language(grammar).ok()?;
     let mut steps_left = PARSE_STEPS_MAX;
     let reads_left = Cell::new(PARSE_READS_MAX);
-    let mut progress =
-        |state: &ParseState| match steps_left.checked_sub(if state.has_error() { ERROR_STEPS } else { 1 }) {
-            Some(left) if reads_left.get() > 0 => {
-                steps_left = left;
-                ControlFlow::Continue(())
-            }
-            _ => ControlFlow::Break(()),
-        };
+    let mut progress = |_: &ParseState| match steps_left.checked_sub(1) {
+        Some(left) if reads_left.get() > 0 => {
+            steps_left = left;
+            ControlFlow::Continue(())
+        }
+        _ => ControlFlow::Break(()),
+    };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let bytes = source.as_bytes();
     let mut read = |at: usize, _| {
