@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::Duration;
 
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
@@ -38,6 +39,12 @@ pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Displ
     if let Ok(mut file) = file {
         let _ = file.write_all(&line);
     }
+}
+
+/// The failures of the last week; older ones are history, not health.
+pub fn lately(home: &Home, now: Timestamp) -> Vec<Failure> {
+    const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+    list(home, now).into_iter().filter(|failure| now.since(failure.at) <= WEEK).collect()
 }
 
 /// The failures on record up to `now`, oldest first.

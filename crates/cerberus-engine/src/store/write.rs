@@ -6,6 +6,7 @@ use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::Agent;
+use cerberus_core::session::TIMEOUT;
 use cerberus_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
@@ -136,9 +137,9 @@ impl<'a> FoldTransaction<'a> {
         };
         // What we do with a session is no activity of its own.
         if is_activity(&record.event) {
-            let sql = "UPDATE session SET last_activity = max(last_activity, ?2), started_at = min(started_at, ?2)
-                WHERE row = ?1 AND (last_activity < ?2 OR started_at > ?2)";
-            self.run(sql, params![row, record.at.millis()])?;
+            let sql = "UPDATE session SET branch = iif(?2 >= last_activity, coalesce(?3, branch), branch),
+                last_activity = max(last_activity, ?2), started_at = min(started_at, ?2) WHERE row = ?1";
+            self.run(sql, params![row, record.at.millis(), record.place.branch.as_deref()])?;
         }
         if let Event::Start { phase, process, transcript, .. } = &record.event {
             let sql =
@@ -198,6 +199,7 @@ impl<'a> FoldTransaction<'a> {
             Event::Seed(_) => ("ended", Some("import")),
             Event::Complete => ("completed", None),
             Event::Archive => ("archived", None),
+            event if is_activity(event) => return self.revive(session, record.at),
             _ => return Ok(()),
         };
         let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
@@ -205,6 +207,17 @@ impl<'a> FoldTransaction<'a> {
         let sql = "UPDATE session SET is_open = (SELECT what = 'alive' FROM mark WHERE session = ?1
             ORDER BY at DESC, row DESC LIMIT 1) WHERE row = ?1";
         self.run(sql, [session])?;
+        Ok(())
+    }
+
+    /// Work that goes on proves wrong whoever thought the session dead or idle; an end that was reported stands.
+    fn revive(&self, session: i64, at: Timestamp) -> Result<()> {
+        let sql = "INSERT INTO mark (session, at, what) SELECT ?1, ?2, 'alive' FROM session
+            WHERE row = ?1 AND NOT is_open AND (SELECT what IN ('crashed', 'recovered') OR detail = ?3 FROM mark
+                WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";
+        if self.run(sql, params![session, at.millis(), TIMEOUT])? > 0 {
+            self.run("UPDATE session SET is_open = 1 WHERE row = ?1", [session])?;
+        }
         Ok(())
     }
 

@@ -129,9 +129,9 @@ fn claude_code() -> Check {
 }
 
 fn lately(context: &Context) -> Check {
-    let failures = failures::list(&context.home, context.clock.now);
+    let failures = failures::lately(&context.home, context.clock.now);
     match failures.last() {
-        None => good("failures", "none"),
+        None => good("failures", "none lately"),
         Some(last) => {
             let often = render::count(failures.len(), "failure");
             let detail = format!("{often}, the last {}: {}: {}", last.at, last.what, last.detail);

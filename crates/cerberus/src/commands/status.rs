@@ -15,9 +15,6 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Status {}
 
-/// Failures older than this are history, not health.
-const RECENT: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 * 60);
-
 impl Status {
     pub fn run(self, context: &Context) -> Result<()> {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
@@ -33,8 +30,7 @@ impl Status {
         for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
             *facts.entry(known.fact.kind.word()).or_default() += 1;
         }
-        let failures: Vec<_> =
-            failures::list(&context.home, now).into_iter().filter(|failure| now.since(failure.at) <= RECENT).collect();
+        let failures = failures::lately(&context.home, now);
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let last = sessions.iter().map(|session| session.last_activity).max();

@@ -117,6 +117,11 @@ fn idle_after_half_an_hour_then_ended_by_the_sweep_and_resumed_by_activity() {
     let first = sessions.iter().find(|session| session["agent_session_id"] == "s1").unwrap();
     assert_eq!((&first["status"], &first["end_trigger"]), (&json!("ended"), &json!("timeout")));
     env.set_now(Some("2026-01-22T15:01:00Z"));
+    env.write_file("s1", "t2", "b.rs", "");
+    assert_eq!(status_of(&env, "s1"), "active", "any work resumes what only silence had ended");
+    env.hook("s1", "SessionEnd", json!({"reason": "other"}));
+    env.write_file("s1", "t3", "late.rs", "");
+    assert_eq!(status_of(&env, "s1"), "ended", "a hook that was overtaken does not");
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "back again"}));
     assert_eq!(status_of(&env, "s1"), "active");
 }

@@ -34,6 +34,7 @@ fn an_edit_names_the_definitions_around_the_changed_lines() {
     tool(&env, "t1", "Edit", input, json!({"filePath": path, "structuredPatch": patch}));
     let session = env.sessions()[0].clone();
     assert_eq!(codes(&session, "function"), ["impl:Store.open"]);
+    assert_eq!(session["language"], "rust");
     assert_eq!(env.brief(), "proj:hydra\nimpl:store.rs\nimpl:Store.open");
 
     // What was understood stays, whatever becomes of the file and of the view.
@@ -133,6 +134,16 @@ fn answers_plans_and_commits_are_kept() {
     let expected = "proj:hydra\ndec:SQLite-Which-database?\nnext:Write-the-schema\nnext:Fold-the-journal";
     assert_eq!(env.brief(), expected);
     assert_eq!(codes(&env.sessions()[0], "commit"), ["commit:1a2b3c4-store:-open-it-once"]);
+}
+
+#[test]
+fn the_session_follows_its_branch() {
+    let env = env();
+    env.start("s1", "startup");
+    assert_eq!(env.sessions()[0]["branch"], "main");
+    env.git(&env.project(), &["checkout", "--quiet", "-b", "side"]);
+    bash(&env, "t1", "git checkout -b side", "");
+    assert_eq!(env.sessions()[0]["branch"], "side");
 }
 
 #[test]

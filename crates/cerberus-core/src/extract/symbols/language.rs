@@ -64,6 +64,37 @@ impl Language {
         Language::Zig,
     ];
 
+    /// As people write it in one word: `rust`, `typescript`, `c++`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Bash => "bash",
+            Language::C => "c",
+            Language::Cpp => "c++",
+            Language::CSharp => "c#",
+            Language::Dart => "dart",
+            Language::Elixir => "elixir",
+            Language::Go => "go",
+            Language::Java => "java",
+            Language::JavaScript => "javascript",
+            Language::Julia => "julia",
+            Language::Kotlin => "kotlin",
+            Language::Lua => "lua",
+            Language::Perl => "perl",
+            Language::Php => "php",
+            Language::Python => "python",
+            Language::R => "r",
+            Language::Ruby => "ruby",
+            Language::Rust => "rust",
+            Language::Scala => "scala",
+            Language::Sql => "sql",
+            Language::Svelte => "svelte",
+            Language::Swift => "swift",
+            Language::Tsx | Language::TypeScript => "typescript",
+            Language::Vue => "vue",
+            Language::Zig => "zig",
+        }
+    }
+
     /// The language of the file at `path`, with `/` or `\` between its parts; `None` for what holds no definitions.
     pub fn of_path(path: &str) -> Option<Language> {
         let file_name = path.rsplit(['/', '\\']).next()?;

@@ -1,8 +1,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+use cerberus_core::brief::Known;
 use cerberus_core::brief::failing::{self, Ran};
 use cerberus_core::extract::runs::Ledger;
+use cerberus_core::extract::symbols::Language;
 use cerberus_core::fact::Kind;
 use cerberus_core::id::SessionId;
 use cerberus_core::session::IDLE_AFTER;
@@ -102,10 +104,22 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     add("end_trigger", session.state.ended.as_ref().map(|(_, trigger)| trigger.clone()));
     add("phase", session.phase.clone());
     add("branch", session.branch.clone());
+    add("language", language(&carried.facts));
     if let Some(process) = &session.process {
         value["pid"] = json!(process.pid);
     }
     Ok(value)
+}
+
+/// The language that most of the session's edits are in.
+fn language(facts: &[Known]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for known in facts.iter().filter(|known| known.fact.kind == Kind::File) {
+        if let Some(language) = known.fact.path.as_deref().and_then(Language::of_path) {
+            *counts.entry(language.name()).or_default() += 1;
+        }
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name.to_string())
 }
 
 /// Each fact once, where it was said first, with the time it was said last.
