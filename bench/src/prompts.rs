@@ -39,7 +39,7 @@ pub fn run(programs: &Programs) -> Result<()> {
         let said = payload(&scratch.repo(), &format!("s{number}"), "UserPromptSubmit", json!({"prompt": row.prompt}));
         scratch.heard(programs, &home, None, &said)?;
     }
-    let status = scratch.json(programs, &home, &["memory", "session-status", "--all", "--json"])?;
+    let status = scratch.json(programs, &home, &["memory", "session-status", "--all"])?;
     let mut found: HashMap<String, HashSet<String>> = HashMap::new();
     for session in status["sessions"].as_array().into_iter().flatten() {
         let kinds = session["facts"].as_array().into_iter().flatten().filter_map(|fact| fact["kind"].as_str());

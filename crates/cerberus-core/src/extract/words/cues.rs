@@ -1,53 +1,63 @@
-//! The cues: which words at which place say that something is decided, blocked or next. Tables, and the small matcher
-//! that reads them.
-//!
-//! A pattern is words between spaces: `a|b` one of these, `?a|b` perhaps one of these, `!a|b` none of these follows,
-//! `@x` a word of a class, `+` any word, `*` up to a few words, `#` a number or letter, `$` the end of a clause. A cue that begins with `~`
-//! may stand anywhere in a clause that supposes and denies nothing, one with `^` begins a sentence; any other begins
-//! a clause, after words that say nothing ("ok, so").
+//! The cues: which words at which place say that something is decided, blocked or next. Tables only; `matcher` reads
+//! them. A cue that begins with `~` may stand anywhere in a clause that supposes and denies nothing, one with `^` begins
+//! a sentence; any other begins a clause, after words that say nothing ("ok, so").
 
-use super::sentence::{Clause, FAULT, Mood, QUOTE, Word, fillers};
+use std::sync::LazyLock;
+
+use super::matcher::{Pattern, Set, patterns};
+use super::sentence::{Clause, Mood, Word, fillers};
 use crate::fact::Kind;
 
-/// How many words `*` stands for at most.
-const GAP_WORDS_MAX: usize = 7;
-
-pub(super) const FILLERS: &str = "ok|okay|yes|yeah|yep|yup|no|nope|nah|hmm|hm|mm|ah|oh|well|so|and|but|also|then|now|please|\
+pub(super) static FILLERS: LazyLock<Set> = LazyLock::new(|| {
+    Set::new(
+        "ok|okay|yes|yeah|yep|yup|no|nope|nah|hmm|hm|mm|ah|oh|well|so|and|but|also|then|now|please|\
     actually|just|right|sure|great|good|perfect|cool|nice|thanks|alright|fine|agreed|i|think|guess|maybe|again|sorry|wait|for|\
-    because|since|first|honestly|overall|exactly|correct|awesome|hey|hi|plus|though|however|alternatively|definitely|uh|uhm|um|lol";
+    because|since|first|honestly|overall|exactly|correct|awesome|hey|hi|plus|though|however|alternatively|definitely|uh|uhm|um|lol",
+    )
+});
 /// Left out where a sentence begins.
-pub(super) const ASSENTS: &str = "ok|okay|yes|yeah|yep|yup|hmm|hm|ah|oh|well|so|and|but|also|,|-";
+pub(super) static ASSENTS: LazyLock<Set> =
+    LazyLock::new(|| Set::new("ok|okay|yes|yeah|yep|yup|hmm|hm|ah|oh|well|so|and|but|also|,|-"));
 /// Words that point at something said before.
-pub(super) const POINTING: &str = "this|that|it|them|these|those|both|either|so";
+pub(super) static POINTING: LazyLock<Set> = LazyLock::new(|| Set::new("this|that|it|them|these|those|both|either|so"));
 /// Assent to what was said before, without a word of what it is.
-pub(super) const BARE_ASSENTS: &[&str] = &[
-    "@lets ?just|also|then do|implement|try|add|apply|fix|go ?ahead|for|with this|that|it|these|them|those|both ?then|now|first|too|please|all|next $",
-    "@lets ?just give it|that|this a try|go|shot",
-];
+pub(super) static BARE_ASSENTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    patterns(&[
+        "@lets ?just|also|then do|implement|try|add|apply|fix|go ?ahead|for|with this|that|it|these|them|those|both ?then|now|first|too|please|all|next $",
+        "@lets ?just give it|that|this a try|go|shot",
+    ])
+});
 /// These begin a clause without punctuation.
-pub(super) const JOINTS: &str = "so|but|and|because|then|since|or|though";
+pub(super) static JOINTS: LazyLock<Set> = LazyLock::new(|| Set::new("so|but|and|because|then|since|or|though"));
 /// Words of things that went wrong, looked for in what is quoted.
-pub(super) const FAULTS: &str = "error|errors|failed|fails|failure|failing|fatal|exception|panic|panicked|traceback|cannot|\
-    undefined|unexpected|denied|refused|timeout|segfault|unable|missing|invalid";
+pub(super) static FAULTS: LazyLock<Set> = LazyLock::new(|| {
+    Set::new(
+        "error|errors|failed|fails|failure|failing|fatal|exception|panic|panicked|traceback|cannot|\
+    undefined|unexpected|denied|refused|timeout|segfault|unable|missing|invalid",
+    )
+});
 
-pub(super) const QUESTIONS: &[&str] = &[
-    "do|does|did|have|has|had|will|would|could|can|shall|may|might @thing",
-    "is|are|was|were|am|isn't|aren't|wasn't|doesn't|didn't|don't|haven't|won't|wouldn't|couldn't|can't|shouldn't|should @thing",
-    "is|are|was|were|does|do|did|should|would|could|can +",
-    "what|why|how|which|who|whose|where|whats|what's|how's|where's|who's",
-    "any idea|ideas|suggestion|suggestions|thoughts|other|chance",
-    "question|q :",
-    "want me|us to",
-    "not sure|clear if|whether|why|how|what",
-    "wondering|curious",
-    "am|was|i'm wondering|curious|asking",
-];
+pub(super) static QUESTIONS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    patterns(&[
+        "do|does|did|have|has|had|will|would|could|can|shall|may|might @thing",
+        "is|are|was|were|am|isn't|aren't|wasn't|doesn't|didn't|don't|haven't|won't|wouldn't|couldn't|can't|shouldn't|should @thing",
+        "is|are|was|were|does|do|did|should|would|could|can +",
+        "what|why|how|which|who|whose|where|whats|what's|how's|where's|who's",
+        "any idea|ideas|suggestion|suggestions|thoughts|other|chance",
+        "question|q :",
+        "want me|us to",
+        "not sure|clear if|whether|why|how|what",
+        "wondering|curious",
+        "am|was|i'm wondering|curious|asking",
+    ])
+});
 
-pub(super) const REQUESTS: &[&str] =
-    &["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"];
+pub(super) static REQUESTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    patterns(&["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"])
+});
 
 /// Named classes of words.
-const CLASSES: &[(&str, &str)] = &[
+pub(super) const CLASSES: &[(&str, &str)] = &[
     (
         "thing",
         "i|you|we|they|he|she|it|this|that|these|those|there|the|a|an|our|my|your|all|any|everything|anything|someone",
@@ -87,129 +97,158 @@ const CLASSES: &[(&str, &str)] = &[
 ];
 
 /// A clause with one of these before the cue only supposes it, or asks about it.
-const SUPPOSING: &str =
-    "if|when|whenever|whether|unless|why|how|what|case|once|suppose|imagine|assuming|says|said|until|where|would";
+static SUPPOSING: LazyLock<Set> = LazyLock::new(|| {
+    Set::new(
+        "if|when|whenever|whether|unless|why|how|what|case|once|suppose|imagine|assuming|says|said|until|where|would",
+    )
+});
 /// With one of these anywhere before it a failure is only possible, with one of those close before it there is none.
-const DOUBTING: &str = "could|might|may|maybe|perhaps|should|can|consider";
-const DENYING: &str = "not|no|never|nothing|isn't|aren't|wasn't|longer|without|neither|nobody|none|fixed|resolved|was|were|\
-    won't|wouldn't|don't|doesn't|avoid|prevent";
+static DOUBTING: LazyLock<Set> = LazyLock::new(|| Set::new("could|might|may|maybe|perhaps|should|can|consider"));
+static DENYING: LazyLock<Set> = LazyLock::new(|| {
+    Set::new(
+        "not|no|never|nothing|isn't|aren't|wasn't|longer|without|neither|nobody|none|fixed|resolved|was|were|\
+    won't|wouldn't|don't|doesn't|avoid|prevent",
+    )
+});
 
-pub(super) struct Cue {
-    pub kind: Kind,
-    pattern: &'static str,
+/// An order does not begin with one of these.
+static SOMEBODY: LazyLock<Set> = LazyLock::new(|| Set::new("@we|@thing"));
+
+/// Where a cue may stand.
+enum Place {
+    Anywhere,
+    SentenceStart,
+    ClauseStart,
 }
 
-const fn decision(pattern: &'static str) -> Cue {
-    Cue { kind: Kind::Decision, pattern }
+struct Cue {
+    kind: Kind,
+    place: Place,
+    pattern: Pattern,
 }
 
-const fn blocker(pattern: &'static str) -> Cue {
-    Cue { kind: Kind::Blocker, pattern }
+fn cue(kind: Kind, pattern: &'static str) -> Cue {
+    let (place, pattern) = match pattern.split_at(2) {
+        ("~ ", pattern) => (Place::Anywhere, pattern),
+        ("^ ", pattern) => (Place::SentenceStart, pattern),
+        _ => (Place::ClauseStart, pattern),
+    };
+    Cue { kind, place, pattern: Pattern::new(pattern) }
 }
 
-const fn next(pattern: &'static str) -> Cue {
-    Cue { kind: Kind::Next, pattern }
+fn decision(pattern: &'static str) -> Cue {
+    cue(Kind::Decision, pattern)
 }
 
-pub(super) const CUES: &[Cue] = &[
-    // What is chosen.
-    decision("@lets ?just|also|only|rather|instead|always|simply|completely|first|now|really !@talk !@bare +"),
-    decision("@lets ?just|rather get|take|move|put|give @thing"),
-    decision("@lets ?just|rather go|start ?with|for !through|over|back|ahead|on|to|and|deeper|by +"),
-    decision("@lets not @choice|do|add|make|have|include|change|introduce"),
-    decision("we'll|i'll ?just|then|now @choice +"),
-    decision("we|i will|shall ?just|then|now @choice +"),
-    decision("we|i|we're|i'm ?are|am going|sticking|switching|moving with|to|for ?use|keep|drop|+ !@talk +"),
-    decision("going|go|stick|sticking with|for !it|that|this|through +"),
-    decision("decision|decided|agreed|conclusion|verdict : +"),
-    decision("@we ?have ?all|now|already|explicitly decided|agreed|settled|chose|choosed|picked|opted !up"),
-    decision(
-        "use|keep|take|do|pick|choose|prefer|want ?to ?use|do|take|the option|approach|variant|version|alternative|number +",
-    ),
-    decision("do|use|take|pick|choose|prefer|like|with|for|option|think # $"),
-    decision(
-        "^ # is|seems|looks|sounds|it|,|and|then|please|makes|also !not|wrong|unclear|broken ?#|a|an|the|like|good|better|best|correct|fine|right|great",
-    ),
-    decision("^ option|approach|variant|alternative # $"),
-    decision("^ option|approach|variant|alternative # please|then|is|sounds|looks|it !not|wrong|unclear|broken"),
-    decision("thinking|leaning|inclined of|towards|toward|to the|a|@act * option|approach|way|variant|version"),
-    decision("use|print|show|call|name|put|store|return|do|say|have|read|take|write|make * instead"),
-    decision("^ instead of * @act|print|say|use|run|send"),
-    decision("i'd|would|we'd ?much|actually rather|prefer|prefere|favour|favor"),
-    decision("prefer|prefere +"),
-    decision("?we want to @choice"),
-    decision("i'd|we'd like to @choice"),
-    decision("we should ?just|rather|then|definitely|probably only|always|never|not|instead|@choice !in|on +"),
-    decision("we should * instead"),
-    decision("keep it|this|that|the|them|using|our|both|only +"),
-    decision("leave it|this|that|the|them as|out|alone|there|in|for"),
-    decision("don't|dont|never @choice|do|add|make|include|store !anything|any|it|that|this|yet|the|@thing +"),
-    decision("do not @choice|add|make|include|store !anything|any|it|that|this|yet|the|@thing +"),
-    decision("it's|its|that's fine|ok|okay|enough to|if|as +"),
-    // What stands in the way.
-    blocker("~ blocked|stuck by|on|at|with|until|because|here"),
-    blocker("@we ?are|am|is|be ?still|currently|now|completely blocked|stuck"),
-    blocker("blocker|blockers|blocked : +"),
-    blocker("?still|currently waiting|waits for|on +"),
-    blocker("@we ?are|am ?still|currently|just waiting for|on +"),
-    blocker("~ can't|cannot|unable|won't * until|unless"),
-    blocker(
-        "~ can't|cannot|unable ?to|even|really|currently get|run|build|start|log|login|access|connect|push|merge|deploy|install|open|\
+fn blocker(pattern: &'static str) -> Cue {
+    cue(Kind::Blocker, pattern)
+}
+
+fn next(pattern: &'static str) -> Cue {
+    cue(Kind::Next, pattern)
+}
+
+static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
+    vec![
+        // What is chosen.
+        decision("@lets ?just|also|only|rather|instead|always|simply|completely|first|now|really !@talk !@bare +"),
+        decision("@lets ?just|rather get|take|move|put|give @thing"),
+        decision("@lets ?just|rather go|start ?with|for !through|over|back|ahead|on|to|and|deeper|by +"),
+        decision("@lets not @choice|do|add|make|have|include|change|introduce"),
+        decision("we'll|i'll ?just|then|now @choice +"),
+        decision("we|i will|shall ?just|then|now @choice +"),
+        decision("we|i|we're|i'm ?are|am going|sticking|switching|moving with|to|for ?use|keep|drop|+ !@talk +"),
+        decision("going|go|stick|sticking with|for !it|that|this|through +"),
+        decision("decision|decided|agreed|conclusion|verdict : +"),
+        decision("@we ?have ?all|now|already|explicitly decided|agreed|settled|chose|choosed|picked|opted !up"),
+        decision(
+            "use|keep|take|do|pick|choose|prefer|want ?to ?use|do|take|the option|approach|variant|version|alternative|number +",
+        ),
+        decision("do|use|take|pick|choose|prefer|like|with|for|option|think # $"),
+        decision(
+            "^ # is|seems|looks|sounds|it|,|and|then|please|makes|also !not|wrong|unclear|broken ?#|a|an|the|like|good|better|best|correct|fine|right|great",
+        ),
+        decision("^ option|approach|variant|alternative # $"),
+        decision("^ option|approach|variant|alternative # please|then|is|sounds|looks|it !not|wrong|unclear|broken"),
+        decision("thinking|leaning|inclined of|towards|toward|to the|a|@act * option|approach|way|variant|version"),
+        decision("use|print|show|call|name|put|store|return|do|say|have|read|take|write|make * instead"),
+        decision("^ instead of * @act|print|say|use|run|send"),
+        decision("i'd|would|we'd ?much|actually rather|prefer|prefere|favour|favor"),
+        decision("prefer|prefere +"),
+        decision("?we want to @choice"),
+        decision("i'd|we'd like to @choice"),
+        decision("we should ?just|rather|then|definitely|probably only|always|never|not|instead|@choice !in|on +"),
+        decision("we should * instead"),
+        decision("keep it|this|that|the|them|using|our|both|only +"),
+        decision("leave it|this|that|the|them as|out|alone|there|in|for"),
+        decision("don't|dont|never @choice|do|add|make|include|store !anything|any|it|that|this|yet|the|@thing +"),
+        decision("do not @choice|add|make|include|store !anything|any|it|that|this|yet|the|@thing +"),
+        decision("it's|its|that's fine|ok|okay|enough to|if|as +"),
+        // What stands in the way.
+        blocker("~ blocked|stuck by|on|at|with|until|because|here"),
+        blocker("@we ?are|am|is|be ?still|currently|now|completely blocked|stuck"),
+        blocker("blocker|blockers|blocked : +"),
+        blocker("?still|currently waiting|waits for|on +"),
+        blocker("@we ?are|am ?still|currently|just waiting for|on +"),
+        blocker("~ can't|cannot|unable|won't * until|unless"),
+        blocker(
+            "~ can't|cannot|unable ?to|even|really|currently get|run|build|start|log|login|access|connect|push|merge|deploy|install|open|\
         enable|reach|compile|reproduce|re-run|rerun|continue|proceed|switch|finish|load|ship|release|sign|fetch|pull",
-    ),
-    blocker(
-        "~ is|are|keeps|keep|still|gets|seems|looks|it's|that's ?still|now|completely|also|all|currently|again|to|be @fail",
-    ),
-    blocker(
-        "~ test|tests|build|builds|ci|pipeline|deploy|deployment|lint|linting|job|jobs|suite|workflow|migration @fail|fails",
-    ),
-    blocker(
-        "~ @notwork ?even|really|actually|seem|seems|to work|working|compile|compiling|build|start|load|deploy !if|since|because|for|like|that|when|as|with|in",
-    ),
-    blocker("~ still|now|always|constantly|again @fails|fail"),
-    blocker("~ @fails with|again|every|on"),
-    blocker("~ happened|happening|happens|occurred|occurs|crashed|failed|broke again"),
-    blocker(
-        "~ there|there's ?does ?is|was|are|were|seems|seem ?to ?be|like a|an|some|another * problem|problems|error|errors|failure|failures|crash \
+        ),
+        blocker(
+            "~ is|are|keeps|keep|still|gets|seems|looks|it's|that's ?still|now|completely|also|all|currently|again|to|be @fail",
+        ),
+        blocker(
+            "~ test|tests|build|builds|ci|pipeline|deploy|deployment|lint|linting|job|jobs|suite|workflow|migration @fail|fails",
+        ),
+        blocker(
+            "~ @notwork ?even|really|actually|seem|seems|to work|working|compile|compiling|build|start|load|deploy !if|since|because|for|like|that|when|as|with|in",
+        ),
+        blocker("~ still|now|always|constantly|again @fails|fail"),
+        blocker("~ @fails with|again|every|on"),
+        blocker("~ happened|happening|happens|occurred|occurs|crashed|failed|broke again"),
+        blocker(
+            "~ there|there's ?does ?is|was|are|were|seems|seem ?to ?be|like a|an|some|another * problem|problems|error|errors|failure|failures|crash \
         running|during|with|when|deploying|building|on|in",
-    ),
-    blocker(
-        "fix|debug|resolve|investigate|address|repair|solve ?the|this|these|all|our|my|that|those * @fail|failure|failures|crash",
-    ),
-    blocker("fix|debug|resolve|solve|help ?with ?this|me|the|that ?error|failure ?: \"fault"),
-    blocker(
-        "~ i'm|i|we|we're|still|keep|but|am|currently|now seeing|getting|get|got|hitting|see|receive|facing * \"fault|error|errors|exception|crash|failures",
-    ),
-    // What comes after this.
-    next(
-        "^ next ?up|step|steps|task|tasks|action|actions|item|items ?is|are|would|will ?be ,|:|-|we|is|to !http|one +",
-    ),
-    next("next|afterwards|afterward|later|tomorrow ?on ?, @we ?still should|need|have|can|will|must|could|to"),
-    next("next|afterwards|later ?, @lets|please|@act"),
-    next("next week|session|time|sprint|milestone|phase|release ?, @we|@lets|please|@act"),
-    next(
-        "^ after|once that|this|it|which ?is|are|has|was ?been ?done|finished|merged|ready|landed|complete ?, we|i|@lets|please|@act ?should|need|can|will|must|to|want !get|got|see|saw",
-    ),
-    next("^ then @lets !@talk"),
-    next("^ then we|i ?will|should|need|must|can|have !get|got|see to|should|@act"),
-    next("todo|todos|to-do|follow-up|follow-ups|remaining|outstanding|backlog ?work|items|tasks : +"),
-    next("~ remaining|left|open ?thing|things|work|task|tasks|item|items|step|steps|part is|are to"),
-    next("still need|needs|have|has to"),
-    next("@we|it|that|this|there ?is|are ?will still need|needs|have|must to|a|be"),
-    next("@we ?will|do need|have|must|should|can|could ?to * later|afterwards|tomorrow|eventually"),
-    next(
-        "?@lets ?definitely|just|also log|create|file|open|raise|track|make|add ?up|us|me|it|this|that|them ?a|an|the|another|as|in \
+        ),
+        blocker(
+            "fix|debug|resolve|investigate|address|repair|solve ?the|this|these|all|our|my|that|those * @fail|failure|failures|crash",
+        ),
+        blocker("fix|debug|resolve|solve|help ?with ?this|me|the|that ?error|failure ?: \"fault"),
+        blocker(
+            "~ i'm|i|we|we're|still|keep|but|am|currently|now seeing|getting|get|got|hitting|see|receive|facing * \"fault|error|errors|exception|crash|failures",
+        ),
+        // What comes after this.
+        next(
+            "^ next ?up|step|steps|task|tasks|action|actions|item|items ?is|are|would|will ?be ,|:|-|we|is|to !http|one +",
+        ),
+        next("next|afterwards|afterward|later|tomorrow ?on ?, @we ?still should|need|have|can|will|must|could|to"),
+        next("next|afterwards|later ?, @lets|please|@act"),
+        next("next week|session|time|sprint|milestone|phase|release ?, @we|@lets|please|@act"),
+        next(
+            "^ after|once that|this|it|which ?is|are|has|was ?been ?done|finished|merged|ready|landed|complete ?, we|i|@lets|please|@act ?should|need|can|will|must|to|want !get|got|see|saw",
+        ),
+        next("^ then @lets !@talk"),
+        next("^ then we|i ?will|should|need|must|can|have !get|got|see to|should|@act"),
+        next("todo|todos|to-do|follow-up|follow-ups|remaining|outstanding|backlog ?work|items|tasks : +"),
+        next("~ remaining|left|open ?thing|things|work|task|tasks|item|items|step|steps|part is|are to"),
+        next("still need|needs|have|has to"),
+        next("@we|it|that|this|there ?is|are ?will still need|needs|have|must to|a|be"),
+        next("@we ?will|do need|have|must|should|can|could ?to * later|afterwards|tomorrow|eventually"),
+        next(
+            "?@lets ?definitely|just|also log|create|file|open|raise|track|make|add ?up|us|me|it|this|that|them ?a|an|the|another|as|in \
         ?new|separate|follow ?up ?linear|github|jira|low-priority|gh @ticket !comment",
-    ),
-    next("remind me to"),
-    next("don't|dont forget to|about|the"),
-    next("do not forget to|about|the"),
-    next(
-        "~ in|as|for|into a|another|the ?later|next|future|separate follow-up|followup|follow|later|next|future pr|issue|ticket|up|phase|milestone|iteration|sprint|release",
-    ),
-    next("~ do|fix|handle|tackle|address|revisit|come|deal|change * later|afterwards|tomorrow $|on|too"),
-    next("~ top|high|higher|highest|low|lower|medium prio|priority"),
-];
+        ),
+        next("remind me to"),
+        next("don't|dont forget to|about|the"),
+        next("do not forget to|about|the"),
+        next(
+            "~ in|as|for|into a|another|the ?later|next|future|separate follow-up|followup|follow|later|next|future pr|issue|ticket|up|phase|milestone|iteration|sprint|release",
+        ),
+        next("~ do|fix|handle|tackle|address|revisit|come|deal|change * later|afterwards|tomorrow $|on|too"),
+        next("~ top|high|higher|highest|low|lower|medium prio|priority"),
+    ]
+});
 
 /// The kinds that the sentence says, each with the clause it stands in.
 pub(super) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
@@ -223,25 +262,25 @@ impl Cue {
     fn stands_in(&self, sentence: &[Word], clause: &Clause) -> bool {
         let words = &sentence[clause.start..];
         let own = &words[..clause.end - clause.start];
-        let begins = |pattern: &str, from: usize, to: usize| (from..=to).any(|at| match_at(pattern, words, at));
-        let silent = fillers(own);
-        match (self.pattern.split_at(2), clause.mood) {
-            (_, Mood::Question) => false,
+        let begins = |from: usize, to: usize| (from..=to).any(|at| self.pattern.matches_at(words, at));
+        match (&self.place, clause.mood) {
+            (_, Mood::Question) | (Place::Anywhere | Place::SentenceStart, Mood::Request) => false,
             // Of a polite order only blockers and later work are taken: what it orders is being done now.
-            (("~ ", _), Mood::Request) => false,
-            (_, Mood::Request) => {
+            (Place::ClauseStart, Mood::Request) => {
                 let order = request(own);
-                let is_order = own.get(order).is_some_and(|word| !is_one_of(&word.low, "@we|@thing"));
-                is_order && self.kind != Kind::Decision && begins(self.pattern, order, order)
+                let is_order = own.get(order).is_some_and(|word| !SOMEBODY.has(&word.low));
+                is_order && self.kind != Kind::Decision && begins(order, order)
             }
-            (("~ ", pattern), Mood::Statement) => {
-                (0..own.len()).any(|at| match_at(pattern, words, at) && self.is_meant(&own[..at]))
+            (Place::Anywhere, Mood::Statement) => {
+                (0..own.len()).any(|at| self.pattern.matches_at(words, at) && self.is_meant(&own[..at]))
             }
-            (("^ ", pattern), Mood::Statement) => clause.start == 0 && begins(pattern, 0, silent),
+            (Place::SentenceStart, Mood::Statement) => clause.start == 0 && begins(0, fillers(own)),
             // "do this, then let's do that" is an order in two parts.
-            (_, Mood::Statement) => {
-                let continues = clause.start > 0 && self.kind == Kind::Decision && has(&own[..silent], "then");
-                !continues && begins(self.pattern, 0, silent)
+            (Place::ClauseStart, Mood::Statement) => {
+                let silent = fillers(own);
+                let is_part = clause.start > 0 && self.kind == Kind::Decision;
+                let continues = is_part && own[..silent].iter().any(|word| word.low == "then");
+                !continues && begins(0, silent)
             }
         }
     }
@@ -249,61 +288,15 @@ impl Cue {
     /// Do the words before the cue leave it as it is?
     fn is_meant(&self, before: &[Word]) -> bool {
         let near = &before[before.len().saturating_sub(3)..];
-        let is_real = self.kind != Kind::Blocker || !(has(before, DOUBTING) || has(near, DENYING));
-        is_real && !has(before, SUPPOSING)
+        let is_real = self.kind != Kind::Blocker || !(DOUBTING.has_any(before) || DENYING.has_any(near));
+        is_real && !SUPPOSING.has_any(before)
     }
-}
-
-fn match_at(pattern: &str, words: &[Word], at: usize) -> bool {
-    words.get(at..).is_some_and(|rest| match_len(pattern, rest).is_some())
-}
-
-fn has(words: &[Word], list: &str) -> bool {
-    words.iter().any(|word| is_one_of(&word.low, list))
 }
 
 /// Where the order begins: after "ok, can you please".
 fn request(clause: &[Word]) -> usize {
     let opening = fillers(clause);
-    let asked = REQUESTS.iter().find_map(|pattern| match_len(pattern, &clause[opening..]));
+    let asked = REQUESTS.iter().find_map(|pattern| pattern.match_len(&clause[opening..]));
     let order = opening + asked.unwrap_or(0).min(2);
     order + fillers(&clause[order.min(clause.len())..])
-}
-
-pub(super) fn is_one_of(word: &str, list: &str) -> bool {
-    list.split('|').any(|one| match one.strip_prefix('@') {
-        Some(class) => CLASSES.iter().any(|(name, members)| *name == class && is_one_of(word, members)),
-        None => one.trim_start() == word,
-    })
-}
-
-/// `B`, `2`, `#3`: how one of several is named.
-fn is_mark(word: &str) -> bool {
-    let name = word.trim_start_matches('#');
-    let is_number = !name.is_empty() && name.len() <= 2 && name.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || (name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_lowercase()) && name != "i" && name != "a")
-}
-
-/// How many words the pattern takes from the beginning of `words`, when it fits.
-pub(super) fn match_len(pattern: &str, words: &[Word]) -> Option<usize> {
-    let (first, rest) = match pattern.trim_start().split_once(' ') {
-        Some((first, rest)) => (first, rest),
-        None if pattern.trim().is_empty() => return Some(0),
-        None => (pattern.trim(), ""),
-    };
-    let head = words.first().map_or("", |word| word.low.as_str());
-    let take = |count: usize| Some(count + match_len(rest, words.get(count..)?)?);
-    let is_word = !head.is_empty() && (head.chars().any(char::is_alphanumeric) || head == QUOTE || head == FAULT);
-    match first.as_bytes() {
-        b"*" => (0..=GAP_WORDS_MAX.min(words.len())).find_map(take),
-        b"+" => is_word.then(|| take(1)).flatten(),
-        b"#" => is_mark(head).then(|| take(1)).flatten(),
-        b"$" => (!is_word).then(|| match_len(rest, words)).flatten(),
-        [b'!', ..] => (!is_one_of(head, &first[1..])).then(|| take(0)).flatten(),
-        [b'?', _, ..] => match is_one_of(head, &first[1..]) {
-            true => take(1).or_else(|| take(0)),
-            false => take(0),
-        },
-        _ => is_one_of(head, first).then(|| take(1)).flatten(),
-    }
 }

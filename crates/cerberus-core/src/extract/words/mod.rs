@@ -6,11 +6,15 @@
 //! gives is longer than a line.
 
 mod cues;
+mod matcher;
 mod outline;
 mod own;
 mod sentence;
 mod steps;
 
+use std::sync::LazyLock;
+
+use self::matcher::Set;
 use crate::fact::Kind;
 use crate::injected::without_ours;
 use crate::text::{clip, clip_front, line};
@@ -92,7 +96,7 @@ fn spoken(line: &str, heard: &mut Heard) {
             let last = asked.map_or(words.len(), |asked| asked.start) - 1;
             let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
             let from = if is_long { clause.start } else { 0 };
-            let assents = words[from..last].iter().take_while(|word| cues::is_one_of(&word.low, cues::ASSENTS));
+            let assents = words[from..last].iter().take_while(|word| cues::ASSENTS.has(&word.low));
             let start = words[from + assents.count()].start;
             let end = words[last].end;
             let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
@@ -104,21 +108,22 @@ fn spoken(line: &str, heard: &mut Heard) {
 /// A short sentence that only makes sense with the one before it: "let's remove this too".
 fn points_back(words: &[sentence::Word]) -> bool {
     const WORDS_MAX: usize = 8;
-    words.len() <= WORDS_MAX && words.iter().any(|word| cues::is_one_of(&word.low, cues::POINTING))
+    words.len() <= WORDS_MAX && cues::POINTING.has_any(words)
 }
 
 fn is_bare(words: &[sentence::Word]) -> bool {
     let said = &words[sentence::fillers(words)..];
-    cues::BARE_ASSENTS.iter().any(|pattern| cues::match_len(pattern, said).is_some())
+    cues::BARE_ASSENTS.iter().any(|pattern| pattern.match_len(said).is_some())
 }
 
 /// A few words that call for help with what was pasted, or a tool's own report of a failure with hardly any words.
 fn is_cry(lines: &[&str], fault: &str) -> bool {
     const WORDS_MAX: usize = 8;
     const REPORT_WORDS_MAX: usize = 16;
-    const CRIES: &str = "help|halp|fix|debug|broken|failing|fails|stuck|solve|resolve";
+    static CRIES: LazyLock<Set> =
+        LazyLock::new(|| Set::new("help|halp|fix|debug|broken|failing|fails|stuck|solve|resolve"));
     let words: Vec<String> = lines.iter().flat_map(|line| crate::text::words(line)).collect();
-    let calls = words.iter().any(|word| cues::is_one_of(word, CRIES)) && !lines.iter().any(|line| line.ends_with('?'));
+    let calls = words.iter().any(|word| CRIES.has(word)) && !lines.iter().any(|line| line.ends_with('?'));
     (calls && words.len() <= WORDS_MAX) || (own::is_failure(fault) && words.len() <= REPORT_WORDS_MAX)
 }
 

@@ -4,7 +4,10 @@
 //! It judges by form alone and rather leaves out too much. Of what is left out only one thing is remembered: the first
 //! line that reports a failure, for a cry for help that has no other words.
 
-use super::cues::{FAULTS, is_one_of};
+use std::sync::LazyLock;
+
+use super::cues::FAULTS;
+use super::matcher::Set;
 use super::outline::item;
 use crate::injected::without_ours;
 use crate::text::words;
@@ -34,9 +37,13 @@ const FOREIGN_OPENINGS: &[&str] = &[
 /// What follows was written by the agent.
 const FOREIGN_REST: &[&str] = &["Implement the following plan:", "Implement this plan:", "Here is the plan:"];
 /// A line with one of these that ends in a colon hands over to someone else's words.
-const HANDING_OVER: &str = "feedback|comment|comments|review|says|said|output|message|suggestion|suggests|suggested|finding|\
+static HANDING_OVER: LazyLock<Set> = LazyLock::new(|| {
+    Set::new(
+        "feedback|comment|comments|review|says|said|output|message|suggestion|suggests|suggested|finding|\
     findings|log|logs|wrote|report|reported|response|answer|error|errors|warning|at|explain|suggestions|quote|prompt|\
-    following|description|spec|transcript|this|like|snippet|code|diff|text|email|result|results|running|shows";
+    following|description|spec|transcript|this|like|snippet|code|diff|text|email|result|results|running|shows",
+    )
+});
 
 /// `text` with its `<tag>…</tag>` blocks and our own lines removed: the owned half of [`own`].
 pub(super) fn without_blocks(prompt: &str) -> String {
@@ -134,7 +141,7 @@ fn is_heading(line: &str) -> bool {
 }
 
 fn reports_fault(line: &str) -> bool {
-    is_failure(line) || words(line).any(|word| is_one_of(&word, FAULTS))
+    is_failure(line) || words(line).any(|word| FAULTS.has(&word))
 }
 
 /// A line with which a tool reports that it failed.
@@ -152,7 +159,7 @@ fn handed_over(line: &str) -> Option<(&str, &str)> {
         .match_indices(':')
         .map(|(at, _)| at)
         .filter(|at| text.len() == at + 1 || text[at + 1..].starts_with(' '))
-        .find(|at| words(&text[..*at]).any(|word| is_one_of(&word, HANDING_OVER)))?;
+        .find(|at| words(&text[..*at]).any(|word| HANDING_OVER.has(&word)))?;
     let theirs = &text[colon + 1..];
     let is_much = theirs.is_empty() || theirs.split_whitespace().count() > HANDED_WORDS_MIN;
     is_much.then_some((&text[..colon], theirs))

@@ -3,7 +3,8 @@
 //! What stands between quotation marks or backticks is one opaque word: it is mentioned, not said. Nothing here knows
 //! what a clause is about.
 
-use super::cues::{FAULTS, FILLERS, JOINTS, QUESTIONS, REQUESTS, is_one_of, match_len};
+use super::cues::{FAULTS, FILLERS, JOINTS, QUESTIONS, REQUESTS};
+use super::matcher::Pattern;
 
 /// A quotation, and a quotation of something that went wrong. No typed word can look like these.
 pub(super) const QUOTE: &str = "\"";
@@ -27,7 +28,7 @@ impl Word {
     }
 
     fn is_silent(&self) -> bool {
-        self.is_break() || is_one_of(&self.low, FILLERS)
+        self.is_break() || FILLERS.has(&self.low)
     }
 
     /// The number of a point: `#5`, `2`.
@@ -74,7 +75,7 @@ pub(super) fn clauses(sentence: &[Word]) -> Vec<Clause> {
     for (at, word) in sentence.iter().enumerate() {
         if word.is_break() && at + 1 < sentence.len() {
             starts.push(at + 1);
-        } else if at > 0 && is_one_of(&word.low, JOINTS) {
+        } else if at > 0 && JOINTS.has(&word.low) {
             starts.push(at);
         }
     }
@@ -95,10 +96,10 @@ pub(super) fn clauses(sentence: &[Word]) -> Vec<Clause> {
 
 fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
     let plain = &clause[leading(clause, |word| word.is_silent())..];
-    let opens = |patterns: &[&str]| patterns.iter().any(|pattern| match_len(pattern, plain).is_some());
-    if opens(REQUESTS) {
+    let opens = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.match_len(plain).is_some());
+    if opens(&REQUESTS) {
         Mood::Request
-    } else if opens(QUESTIONS) {
+    } else if opens(&QUESTIONS) {
         Mood::Question
     } else if asks || before == Mood::Request {
         before
@@ -172,7 +173,7 @@ fn quotation_end(line: &str, at: usize, open: char) -> Option<usize> {
 
 /// A long quotation is somebody's text, not a message of failure.
 fn has_fault(quoted: &str) -> bool {
-    quoted.len() <= FAULT_BYTES_MAX && crate::text::words(quoted).any(|word| is_one_of(&word, FAULTS))
+    quoted.len() <= FAULT_BYTES_MAX && crate::text::words(quoted).any(|word| FAULTS.has(&word))
 }
 
 /// One run of characters without space: the word in it, and the punctuation that matters around it.

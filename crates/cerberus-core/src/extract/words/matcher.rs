@@ -1,0 +1,115 @@
+//! Word lists and patterns, compiled once: what the tables of cues are written in, and how they are matched.
+//!
+//! A pattern is words between spaces: `a|b` one of these, `?a|b` perhaps one of these, `!a|b` none of these follows,
+//! `@x` a word of a class, `+` any word, `*` up to a few words, `#` a number or letter, `$` the end of a clause.
+
+use super::cues::CLASSES;
+use super::sentence::{FAULT, QUOTE, Word};
+
+/// How many words `*` stands for at most.
+const GAP_WORDS_MAX: usize = 7;
+
+/// A list of words, `a|b|@class`, sorted. Most words that are looked for begin with no letter of the list.
+pub(super) struct Set {
+    words: Vec<&'static str>,
+    initials: u128,
+}
+
+impl Set {
+    pub fn new(list: &'static str) -> Set {
+        let mut words = Vec::new();
+        collect(list, &mut words);
+        words.sort_unstable();
+        Set { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words }
+    }
+
+    pub fn has(&self, word: &str) -> bool {
+        self.initials & initial(word) != 0 && self.words.binary_search(&word).is_ok()
+    }
+
+    pub fn has_any(&self, words: &[Word]) -> bool {
+        words.iter().any(|word| self.has(&word.low))
+    }
+}
+
+/// One bit for the first byte; all that are not ASCII share one.
+fn initial(word: &str) -> u128 {
+    1 << word.bytes().next().unwrap_or(0).min(127)
+}
+
+fn collect(list: &'static str, words: &mut Vec<&'static str>) {
+    for one in list.split('|').map(str::trim_start) {
+        match one.strip_prefix('@') {
+            Some(class) => {
+                let members = CLASSES.iter().filter(|(name, _)| *name == class);
+                members.for_each(|(_, members)| collect(members, words));
+            }
+            None => words.push(one),
+        }
+    }
+}
+
+enum Step {
+    Gap,
+    Any,
+    Mark,
+    End,
+    Not(Set),
+    Maybe(Set),
+    One(Set),
+}
+
+pub(super) struct Pattern(Vec<Step>);
+
+impl Pattern {
+    pub fn new(pattern: &'static str) -> Pattern {
+        let step = |word: &'static str| match word.as_bytes() {
+            b"*" => Step::Gap,
+            b"+" => Step::Any,
+            b"#" => Step::Mark,
+            b"$" => Step::End,
+            [b'!', ..] => Step::Not(Set::new(&word[1..])),
+            [b'?', _, ..] => Step::Maybe(Set::new(&word[1..])),
+            _ => Step::One(Set::new(word)),
+        };
+        Pattern(pattern.split_whitespace().map(step).collect())
+    }
+
+    /// How many words the pattern takes from the beginning of `words`, when it fits.
+    pub fn match_len(&self, words: &[Word]) -> Option<usize> {
+        match_len(&self.0, words)
+    }
+
+    pub fn matches_at(&self, words: &[Word], at: usize) -> bool {
+        words.get(at..).is_some_and(|rest| self.match_len(rest).is_some())
+    }
+}
+
+/// Compiles a table.
+pub(super) fn patterns(table: &[&'static str]) -> Vec<Pattern> {
+    table.iter().map(|pattern| Pattern::new(pattern)).collect()
+}
+
+fn match_len(steps: &[Step], words: &[Word]) -> Option<usize> {
+    let Some((first, rest)) = steps.split_first() else { return Some(0) };
+    let head = words.first().map_or("", |word| word.low.as_str());
+    let take = |count: usize| Some(count + match_len(rest, words.get(count..)?)?);
+    let is_word = || !head.is_empty() && (head.chars().any(char::is_alphanumeric) || head == QUOTE || head == FAULT);
+    match first {
+        Step::Gap => (0..=GAP_WORDS_MAX.min(words.len())).find_map(take),
+        Step::Any => is_word().then(|| take(1)).flatten(),
+        Step::Mark => is_mark(head).then(|| take(1)).flatten(),
+        Step::End => (!is_word()).then(|| match_len(rest, words)).flatten(),
+        Step::Not(set) => (!set.has(head)).then(|| take(0)).flatten(),
+        Step::Maybe(set) if set.has(head) => take(1).or_else(|| take(0)),
+        Step::Maybe(_) => take(0),
+        Step::One(set) => set.has(head).then(|| take(1)).flatten(),
+    }
+}
+
+/// `B`, `2`, `#3`: how one of several is named.
+fn is_mark(word: &str) -> bool {
+    let name = word.trim_start_matches('#');
+    let is_number = !name.is_empty() && name.len() <= 2 && name.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || (name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_lowercase()) && name != "i" && name != "a")
+}
