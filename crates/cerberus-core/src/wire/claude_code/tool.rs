@@ -68,9 +68,9 @@ pub(super) struct ToolResponse<'a> {
     #[serde(borrow)]
     pub task: Object<TaskResponse<'a>>,
     #[serde(borrow)]
-    pub stdout: Text<'a>,
+    pub stdout: Escaped<'a>,
     #[serde(borrow)]
-    pub stderr: Text<'a>,
+    pub stderr: Escaped<'a>,
     pub interrupted: Flag,
     #[serde(borrow)]
     pub answers: Pairs<'a>,
@@ -89,7 +89,7 @@ pub(super) struct Hunk<'a> {
     #[serde(rename = "newStart")]
     pub new_start: Number,
     #[serde(borrow)]
-    pub lines: List<Text<'a>>,
+    pub lines: List<Escaped<'a>>,
 }
 
 pub(super) fn task<'a>(id: Option<Cow<'a, str>>, subject: Option<Cow<'a, str>>, state: TaskState) -> Option<Task<'a>> {
@@ -158,11 +158,10 @@ fn shell<'a>(used: &mut ToolUse<'a>, command: Text<'a>, response: ToolResponse<'
         return;
     }
     // Any other output may be a file's content, which is never kept.
-    let (out, err) = (response.stdout.0.unwrap_or_default(), response.stderr.0.unwrap_or_default());
     let output = match (is_run, may_commit) {
-        (true, _) if err.is_empty() => out,
-        (true, _) => Cow::Owned(format!("{out}\n{err}")),
-        (false, true) => Cow::Owned(git::telling_lines(&out)),
+        (true, _) if response.stderr.0.is_empty() => response.stdout.unescaped(),
+        (true, _) => Cow::Owned(format!("{}\n{}", response.stdout.unescaped(), response.stderr.unescaped())),
+        (false, true) => Cow::Owned(git::telling_lines(&response.stdout.unescaped())),
         (false, false) => return,
     };
     used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
@@ -191,7 +190,7 @@ fn touch<'a>(used: &mut ToolUse<'a>, tool: &str, input: ToolInput<'a>, response:
 fn changed_lines(hunk: &Hunk<'_>, ranges: &mut Vec<(u32, u32)>) {
     let mut number = hunk.new_start.0;
     for line in &hunk.lines.0 {
-        let sign = line.0.as_deref().unwrap_or_default().as_bytes().first();
+        let sign = line.0.as_bytes().first();
         if matches!(sign, Some(b'+' | b'-')) {
             match ranges.last_mut() {
                 Some((first, last)) if (*first..=last.saturating_add(1)).contains(&number) => *last = number.max(*last),
