@@ -212,9 +212,10 @@ impl<'a> FoldTransaction<'a> {
 
     /// Work that goes on proves wrong whoever thought the session dead or idle; an end that was reported stands.
     fn revive(&self, session: i64, at: Timestamp) -> Result<()> {
+        // The plus keeps SQLite from planning anew for every time that is asked about.
         let sql = "INSERT INTO mark (session, at, what) SELECT ?1, ?2, 'alive' FROM session
             WHERE row = ?1 AND NOT is_open AND (SELECT what IN ('crashed', 'recovered') OR detail = ?3 FROM mark
-                WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";
+                WHERE session = ?1 AND +at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";
         if self.run(sql, params![session, at.millis(), TIMEOUT])? > 0 {
             self.run("UPDATE session SET is_open = 1 WHERE row = ?1", [session])?;
         }

@@ -304,11 +304,18 @@ pub fn agent(message: &str) -> Vec<Said> {
 
 /// The agent's "blocked by …" and "blocked on …", nothing softer.
 fn blocked(line: &str, heard: &mut Heard) {
+    let is_blocked = |text: &str| {
+        let low = text.to_lowercase();
+        low.contains("blocked by") || low.contains("blocked on")
+    };
+    // Few lines say it at all; the others need no understanding.
+    if !is_blocked(line) {
+        return;
+    }
     let mut found = Heard::default();
     spoken(line, &mut found);
     for said in found.0 {
-        let low = said.text.to_lowercase();
-        if said.kind == Kind::Blocker && (low.contains("blocked by") || low.contains("blocked on")) {
+        if said.kind == Kind::Blocker && is_blocked(&said.text) {
             heard.add(said.kind, &outline::plain(&said.text));
         }
     }
