@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cerberus_core::event::{Event, Record, Recovery};
 use cerberus_core::id::Agent;
-use cerberus_core::session::{self, Effect, Process, Status};
+use cerberus_core::session::{self, CARRY_OVER, Effect, Process, Status};
 use cerberus_core::text::{Clean, Keep, line};
 use cerberus_core::wire::claude_code::transcript;
 
@@ -59,7 +59,8 @@ pub fn sweep(
 ) -> Result<Vec<SessionRow>, FoldError> {
     let mut records = Vec::new();
     let mut changed = Vec::new();
-    for session in store.open_sessions(clock.now)? {
+    // What is older is archived by its age, whatever became of it.
+    for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
         let (session, effects) = settled(session, clock, idle_after);
         let found: Vec<Record> = effects.iter().filter_map(|effect| effect_record(clock, &session, effect)).collect();
         if !found.is_empty() {

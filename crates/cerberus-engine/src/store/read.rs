@@ -91,10 +91,12 @@ impl Store {
         Ok(rows)
     }
 
-    /// Sessions that nothing is known to have ended, of all projects.
-    pub fn open_sessions(&self, now: Timestamp) -> Result<Vec<SessionRow>> {
-        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND last_activity <= ?1 ORDER BY row");
-        let mut rows = self.rows(&sql, [now.millis()], session_row)?;
+    /// Sessions active since `since` that nothing is known to have ended, of all projects.
+    pub fn open_sessions(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
+        );
+        let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
         for session in &mut rows {
             self.settle(session, now)?;
         }
