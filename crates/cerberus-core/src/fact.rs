@@ -78,7 +78,7 @@ impl Kind {
 
 /// The words of a code are cut here; the whole sentence stays beside it.
 const CODE_CHARS_MAX: usize = 100;
-const TEXT_CHARS_MAX: usize = 500;
+pub(crate) const TEXT_CHARS_MAX: usize = 500;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {

@@ -1,12 +1,13 @@
 //! What git said it did: commits. Only its own report counts, not the command that asked for it.
 
-use crate::fact::{Fact, Kind};
+use crate::fact::{Fact, Kind, TEXT_CHARS_MAX};
+use crate::text::line;
 
 const COMMITS_MAX: usize = 10;
 
 /// The lines of an output that tell what git did; everything else may be a file's content.
 pub fn telling_lines(output: &str) -> String {
-    output.lines().filter(|line| commit(line).is_some()).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
+    output.lines().filter(|said| commit(said).is_some()).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
 }
 
 /// The commits that a command reported to have made.
@@ -16,7 +17,7 @@ pub fn commits(command: &str, output: &str) -> Vec<Fact> {
     }
     let made = output.lines().filter_map(commit).take(COMMITS_MAX);
     made.map(|(hash, subject)| Fact {
-        text: subject.to_string(),
+        text: line(subject, TEXT_CHARS_MAX),
         ..Fact::words(Kind::Commit, &format!("{hash} {subject}"))
     })
     .collect()
@@ -28,8 +29,8 @@ pub fn may_commit(command: &str) -> bool {
 }
 
 /// `[main 1a2b3c4] subject`, `[main (root-commit) 1a2b3c4] subject`, `[detached HEAD 1a2b3c4] subject`.
-fn commit(line: &str) -> Option<(&str, &str)> {
-    let (inside, subject) = line.strip_prefix('[')?.split_once("] ")?;
+fn commit(said: &str) -> Option<(&str, &str)> {
+    let (inside, subject) = said.strip_prefix('[')?.split_once("] ")?;
     let (_, hash) = inside.rsplit_once(' ')?;
     let is_hash = (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_hash && !subject.trim().is_empty()).then_some((hash, subject.trim()))

@@ -7,8 +7,9 @@ pub mod symbols;
 pub mod words;
 
 use crate::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
-use crate::fact::{Closing, Fact, Kind, Settled, Target};
+use crate::fact::{Closing, Fact, Kind, Settled, TEXT_CHARS_MAX, Target};
 use crate::seed;
+use crate::text::line;
 
 /// What one event adds to what is known.
 #[derive(Debug, Default, PartialEq)]
@@ -132,7 +133,7 @@ pub const INTERRUPTED: &str = "interrupted";
 
 fn interrupted(what: &str) -> Fact {
     let fact = Fact::words(Kind::Next, &format!("{INTERRUPTED}:{what}"));
-    Fact { text: what.to_string(), reference: Some(INTERRUPTED.to_string()), ..fact }
+    Fact { text: line(what, TEXT_CHARS_MAX), reference: Some(INTERRUPTED.to_string()), ..fact }
 }
 
 fn said(said: words::Said) -> Fact {
@@ -201,11 +202,69 @@ fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::FileTouch;
+    use crate::event::{FileTouch, Recovery};
     use crate::text::{Clean, Keep};
+    use proptest::prelude::*;
 
     fn clean(text: &str) -> Clean<'_> {
         Clean::new(text, Keep::NAME)
+    }
+
+    /// Anything an agent may say, in every place where it may say it.
+    fn events(said: &str) -> Vec<Event<'_>> {
+        let touched = |how| FileTouch { path: clean(said), how, lines: vec![(1, 2)] };
+        let tool = |name: &'static str| ToolUse { tool: clean(name), ..ToolUse::default() };
+        let task = || Task { id: Some(clean(said)), subject: Some(clean(said)), state: TaskState::Open };
+        let note = |kind| Note {
+            kind,
+            text: clean(said),
+            why: Some(clean(said)),
+            sort: Some(clean(said)),
+            severity: None,
+            custom_key: None,
+            resolved: false,
+        };
+        let run = |command: &'static str, outcome| ToolUse {
+            outcome,
+            command: Some(clean(command)),
+            output: Some(clean(said)),
+            ..tool("Bash")
+        };
+        let mut events = vec![
+            Event::Prompt { text: clean(said) },
+            Event::Stop { message: clean(said) },
+            Event::Compact { stage: CompactStage::After, summary: Some(clean(said)) },
+            Event::Task(task()),
+            Event::Named(Named { path: clean(said), names: vec![clean(said)], edits: vec![] }),
+            Event::Recover(Recovery { in_flight: vec![clean(said)], ..Recovery::default() }),
+            Event::Tool(ToolUse { files: vec![touched(Touch::Edited)], names: vec![clean(said)], ..tool("Edit") }),
+            Event::Tool(ToolUse { files: vec![touched(Touch::Read)], ..tool("Read") }),
+            Event::Tool(ToolUse { todos: Some(vec![task()]), ..tool("TodoWrite") }),
+            Event::Tool(ToolUse { answers: vec![(clean(said), clean(said))], ..tool("AskUserQuestion") }),
+            Event::Tool(ToolUse { plan: Some(clean(said)), ..tool("ExitPlanMode") }),
+            Event::Tool(ToolUse { command: Some(clean(said)), output: Some(clean(said)), ..tool("Bash") }),
+        ];
+        for command in
+            ["cargo test", "pytest", "npm test", "go test ./...", "make check", "cargo build", "git commit -m x"]
+        {
+            events.extend([Outcome::Done, Outcome::Failed].map(|outcome| Event::Tool(run(command, outcome))));
+        }
+        events.extend(Kind::ALL.map(|kind| Event::Note(note(kind))));
+        events
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_no_code_breaks_its_line(
+            said in "\\PC{0,200}|([-*] |## Next steps|FAILED|test |ok|error: |\\[main 1a2b3c4\\] |[\u{1b}\u{7}\u{202e}\r\n\t:;a-z0-9]){0,60}"
+        ) {
+            for event in events(&said) {
+                for fact in extract(&event).facts {
+                    let is_safe = |text: &str| !text.contains(|c: char| c.is_control() || c == '\u{202e}');
+                    prop_assert!(is_safe(&fact.code) && is_safe(&fact.text), "{:?} of {event:?}", fact);
+                }
+            }
+        }
     }
 
     fn codes(event: &Event) -> (Vec<String>, Vec<Closing>) {
