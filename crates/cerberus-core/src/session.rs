@@ -29,16 +29,6 @@ pub enum Status {
 }
 
 impl Status {
-    pub const ALL: [Status; 7] = [
-        Status::Active,
-        Status::Idle,
-        Status::Ended,
-        Status::Crashed,
-        Status::Recovered,
-        Status::Completed,
-        Status::Archived,
-    ];
-
     pub fn word(self) -> &'static str {
         match self {
             Status::Active => "active",

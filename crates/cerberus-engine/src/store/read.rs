@@ -9,7 +9,7 @@ use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
 use cerberus_core::session::{self, Mark, MarkKind, State};
 use cerberus_core::time::Timestamp;
-use rusqlite::{OptionalExtension, Params, Row, params};
+use rusqlite::{Params, Row, params};
 
 use super::{Result, Store};
 
@@ -121,24 +121,19 @@ impl Store {
     }
 
     pub fn session(&self, id: &SessionId, now: Timestamp) -> Result<Option<SessionRow>> {
-        self.one_session("id = ?1 AND ?2 = ''", [id.as_str(), ""], now)
+        self.one_session("id = ?1", [id.as_str()], now)
     }
 
     pub fn agent_session(&self, agent: Agent, agent_session_id: &str, now: Timestamp) -> Result<Option<SessionRow>> {
         self.one_session("agent = ?1 AND agent_session_id = ?2", [agent.name(), agent_session_id], now)
     }
 
-    fn one_session(&self, filter: &str, params: [&str; 2], now: Timestamp) -> Result<Option<SessionRow>> {
+    fn one_session(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Option<SessionRow>> {
         let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter}");
-        let mut found = self.rows(&sql, params, session_row)?;
-        found.retain(|session| session.started_at <= now);
-        match found.pop() {
-            Some(mut session) => {
-                self.settle(&mut session, now)?;
-                Ok(Some(session))
-            }
-            None => Ok(None),
-        }
+        let found = self.rows(&sql, params, session_row)?.into_iter().find(|session| session.started_at <= now);
+        let Some(mut session) = found else { return Ok(None) };
+        self.settle(&mut session, now)?;
+        Ok(Some(session))
     }
 
     /// Brings a session to the moment asked for.
@@ -273,12 +268,6 @@ impl Store {
     pub fn segments(&self) -> Result<Vec<(String, u64, usize, usize)>> {
         let sql = "SELECT name, folded_bytes, stumps, unknown FROM segment ORDER BY name";
         self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-    }
-
-    pub fn count_facts(&self, project: &ProjectId) -> Result<usize> {
-        let sql = "SELECT count(*) FROM fact JOIN session ON session.row = fact.session WHERE project = ?1";
-        let counted = self.connection.query_row(sql, [project.as_str()], |row| row.get(0)).optional();
-        Ok(self.said(counted)?.unwrap_or(0))
     }
 
     fn rows<T, P: Params>(
