@@ -197,6 +197,12 @@ fn facts_recorded_by_hand() {
     env.start("s1", "startup");
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "hello"}));
     env.ok(&["record", "blocker", "needs ollama", "--type", "need", "--severity", "high"]);
+    env.ok(&["record", "note", "green", "--key", "build"]);
+    let sessions = env.sessions();
+    let facts: Vec<&Value> = sessions.iter().flat_map(|session| session["facts"].as_array().unwrap()).collect();
+    assert!(facts.iter().any(|fact| fact["severity"] == "high"), "{facts:?}");
+    assert!(facts.iter().any(|fact| fact["key"] == "build" && fact["text"] == "green"), "{facts:?}");
+    env.ok(&["record", "note", "green", "--resolve"]);
     env.ok(&["record", "file", "src/../lib.rs"]);
     env.ok(&["record", "function", "Store.open"]);
     env.ok(&["record", "objective", "make it fast"]);

@@ -134,6 +134,12 @@ fn facts_json(carried: &Carried) -> Vec<Value> {
         if let Some(path) = &fact.path {
             value["path"] = json!(path);
         }
+        if let Some(severity) = fact.severity {
+            value["severity"] = json!(severity);
+        }
+        if let Some(key) = &fact.custom_key {
+            value["key"] = json!(key);
+        }
         match place.entry((fact.kind, fact.code.as_str())) {
             Entry::Occupied(known) => shown[*known.get()] = value,
             Entry::Vacant(new) => {
