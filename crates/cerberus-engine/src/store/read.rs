@@ -111,6 +111,14 @@ impl Store {
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
 
+    /// Was the session recovered by a start, without anybody asking?
+    pub fn was_recovered_by_itself(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql =
+            "SELECT detail = 'automatic' FROM mark WHERE session = ?1 AND at <= ?2 AND what = 'recovered' LIMIT 1";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<bool>>(0))?;
+        Ok(found.into_iter().flatten().any(|is_automatic| is_automatic))
+    }
+
     /// Sessions without activity since `since` that were not archived yet.
     pub fn expired(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
         let sql = format!(

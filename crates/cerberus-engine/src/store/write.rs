@@ -194,7 +194,7 @@ impl<'a> FoldTransaction<'a> {
         let (what, detail) = match &record.event {
             Event::Start { .. } | Event::Prompt { .. } | Event::Note(_) | Event::Pulse => ("alive", None),
             Event::Crash { evidence } => ("crashed", Some(&**evidence)),
-            Event::Recover(_) => ("recovered", None),
+            Event::Recover(recovery) => ("recovered", recovery.is_automatic.then_some("automatic")),
             Event::End { reason } => ("ended", Some(&**reason)),
             Event::Seed(_) => ("ended", Some("import")),
             Event::Complete => ("completed", None),

@@ -94,9 +94,10 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
         }
     };
     if context.json {
+        let by_itself = store.was_recovered_by_itself(&session, context.clock.now).hint(DOCTOR)?;
         render::json(
             &json!({"session_id": session.id, "crashed_at": crashed_at(&session), "recovery_actions": actions,
-            "auto_recovered": false}),
+            "auto_recovered": by_itself}),
         );
         return Ok(());
     }
