@@ -9,6 +9,7 @@ pub mod extract;
 pub mod fact;
 pub mod id;
 pub mod injected;
+pub mod memory;
 pub mod path;
 pub mod secret;
 pub mod seed;
