@@ -133,7 +133,7 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
             imported: false,
             session: started.session.clone(),
             place: started.located.place(),
-            event: Event::Receipt { source: started.source, codes },
+            event: Event::Receipt { source: Some(started.source), codes, memories: Vec::new() },
         },
     }))
 }

@@ -16,6 +16,7 @@ pub mod import;
 pub mod journal;
 pub mod legacy;
 pub mod lifecycle;
+pub mod memories;
 pub mod name;
 pub mod process;
 pub mod recall;

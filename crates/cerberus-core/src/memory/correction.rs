@@ -61,3 +61,14 @@ pub struct Correction {
     /// From 0 to 1. What reaches 0.9 is taken without asking.
     pub confidence: f64,
 }
+
+/// The words with which the user rejected a tool use, in what the agent was told of it.
+pub fn feedback(error: &str) -> Option<&str> {
+    let (_, said) = error.split_once("the user said:")?;
+    Some(said.trim()).filter(|said| !said.is_empty())
+}
+
+/// What the user corrects in one turn.
+pub fn corrections(_turn: &Turn) -> Vec<Correction> {
+    Vec::new()
+}

@@ -116,7 +116,7 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
     let facts = store.carried(std::slice::from_ref(&session), context.clock.now).hint(DOCTOR)?.facts;
     let what = render::count(facts.len(), "fact");
     render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
-    forget::forget(&context.home, &mut store, std::slice::from_ref(&session)).hint("run it again")?;
+    forget::sessions(&context.home, &mut store, std::slice::from_ref(&session)).hint("run it again")?;
     fold::fold(&context.home, &mut store).hint(DOCTOR)?;
     if context.json {
         let codes: Vec<&str> = facts.iter().map(|known| known.fact.code.as_str()).collect();
