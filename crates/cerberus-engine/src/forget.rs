@@ -49,6 +49,7 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
     for memory in memories {
         transaction.forget_memory(&memory.id)?;
     }
+    transaction.forget_terms()?;
     transaction.commit()?;
     Ok(store.checkpoint()?)
 }

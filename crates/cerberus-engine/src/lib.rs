@@ -6,6 +6,7 @@ pub mod agents;
 pub mod capture;
 pub mod clock;
 pub mod config;
+pub mod distill;
 pub mod failures;
 pub mod fault;
 pub mod fold;

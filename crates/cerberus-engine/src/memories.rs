@@ -42,7 +42,7 @@ impl Keeper<'_> {
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let is_same = |memory: &&MemoryRow| {
             let content = memory.memory.content.trim().to_lowercase();
-            memory.memory.status == Status::Accepted
+            memory.memory.status == Status::Approved
                 && content == text.trim().to_lowercase()
                 && *memory.memory.scope == scope.to_string()
         };
@@ -50,7 +50,7 @@ impl Keeper<'_> {
             return Ok(Learnt::Known(same.clone()));
         }
         let memory = Memory {
-            status: Status::Accepted,
+            status: Status::Approved,
             content: Clean::new(text.trim().to_string(), Keep::MEMORY),
             category: Clean::new(category.to_string(), Keep::SUBJECT),
             scope: Clean::new(scope.to_string(), Keep::NAME),
@@ -98,20 +98,24 @@ impl Keeper<'_> {
         Ok(supersedes)
     }
 
-    /// Takes the last change of a memory back.
-    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<(), FoldError> {
-        self.write(store, vec![(row.id.clone(), None)])
+    /// Takes the last change of a memory back; `false` when it never was changed.
+    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, FoldError> {
+        if row.has_earlier {
+            self.write(store, vec![(row.id.clone(), None)])?;
+        }
+        Ok(row.has_earlier)
     }
 
-    /// Counts that these memories were looked up. A moment that was asked for changes nothing.
-    pub fn used(&self, ids: &[MemoryId]) -> Result<(), FoldError> {
+    /// Counts that these memories were looked up. A moment that was asked for changes nothing; was it counted?
+    pub fn used(&self, ids: &[MemoryId]) -> Result<bool, FoldError> {
         if ids.is_empty() || self.clock.is_given {
-            return Ok(());
+            return Ok(false);
         }
         let memories = ids.iter().map(|id| Clean::new(id.as_str().to_string(), Keep::NAME)).collect();
         let key = format!("used-{}-{}", self.clock.now.millis(), std::process::id());
         let record = self.record(self.clock.now, key, Event::Used { memories });
-        Ok(journal::append(self.home, self.clock.wall, &record)?)
+        journal::append(self.home, self.clock.wall, &record)?;
+        Ok(true)
     }
 
     /// Stores lines of an export as they are. What is here already, or newer here, stays; gives how many were new.
@@ -138,11 +142,7 @@ impl Keeper<'_> {
     }
 
     /// Records changes, all with one sync, and folds them.
-    pub fn write(
-        &self,
-        store: &mut Store,
-        changes: Vec<(MemoryId, Option<Memory<'static>>)>,
-    ) -> Result<(), FoldError> {
+    pub fn write(&self, store: &mut Store, changes: Vec<(MemoryId, Option<Memory<'static>>)>) -> Result<(), FoldError> {
         let mut records = Vec::new();
         for (id, memory) in changes {
             let (versions, _) = store.memory_standing(id.as_str())?;
@@ -174,13 +174,13 @@ pub fn superseding(
     mut memory: Memory<'static>,
     known: Vec<MemoryRow>,
 ) -> (Memory<'static>, Vec<MemoryRow>) {
-    if memory.status != Status::Accepted {
+    if memory.status != Status::Approved {
         return (memory, Vec::new());
     }
     let meets = |other: &Memory| other.scope == memory.scope && other.project == memory.project;
     let older: Vec<MemoryRow> = known
         .into_iter()
-        .filter(|other| other.id != *id && other.memory.status == Status::Accepted && other.superseded_by.is_none())
+        .filter(|other| other.id != *id && other.memory.status == Status::Approved && other.superseded_by.is_none())
         .filter(|other| meets(&other.memory) && conflict::contradicts(&other.memory.content, &memory.content))
         .collect();
     memory.background.supersedes =

@@ -12,6 +12,7 @@ use cerberus_engine::fold;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
 use cerberus_engine::legacy;
+use cerberus_engine::memories::Keeper;
 use cerberus_engine::name;
 use cerberus_engine::recover;
 use cerberus_engine::store::Store;
@@ -48,6 +49,16 @@ impl Context {
 
     pub fn located(&self) -> Located {
         identity::locate(&self.cwd)
+    }
+
+    /// The view with everything that was heard, and no more: for questions that must be quick.
+    pub fn view(&self) -> Result<Store> {
+        fold::open(&self.home).hint("`cerberus doctor` says what is wrong")
+    }
+
+    /// Who changes memories here and now.
+    pub fn keeper<'a>(&'a self, located: &'a Located) -> Keeper<'a> {
+        Keeper { home: &self.home, clock: &self.clock, located }
     }
 
     /// The view, up to date.

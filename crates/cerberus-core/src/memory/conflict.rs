@@ -1,2 +1,4 @@
 //! placeholder
-pub fn contradicts(_a: &str, _b: &str) -> bool { false }
+pub fn contradicts(_a: &str, _b: &str) -> bool {
+    false
+}

@@ -34,7 +34,7 @@ pub struct Line {
     source: String,
     #[serde(default)]
     metadata: Map<String, Value>,
-    #[serde(default = "Line::accepted")]
+    #[serde(default = "Line::approved")]
     status: Status,
     #[serde(default)]
     use_count: u64,
@@ -96,8 +96,8 @@ impl Line {
         "import".to_string()
     }
 
-    fn accepted() -> Status {
-        Status::Accepted
+    fn approved() -> Status {
+        Status::Approved
     }
 
     /// One line of a file, checked.

@@ -6,6 +6,7 @@
 pub mod conflict;
 pub mod correction;
 pub mod exchange;
+pub mod rank;
 pub mod terms;
 
 use std::fmt;
@@ -55,18 +56,18 @@ impl fmt::Display for Scope {
 pub enum Status {
     /// Waits for the user's word.
     Proposed,
-    Accepted,
+    Approved,
     /// Never comes back.
     Rejected,
 }
 
 impl Status {
-    pub const ALL: [Status; 3] = [Status::Proposed, Status::Accepted, Status::Rejected];
+    pub const ALL: [Status; 3] = [Status::Proposed, Status::Approved, Status::Rejected];
 
     pub fn word(self) -> &'static str {
         match self {
             Status::Proposed => "proposed",
-            Status::Accepted => "accepted",
+            Status::Approved => "approved",
             Status::Rejected => "rejected",
         }
     }

@@ -34,12 +34,14 @@ pub struct MemoryRow {
     pub memory: Memory<'static>,
     /// All uses, those from before it came here included.
     pub uses: Uses,
+    /// There is a version that comes back when the last change is taken back.
+    pub has_earlier: bool,
     /// The newer memory that contradicts it.
     pub superseded_by: Option<MemoryId>,
 }
 
 const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
-    background";
+    background, before IS NOT NULL";
 
 /// Stood at the moment `?1`.
 const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
@@ -49,7 +51,8 @@ impl FoldTransaction<'_> {
     pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
-        let standing = self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
+        let standing =
+            self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
         let standing = self.said(standing)?;
         match (&change.stands, standing) {
             (Some(memory), _) => self.new_version(source, &change.id, memory, standing.map(|(row, _)| row))?,
@@ -98,9 +101,10 @@ impl FoldTransaction<'_> {
             source, supersedes, background FROM memory WHERE row = ?1";
         self.run(sql, params![before, source.at.millis()])?;
         let row = self.transaction.last_insert_rowid();
-        let content: String = self.said(
-            self.transaction.query_row("SELECT content FROM memory WHERE row = ?1", [row], |found| found.get(0)),
-        )?;
+        let content: String =
+            self.said(
+                self.transaction.query_row("SELECT content FROM memory WHERE row = ?1", [row], |found| found.get(0)),
+            )?;
         self.index(&content)
     }
 
@@ -122,6 +126,12 @@ impl FoldTransaction<'_> {
         ] {
             self.run(sql, [id.as_str()])?;
         }
+        Ok(())
+    }
+
+    /// Writes the index anew: until then, what was deleted from it is only passed over.
+    pub fn forget_terms(&self) -> Result<()> {
+        self.run("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", [])?;
         Ok(())
     }
 
@@ -176,7 +186,7 @@ impl Store {
     pub fn memories_in(&self, scopes: &[String], limit: usize, now: Timestamp) -> Result<Vec<MemoryRow>> {
         let mut found = Vec::new();
         for scope in scopes {
-            let filter = "scope = ?2 AND status = 'accepted' ORDER BY updated_at DESC LIMIT ?3";
+            let filter = "scope = ?2 AND status = 'approved' ORDER BY updated_at DESC LIMIT ?3";
             found.extend(self.memory_rows(filter, params![now.millis(), scope, limit], now)?);
         }
         Ok(found)
@@ -193,7 +203,7 @@ impl Store {
     /// Every version that ever was of this id, oldest first.
     pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
         let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
-        self.rows(&sql, [id], |row| Ok((time(row, 12)?, memory_row(row)?.memory)))
+        self.rows(&sql, [id], |row| Ok((time(row, 13)?, memory_row(row)?.memory)))
     }
 
     /// How many versions of a memory there are, and when the one that stands was changed.
@@ -232,6 +242,11 @@ impl Store {
         Ok(found)
     }
 
+    pub fn correction_count(&self, now: Timestamp) -> Result<usize> {
+        let found = self.rows("SELECT count(*) FROM correction WHERE at <= ?1", [now.millis()], |row| row.get(0))?;
+        Ok(found.into_iter().next().unwrap_or(0))
+    }
+
     /// The ids of the memories that a session was told up to `now`.
     pub fn told_memories(&self, session: i64, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT memories FROM receipt WHERE session = ?1 AND at <= ?2";
@@ -265,7 +280,7 @@ impl Store {
     /// Which accepted memories are contradicted by a newer accepted one.
     fn superseded(&self, now: Timestamp) -> Result<HashMap<String, String>> {
         let sql = format!(
-            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'accepted' AND {STANDS}"
+            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'approved' AND {STANDS}"
         );
         let found = self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         let pairs = found.into_iter().flat_map(|(newer, older)| {
@@ -278,7 +293,8 @@ impl Store {
 
 fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
     let background: Option<String> = row.get(11)?;
-    let background = background.and_then(|text| serde_json::from_str::<Background>(&text).ok().map(Background::into_owned));
+    let background =
+        background.and_then(|text| serde_json::from_str::<Background>(&text).ok().map(Background::into_owned));
     let background = background.unwrap_or_default();
     let project: Option<String> = row.get(6)?;
     let memory = Memory {
@@ -293,7 +309,9 @@ fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
         source: Clean::from_stored(row.get(10)?),
         background,
     };
-    Ok(MemoryRow { row: row.get(0)?, id: MemoryId::new(row.get::<_, String>(1)?), uses: memory.background.uses, memory, superseded_by: None })
+    let id = MemoryId::new(row.get::<_, String>(1)?);
+    let (row, has_earlier) = (row.get(0)?, row.get(12)?);
+    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, has_earlier, superseded_by: None })
 }
 
 fn status(row: &Row, column: usize) -> rusqlite::Result<Status> {

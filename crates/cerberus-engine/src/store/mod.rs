@@ -4,6 +4,7 @@
 
 mod memories;
 mod read;
+mod search;
 mod write;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
 pub use read::{Carried, SessionRow, UnnamedEdit};
+pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.

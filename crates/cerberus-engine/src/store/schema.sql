@@ -143,9 +143,9 @@ CREATE TABLE IF NOT EXISTS memory (
     background TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS memory_by_id ON memory (id, row);
-CREATE INDEX IF NOT EXISTS memory_by_scope ON memory (scope, updated_at) WHERE status = 'accepted';
+CREATE INDEX IF NOT EXISTS memory_by_scope ON memory (scope, updated_at) WHERE status = 'approved';
 CREATE INDEX IF NOT EXISTS memory_superseding ON memory (row) WHERE supersedes IS NOT NULL;
-CREATE INDEX IF NOT EXISTS memory_undecided ON memory (status, row) WHERE status <> 'accepted';
+CREATE INDEX IF NOT EXISTS memory_undecided ON memory (status, row) WHERE status <> 'approved';
 CREATE INDEX IF NOT EXISTS memory_own ON memory (row) WHERE source <> 'import';
 
 CREATE VIRTUAL TABLE IF NOT EXISTS memory_terms

@@ -127,10 +127,12 @@ impl<'a> FoldTransaction<'a> {
     fn corrections(&self, source: &Source, event: &Event) -> Result<()> {
         let (prompt, is_rejection) = match event {
             Event::Prompt { text } => (&**text, false),
-            Event::Tool(used) if used.outcome == Outcome::Interrupted => match used.error.as_deref().and_then(correction::feedback) {
-                Some(feedback) => (feedback, true),
-                None => return Ok(()),
-            },
+            Event::Tool(used) if used.outcome == Outcome::Interrupted => {
+                match used.error.as_deref().and_then(correction::feedback) {
+                    Some(feedback) => (feedback, true),
+                    None => return Ok(()),
+                }
+            }
             _ => return Ok(()),
         };
         let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
