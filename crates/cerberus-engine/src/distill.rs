@@ -11,3 +11,7 @@ pub fn proposals(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, F
     distill(keeper, store)?;
     Ok(store.memories(cerberus_core::memory::Status::Proposed, keeper.clock.now)?)
 }
+
+pub fn waiting(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
+    proposals(keeper, store)
+}

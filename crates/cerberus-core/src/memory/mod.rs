@@ -6,6 +6,7 @@
 pub mod conflict;
 pub mod correction;
 pub mod exchange;
+pub mod guide;
 pub mod rank;
 pub mod terms;
 

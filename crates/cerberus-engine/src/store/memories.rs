@@ -192,6 +192,15 @@ impl Store {
         Ok(found)
     }
 
+    /// Is there any memory that holds for a language only?
+    pub fn has_language_memories(&self, now: Timestamp) -> Result<bool> {
+        let sql = format!(
+            "SELECT 1 FROM memory WHERE scope >= 'language:' AND scope < 'language;' AND status = 'approved' AND {STANDS}
+             LIMIT 1"
+        );
+        Ok(!self.rows(&sql, [now.millis()], |_| Ok(()))?.is_empty())
+    }
+
     /// The memories that these rows hold, in the same order.
     pub fn memories_at(&self, rows: &[i64], now: Timestamp) -> Result<Vec<MemoryRow>> {
         let list = rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",");

@@ -1,5 +1,6 @@
 //! How results are printed: data to standard output, and a reader that has gone is no error.
 
+pub mod keys;
 pub mod memory;
 
 use std::io::{IsTerminal, Write};
