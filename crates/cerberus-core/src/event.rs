@@ -271,9 +271,16 @@ pub enum Outcome {
     Done,
     Failed,
     Interrupted,
+    /// The host does not say how it ended; only what it printed can tell.
+    Unknown,
 }
 
 impl Outcome {
+    /// Nothing says that it failed.
+    pub fn may_be_done(self) -> bool {
+        matches!(self, Outcome::Done | Outcome::Unknown)
+    }
+
     fn is_done(&self) -> bool {
         *self == Outcome::Done
     }
@@ -285,9 +292,14 @@ pub struct FileTouch<'a> {
     #[serde(borrow)]
     pub path: Clean<'a>,
     pub how: Touch,
-    /// First and last changed line, in the new file.
+    /// First and last changed line, in the new file. None means all of it; [`FileTouch::SOMEWHERE`], that nobody said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u32, u32)>,
+}
+
+impl FileTouch<'_> {
+    /// No line has the number zero: nothing is found around it, and what a scan of the new text saw stands.
+    pub const SOMEWHERE: (u32, u32) = (0, 0);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
