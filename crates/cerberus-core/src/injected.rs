@@ -37,8 +37,15 @@ mod tests {
 
     #[test]
     fn our_lines_are_told_from_the_users() {
-        for ours in ["proj:hydra", "impl:My Notes.md", "  next:rerun-race-detector", "> dec:no-llm", "- `block:race:x`", "rule:Run-the-tests", "pref:Be-brief"]
-        {
+        for ours in [
+            "proj:hydra",
+            "impl:My Notes.md",
+            "  next:rerun-race-detector",
+            "> dec:no-llm",
+            "- `block:race:x`",
+            "rule:Run-the-tests",
+            "pref:Be-brief",
+        ] {
             assert!(is_ours(ours), "{ours}");
         }
         for theirs in ["next: rerun it", "decision: use tabs", "impl:", "test: all", "dec:we should", "", "https://x"] {

@@ -3,6 +3,7 @@
 //! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments.
 
 pub mod agents;
+pub mod answer;
 pub mod capture;
 pub mod clock;
 pub mod config;

@@ -1,6 +1,6 @@
 //! Which memories hold here and now: asks the view, lets core rank and choose.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::Dropped;
 use cerberus_core::brief::memories::{MemoryItem, MemoryRequest, Remembered, choose};
@@ -9,19 +9,21 @@ use cerberus_core::extract::symbols::Language;
 use cerberus_core::id::MemoryId;
 use cerberus_core::memory::Scope;
 use cerberus_core::memory::guide::GuideLines;
-use cerberus_core::memory::rank::{Candidate, RankContext, rank};
+use cerberus_core::memory::rank::{Candidate, RankContext, rank, speaks_of};
 use cerberus_core::time::Timestamp;
 
-use crate::guides;
+use crate::guides::{self, UserFolders};
 use crate::identity::Located;
 use crate::recall::{Question, project_ids};
-use crate::store::{self, Carried, MemoryQuery, MemoryRow, Store};
+use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
 use crate::tracked;
 
 /// More of one scope than anybody reads; the latest changed are looked at.
 const CANDIDATES_MAX: usize = 300;
 /// What a prompt may bring up beside them.
 const SEARCHED_MAX: usize = 30;
+/// A prompt is not the place to tell everything.
+const PROMPT_TOKENS_MAX: usize = 300;
 /// A project speaks a language when this share of its files does.
 const LANGUAGE_SHARE_MIN: f64 = 0.1;
 
@@ -33,6 +35,9 @@ pub fn for_brief(
     question: &Question,
 ) -> store::Result<(Vec<MemoryItem>, Vec<Dropped>)> {
     let mut dropped = Vec::new();
+    if question.budget.memory_tokens == 0 {
+        return Ok((Vec::new(), dropped));
+    }
     let languages = languages(store, located, carried, question.now)?;
     let rows = candidates(store, located, &languages, question)?;
     if rows.is_empty() {
@@ -44,11 +49,8 @@ pub fn for_brief(
     let files: Vec<&str> = carried.facts.iter().filter_map(|known| known.fact.path.as_deref()).collect();
     let ranked = ranked(&rows, &RankContext { now: question.now, prompt: question.prompt, files: &files });
     let whys: Vec<String> = ranked.iter().map(|row| why(row)).collect();
-    let candidates: Vec<Remembered> = ranked
-        .iter()
-        .zip(&whys)
-        .map(|(row, why)| Remembered { id: &row.id, memory: &row.memory, why })
-        .collect();
+    let candidates: Vec<Remembered> =
+        ranked.iter().zip(&whys).map(|(row, why)| Remembered { id: &row.id, memory: &row.memory, why }).collect();
     let request = MemoryRequest {
         candidates: &candidates,
         guides: &guide_lines,
@@ -57,6 +59,49 @@ pub fn for_brief(
         chars_max: question.chars_max,
     };
     Ok((choose(&request, &mut dropped), dropped))
+}
+
+/// What a prompt brings up that its session was not told yet: few, and only what it clearly speaks of.
+pub fn for_prompt(
+    store: &Store,
+    located: &Located,
+    session: &SessionRow,
+    folders: &UserFolders,
+    prompt: &str,
+    now: Timestamp,
+) -> store::Result<Vec<MemoryItem>> {
+    let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scope: None, category: None };
+    let found: Vec<i64> = store.search(&query, now)?.iter().map(|found| found.row).collect();
+    let mut rows = store.memories_at(&found, now)?;
+    let here = Scope::Project(located.name.clone()).to_string();
+    rows.retain(|row| !row.memory.scope.starts_with("project:") || *row.memory.scope == *here);
+    retain_standing(&mut rows, located);
+    rows.retain(|row| speaks_of(prompt, &row.memory.content));
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let told = store.told_memories(session.row, now)?.into_iter().map(MemoryId::new).collect();
+    let mut guide_lines = GuideLines::default();
+    guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
+    let candidates: Vec<Remembered> = rows
+        .iter()
+        .map(|row| Remembered { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
+        .collect();
+    let request = MemoryRequest {
+        candidates: &candidates,
+        guides: &guide_lines,
+        told: &told,
+        budget_tokens: PROMPT_TOKENS_MAX,
+        chars_max: usize::MAX,
+    };
+    Ok(choose(&request, &mut Vec::new()))
+}
+
+/// Leaves out what a newer memory contradicts, and what belongs to another project of the same name.
+fn retain_standing(rows: &mut Vec<MemoryRow>, located: &Located) {
+    let here = project_ids(located);
+    rows.retain(|row| row.superseded_by.is_none());
+    rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| here.contains(project)));
 }
 
 fn ranked<'a>(rows: &'a [MemoryRow], context: &RankContext) -> Vec<&'a MemoryRow> {
@@ -102,10 +147,7 @@ fn candidates(
         let found = store.memories_at(&found, question.now)?;
         rows.extend(found.into_iter().filter(|row| scopes.iter().any(|scope| *scope == *row.memory.scope)));
     }
-    let here = project_ids(located);
-    rows.retain(|row| row.superseded_by.is_none());
-    // Two projects may have one name.
-    rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| here.contains(project)));
+    retain_standing(&mut rows, located);
     Ok(rows)
 }
 
@@ -122,13 +164,13 @@ fn languages<'a>(
     let touched = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
     let mut found: HashSet<&str> = touched.filter_map(Language::of_path).map(Language::name).collect();
     let tracked = located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
-    let spoken: Vec<&str> = tracked.iter().filter_map(|path| Language::of_path(path)).map(Language::name).collect();
-    for name in &spoken {
-        let share = spoken.iter().filter(|other| *other == name).count() as f64 / spoken.len() as f64;
-        if share >= LANGUAGE_SHARE_MIN {
-            found.insert(name);
-        }
-    }
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    tracked.iter().filter_map(|path| Language::of_path(path)).for_each(|spoken| {
+        *counts.entry(spoken.name()).or_default() += 1;
+    });
+    let all: usize = counts.values().sum();
+    let is_spoken = |count: usize| count as f64 >= LANGUAGE_SHARE_MIN * all as f64;
+    found.extend(counts.into_iter().filter(|(_, count)| is_spoken(*count)).map(|(name, _)| name));
     Ok(found)
 }
 

@@ -9,6 +9,7 @@ use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
 use cerberus_engine::fold;
+use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
 use cerberus_engine::legacy;
@@ -81,9 +82,19 @@ impl Context {
     }
 }
 
+/// Where the user's agents keep what the user wrote for them.
+pub fn user_folders() -> UserFolders {
+    let home = set("HOME");
+    let claude = set("CLAUDE_CONFIG_DIR").or_else(|| home.as_ref().map(|home| home.join(".claude")));
+    UserFolders { home, claude }
+}
+
+fn set(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// `CERBERUS_HOME`, or `~/.cerberus`.
 pub fn home() -> Option<Home> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let root = set("CERBERUS_HOME").or_else(|| Some(set("HOME")?.join(".cerberus")))?;
     Some(Home::new(if root.is_absolute() { root } else { env::current_dir().ok()?.join(root) }))
 }

@@ -58,7 +58,10 @@ mod tests {
     #[test]
     fn what_a_guide_says_is_known_in_other_words_too() {
         let mut guides = GuideLines::default();
-        guides.add("CLAUDE.md", "# Style\n- Always run `cargo fmt` before committing. Ask first.\n* Use tabs, not spaces\n");
+        guides.add(
+            "CLAUDE.md",
+            "# Style\n- Always run `cargo fmt` before committing. Ask first.\n* Use tabs, not spaces\n",
+        );
         for (content, guide) in [
             ("Run cargo fmt before committing.", Some("CLAUDE.md")),
             ("Always run cargo fmt before every commit.", Some("CLAUDE.md")),

@@ -3,11 +3,14 @@
 //! A proposal and the memory it becomes are one thing with one id, seen at different moments of its life. Pure: texts
 //! and times come in, decisions go out; nothing here stores, searches or asks.
 
+mod concepts;
 pub mod conflict;
 pub mod correction;
 pub mod exchange;
 pub mod guide;
+pub mod meaning;
 pub mod rank;
+mod stem;
 pub mod terms;
 
 use std::fmt;

@@ -256,9 +256,10 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or(0))
     }
 
-    /// The ids of the memories that a session was told up to `now`.
+    /// The ids of the memories that a session was told up to `now`, since its context was last empty.
     pub fn told_memories(&self, session: i64, now: Timestamp) -> Result<Vec<String>> {
-        let sql = "SELECT memories FROM receipt WHERE session = ?1 AND at <= ?2";
+        let sql = "SELECT memories FROM receipt WHERE session = ?1 AND at <= ?2 AND row >= coalesce(
+            (SELECT max(row) FROM receipt WHERE session = ?1 AND at <= ?2 AND source IN ('startup', 'clear', 'compact')), 0)";
         let lists = self.rows(sql, params![session, now.millis()], |row| row.get::<_, String>(0))?;
         Ok(lists.iter().flat_map(|ids| serde_json::from_str::<Vec<String>>(ids).unwrap_or_default()).collect())
     }

@@ -163,6 +163,8 @@ CREATE TABLE IF NOT EXISTS receipt (
     row INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
+    -- How the session began; nothing when it was told on a prompt.
+    source TEXT,
     codes TEXT NOT NULL,
     memories TEXT NOT NULL
 ) STRICT;

@@ -1,7 +1,7 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
 
 use cerberus_core::brief::base;
-use cerberus_core::event::{Event, Named, Outcome, Record, Severity, ToolUse, Touch};
+use cerberus_core::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
@@ -102,9 +102,10 @@ impl<'a> FoldTransaction<'a> {
             self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
         match &record.event {
-            Event::Receipt { codes, memories, .. } => {
-                let sql = "INSERT INTO receipt (session, at, codes, memories) VALUES (?1, ?2, ?3, ?4)";
-                self.run(sql, params![session, source.at.millis(), json(codes), json(memories)])?;
+            Event::Receipt { source: begun, codes, memories } => {
+                let sql = "INSERT INTO receipt (session, at, source, codes, memories) VALUES (?1, ?2, ?3, ?4, ?5)";
+                let begun = begun.map(StartSource::name);
+                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
                 self.used(&source, memories)?;
             }
             // A transcript speaks of files as they were; looking at them now would tell of others.
