@@ -31,7 +31,6 @@ pub fn sessions(home: &Home, store: &mut Store, sessions: &[SessionRow]) -> Resu
 
 /// Removes memories, and their words from the prompts that they were learnt from: they would be learnt again.
 pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[MemoryRow]) -> Result<(), FoldError> {
-    store.delete_for_good()?;
     let ids: HashSet<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
     let evidence: Vec<_> = memories.iter().flat_map(|memory| &memory.memory.background.evidence).collect();
     let is_source = |record: &Record| evidence.iter().any(|said| is_from(said, record));
@@ -51,7 +50,7 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
     }
     transaction.forget_terms()?;
     transaction.commit()?;
-    Ok(store.checkpoint()?)
+    Ok(store.wipe_deleted()?)
 }
 
 fn is_from(said: &Evidence, record: &Record) -> bool {

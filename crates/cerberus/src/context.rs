@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
+use cerberus_engine::distill;
 use cerberus_engine::fold;
 use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
@@ -60,6 +61,13 @@ impl Context {
     /// Who changes memories here and now.
     pub fn keeper<'a>(&'a self, located: &'a Located) -> Keeper<'a> {
         Keeper { home: &self.home, clock: &self.clock, located }
+    }
+
+    /// After a session ended: what the user corrected in it becomes proposals, the surest of them memories.
+    pub fn learn(&self) -> Result<()> {
+        let mut store = self.view()?;
+        distill::distill(&self.keeper(&self.located()), &mut store).hint("`cerberus doctor` says what is wrong")?;
+        Ok(())
     }
 
     /// The view, up to date.

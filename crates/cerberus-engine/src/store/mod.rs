@@ -112,19 +112,16 @@ impl Store {
     pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
         let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
         let tables = ["event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt", "correction"];
-        let mut sql = "PRAGMA secure_delete=ON; BEGIN IMMEDIATE;".to_string();
+        let mut sql = "BEGIN IMMEDIATE;".to_string();
         tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
-        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT; PRAGMA wal_checkpoint(TRUNCATE);"));
-        self.said(self.connection.execute_batch(&sql))
+        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));
+        self.said(self.connection.execute_batch(&sql))?;
+        self.wipe_deleted()
     }
 
-    /// From here on, what is deleted is overwritten too.
-    pub fn delete_for_good(&self) -> Result<()> {
-        self.said(self.connection.execute_batch("PRAGMA secure_delete=ON"))
-    }
-
-    /// Empties the write-ahead log into the database, so that what was deleted is in neither.
-    pub fn checkpoint(&self) -> Result<()> {
+    /// Writes the view anew without what was deleted: SQLite leaves it in pages, the log and the free list.
+    pub fn wipe_deleted(&self) -> Result<()> {
+        self.said(self.connection.execute_batch("VACUUM"))?;
         self.said(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
     }
 

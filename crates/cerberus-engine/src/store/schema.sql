@@ -122,6 +122,12 @@ CREATE TABLE IF NOT EXISTS correction (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at);
 
+-- How far corrections were made proposals of.
+CREATE TABLE IF NOT EXISTS distilled (
+    row INTEGER PRIMARY KEY,
+    correction INTEGER NOT NULL
+) STRICT;
+
 -- Proposals and memories, one row a version: it stood from `from_at` until `until_at`, or still does.
 CREATE TABLE IF NOT EXISTS memory (
     row INTEGER PRIMARY KEY,

@@ -56,7 +56,7 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run prompt unnamed closing receipt file correction memory
-            memory_use memory_terms";
+            memory_use memory_terms distilled";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }

@@ -46,7 +46,7 @@ impl Run {
         };
         let status = watch(context, &session, child, signals)?;
         record(context, &session, "end", Event::End { reason: Clean::new(how(&status), Keep::SUBJECT) })?;
-        fold::open(&context.home).hint("`cerberus doctor` says what is wrong")?;
+        context.now_again().learn()?;
         std::process::exit(code(&status))
     }
 }

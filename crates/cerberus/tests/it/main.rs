@@ -13,6 +13,7 @@ mod import;
 mod install;
 mod kill;
 mod lifecycle;
+mod memories;
 mod seeds;
 mod style;
 mod understand;

@@ -47,6 +47,8 @@ impl Edit {
                     .hint(format!("`cerberus memory forget {}` removes it", row.id));
             }
             memory.content = Clean::new(text.to_string(), Keep::MEMORY);
+            // More evidence must not put other words in the place of the user's.
+            memory.source = Clean::word("user");
         }
         if let Some(category) = self.category {
             memory.category = Clean::new(category, Keep::SUBJECT);
