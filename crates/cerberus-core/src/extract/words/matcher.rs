@@ -1,16 +1,18 @@
 //! Word lists and patterns, compiled once: what the tables of cues are written in, and how they are matched.
 //!
 //! A pattern is words between spaces: `a|b` one of these, `?a|b` perhaps one of these, `!a|b` none of these follows,
-//! `@x` a word of a class, `+` any word, `*` up to a few words, `#` a number or letter, `$` the end of a clause.
+//! `@x` a word of a class, `+` any word, `?+` perhaps one more, `*` up to a few words, `#` a number or letter, `$` the end of a clause; by form
+//! alone `%` a verb as an order has it, `=` a word in -ing, `&` a plural.
 
-use super::cues::CLASSES;
+use super::classes::CLASSES;
+use super::form;
 use super::sentence::{FAULT, QUOTE, Word};
 
 /// How many words `*` stands for at most.
 const GAP_WORDS_MAX: usize = 7;
 
 /// A list of words, `a|b|@class`, sorted. Most words that are looked for begin with no letter of the list.
-pub(super) struct Set {
+pub(crate) struct Set {
     words: Vec<&'static str>,
     initials: u128,
 }
@@ -50,24 +52,30 @@ fn collect(list: &'static str, words: &mut Vec<&'static str>) {
 }
 
 enum Step {
-    Gap,
+    /// At most so many words.
+    Gap(usize),
     Any,
     Mark,
     End,
+    Form(fn(&str) -> bool),
     Not(Set),
     Maybe(Set),
     One(Set),
 }
 
-pub(super) struct Pattern(Vec<Step>);
+pub(crate) struct Pattern(Vec<Step>);
 
 impl Pattern {
     pub fn new(pattern: &'static str) -> Pattern {
         let step = |word: &'static str| match word.as_bytes() {
-            b"*" => Step::Gap,
+            b"*" => Step::Gap(GAP_WORDS_MAX),
+            b"?+" => Step::Gap(1),
             b"+" => Step::Any,
             b"#" => Step::Mark,
             b"$" => Step::End,
+            b"%" => Step::Form(form::is_order),
+            b"=" => Step::Form(form::is_gerund),
+            b"&" => Step::Form(form::is_plural),
             [b'!', ..] => Step::Not(Set::new(&word[1..])),
             [b'?', _, ..] => Step::Maybe(Set::new(&word[1..])),
             _ => Step::One(Set::new(word)),
@@ -86,7 +94,7 @@ impl Pattern {
 }
 
 /// Compiles a table.
-pub(super) fn patterns(table: &[&'static str]) -> Vec<Pattern> {
+pub(crate) fn patterns(table: &[&'static str]) -> Vec<Pattern> {
     table.iter().map(|pattern| Pattern::new(pattern)).collect()
 }
 
@@ -96,10 +104,11 @@ fn match_len(steps: &[Step], words: &[Word]) -> Option<usize> {
     let take = |count: usize| Some(count + match_len(rest, words.get(count..)?)?);
     let is_word = || !head.is_empty() && (head.chars().any(char::is_alphanumeric) || head == QUOTE || head == FAULT);
     match first {
-        Step::Gap => (0..=GAP_WORDS_MAX.min(words.len())).find_map(take),
+        Step::Gap(max) => (0..=(*max).min(words.len())).find_map(take),
         Step::Any => is_word().then(|| take(1)).flatten(),
         Step::Mark => is_mark(head).then(|| take(1)).flatten(),
         Step::End => (!is_word()).then(|| match_len(rest, words)).flatten(),
+        Step::Form(fits) => fits(head).then(|| take(1)).flatten(),
         Step::Not(set) => (!set.has(head)).then(|| take(0)).flatten(),
         Step::Maybe(set) if set.has(head) => take(1).or_else(|| take(0)),
         Step::Maybe(_) => take(0),
