@@ -33,7 +33,8 @@ pub(super) fn is_order(word: &str) -> bool {
 }
 
 pub(super) fn is_gerund(word: &str) -> bool {
-    word.len() > 5 && word.ends_with("ing") && !matches!(word, "string" | "nothing" | "anything" | "something" | "during")
+    const NO_GERUNDS: &[&str] = &["string", "nothing", "anything", "something", "everything", "during", "bring", "thing"];
+    word.len() >= 5 && word.ends_with("ing") && !NO_GERUNDS.contains(&word)
 }
 
 pub(super) fn is_plural(word: &str) -> bool {
@@ -54,7 +55,7 @@ mod tests {
         for word in ["runs", "ran", "failed", "running", "you", "it", "the", "quickly", "crashes", "", "a", "x9", "\""] {
             assert!(!is_order(word), "{word}");
         }
-        assert!(is_gerund("adding") && !is_gerund("string") && !is_gerund("bring"));
+        assert!(is_gerund("adding") && is_gerund("using") && !is_gerund("string") && !is_gerund("bring"));
         for (word, plural) in [("lines", true), ("commits", true), ("class", false), ("always", false), ("status", false)] {
             assert_eq!(is_plural(word), plural, "{word}");
         }

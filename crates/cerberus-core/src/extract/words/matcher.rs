@@ -11,22 +11,27 @@ use super::sentence::{FAULT, QUOTE, Word};
 /// How many words `*` stands for at most.
 const GAP_WORDS_MAX: usize = 7;
 
-/// A list of words, `a|b|@class`, sorted. Most words that are looked for begin with no letter of the list.
+/// A list of words, `a|b|@class`, sorted, and of forms. Most words that are looked for begin with no letter of the list.
 pub(crate) struct Set {
     words: Vec<&'static str>,
+    forms: Vec<Form>,
     initials: u128,
 }
+
+type Form = fn(&str) -> bool;
 
 impl Set {
     pub fn new(list: &'static str) -> Set {
         let mut words = Vec::new();
-        collect(list, &mut words);
+        let mut forms = Vec::new();
+        collect(list, &mut words, &mut forms);
         words.sort_unstable();
-        Set { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words }
+        Set { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words, forms }
     }
 
     pub fn has(&self, word: &str) -> bool {
-        self.initials & initial(word) != 0 && self.words.binary_search(&word).is_ok()
+        let is_listed = self.initials & initial(word) != 0 && self.words.binary_search(&word).is_ok();
+        is_listed || self.forms.iter().any(|fits| fits(word))
     }
 
     pub fn has_any(&self, words: &[Word]) -> bool {
@@ -39,14 +44,17 @@ fn initial(word: &str) -> u128 {
     1 << word.bytes().next().unwrap_or(0).min(127)
 }
 
-fn collect(list: &'static str, words: &mut Vec<&'static str>) {
+fn collect(list: &'static str, words: &mut Vec<&'static str>, forms: &mut Vec<Form>) {
     for one in list.split('|').map(str::trim_start) {
-        match one.strip_prefix('@') {
-            Some(class) => {
+        match (one, one.strip_prefix('@')) {
+            (_, Some(class)) => {
                 let members = CLASSES.iter().filter(|(name, _)| *name == class);
-                members.for_each(|(_, members)| collect(members, words));
+                members.for_each(|(_, members)| collect(members, words, forms));
             }
-            None => words.push(one),
+            ("%", _) => forms.push(form::is_order),
+            ("=", _) => forms.push(form::is_gerund),
+            ("&", _) => forms.push(form::is_plural),
+            _ => words.push(one),
         }
     }
 }
@@ -57,7 +65,6 @@ enum Step {
     Any,
     Mark,
     End,
-    Form(fn(&str) -> bool),
     Not(Set),
     Maybe(Set),
     One(Set),
@@ -73,9 +80,6 @@ impl Pattern {
             b"+" => Step::Any,
             b"#" => Step::Mark,
             b"$" => Step::End,
-            b"%" => Step::Form(form::is_order),
-            b"=" => Step::Form(form::is_gerund),
-            b"&" => Step::Form(form::is_plural),
             [b'!', ..] => Step::Not(Set::new(&word[1..])),
             [b'?', _, ..] => Step::Maybe(Set::new(&word[1..])),
             _ => Step::One(Set::new(word)),
@@ -108,7 +112,6 @@ fn match_len(steps: &[Step], words: &[Word]) -> Option<usize> {
         Step::Any => is_word().then(|| take(1)).flatten(),
         Step::Mark => is_mark(head).then(|| take(1)).flatten(),
         Step::End => (!is_word()).then(|| match_len(rest, words)).flatten(),
-        Step::Form(fits) => fits(head).then(|| take(1)).flatten(),
         Step::Not(set) => (!set.has(head)).then(|| take(0)).flatten(),
         Step::Maybe(set) if set.has(head) => take(1).or_else(|| take(0)),
         Step::Maybe(_) => take(0),

@@ -1,8 +1,8 @@
 //! The cues: which words at which place correct the agent, what sort of correction that is, and how sure.
 //!
 //! A cue that begins with `~` may stand anywhere in a clause that supposes nothing, one with `^` begins a sentence, one
-//! with `?` asks; any other begins a clause or a polite order. Three tables: what corrects at any time, what corrects
-//! only an agent that has already said or done something, and what only when the user stopped it.
+//! with `?` asks; any other begins a clause or a polite order. The first tables correct at any
+//! time, the others only an agent that has already acted, that offered to, or that was stopped.
 //! Whoever says "always show the date" describes the product: orders are taken only for the agent's own work.
 
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::CorrectionKind::{self, Behaviour, Fix, Preference, Rule, Style};
 use super::Turn;
 use crate::extract::words::cues::{DENYING, SOMEBODY, SUPPOSING, request};
-use crate::extract::words::matcher::Pattern;
+use crate::extract::words::matcher::{Pattern, Set};
 use crate::extract::words::sentence::{Clause, Mood, Word, fillers};
 
 /// Where a cue may stand.
@@ -89,6 +89,7 @@ static CUSTOMS: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Rule, 0.88, "around here ?, we %"),
         (Rule, 0.85, "our|my|the|house ?usual|project|team|repo|naming|coding|agreed convention|policy|rule|standard|practice|workflow ?here ?for * is ?to|that|here +"),
         (Rule, 0.8, "by convention ?, +"),
+        (Rule, 0.74, "i|we no longer use|do +"),
         (Rule, 0.82, "we ?only|always use|run|write * , not|never +"),
         (Rule, 0.82, "we ?only|always use @tool|\" ?for|instead|over|rather|not|here|as|to !it"),
         (Rule, 0.78, "we use + ?+ instead|rather of|than +"),
@@ -98,10 +99,20 @@ static CUSTOMS: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Rule, 0.85, "this|our|the @place uses|follows|requires|standardizes|standardises|targets +"),
         (Rule, 0.85, "one|a|single ?separate|single|own @work per @work|pr|file|topic|issue|commit|concern"),
         (Rule, 0.82, "?ok|no use|run|stick|switch ?to|with @tool ?for * , not|never @tool"),
-        (Rule, 0.82, "use|run|prefer @tool ?commands|for|scripts ?+ not|instead|over|rather ?of|than @tool"),
+        (Rule, 0.82, "?@lets|we use|run|prefer @tool ?commands|for|scripts ?+ not|instead|over|rather ?of|than @tool"),
         (Rule, 0.78, "follow|respect|obey|adhere|stick|keep|stay ?to|with the|our|my|your|this|these|all|existing * @custom"),
         (Rule, 0.78, "?you|we ?should|must|to follow|respect|obey|adhere|reread|re-read ?to ?the|our|my|your @rulebook|tdd"),
         (Rule, 0.8, "@lets|we ?should stick|keep ?to|with * @custom"),
+        (Rule, 0.8, "?new|unit|integration|all|our|the|feature @works go|belong|live|stay in|into|to|under|next|beside|on|off"),
+        (Rule, 0.78, "keep ?the|your|all|our|my ?the|your @works|diffs small|short|focused|minimal|atomic|separate|independent"),
+        (Rule, 0.78, "?please|make|more small|smaller|atomic commits|prs|steps|diffs ?please $"),
+        (Rule, 0.76, "commit|push|branch|test|review|use|run * for|in|on|per|at|with|after each|every @work"),
+        (Rule, 0.78, "@labour|write|add * as you go|along"),
+        (Rule, 0.76, "we ?do don't|dont ?not need|want|care|support|have ?about|to|any ?keep|maintain ?any backward|backwards|backward-compatibility"),
+        (Rule, 0.78, "to|for @labour|build|release|start|generate|regenerate|migrate|building|testing|=|tests * please|you|just|we ?should|need|can ?to use|run \""),
+        (Rule, 0.78, "to|for @labour|build|release|start|generate|regenerate|migrate|building|testing|tests * use \""),
+        (Rule, 0.78, "the|our ?correct|right|proper command ?for|to * is \""),
+        (Rule, 0.85, "?do @not add|include|put|mention|write|sign|credit * co-authored-by|claude|attribution|yourself|co-author"),
     ])
 });
 
@@ -135,8 +146,13 @@ static CONDUCT: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Behaviour, 0.76, "you can|could|should|may|must|are ?able ?to ?also|just|easily|always % * yourself"),
         (Behaviour, 0.76, "you ?already|should|do|also have|got ?full|ssh|the|direct|already|write|read|admin access|permission|permissions|credentials|rights|tools|keys ?to +"),
         (Behaviour, 0.72, "do|run|check|test|verify|look|try|find|figure * yourself !?"),
-        (Behaviour, 0.8, "you're|youre ?really supposed|meant|expected to"),
-        (Behaviour, 0.8, "you are|were ?really supposed|meant|expected to"),
+        (Behaviour, 0.8, "you're|youre ?not|really|always supposed|meant|expected to"),
+        (Behaviour, 0.8, "you are|were ?not|really|always supposed|meant|expected to"),
+        (Behaviour, 0.8, "? aren't|arent|weren't|werent|are|were you ?not supposed|meant|expected to"),
+        (Behaviour, 0.76, "? shouldn't|shouldnt you ?be|always|first|rather %|="),
+        (Behaviour, 0.76, "you're|youre not ?even using|following|running|reading|testing"),
+        (Behaviour, 0.76, "you are|aren't|arent ?not ?even using|following|running|reading|testing !it|this|that"),
+        (Behaviour, 0.78, "?i|thought ?thought we ?had|have ?already agreed to|on|that +"),
         (Behaviour, 0.76, "you should|ought|must|need ?really|to|always be ="),
         (Behaviour, 0.8, "?do @not ?ever commit|push|merge|rebase|deploy|release|publish|force-push ?directly|straight to|on|into|onto|against +"),
         (Behaviour, 0.8, "?do @not ?ever hardcode|hard-code|force-push|mock|abbreviate|over-engineer|overengineer|apologize|apologise|guess|assume|hallucinate|hard-wrap|invent|fabricate|speculate"),
@@ -158,10 +174,10 @@ static CONDUCT: LazyLock<Vec<Cue>> = LazyLock::new(|| {
 /// How code and text look, and how the agent talks.
 static LOOKS: LazyLock<Vec<Cue>> = LazyLock::new(|| {
     table(&[
-        (Style, 0.85, "use|write|stick|prefer|want|keep|switch ?to|with|in ?only|the|a|in british|american|us|uk|plain|simple english|spelling|spellings"),
+        (Style, 0.85, "?@lets|we use|write|stick|prefer|want|keep|switch ?to|with|in ?only|the|a|in british|american|us|uk|plain|simple english|spelling|spellings"),
         (Style, 0.85, "british|american|us|uk english|spelling ?please $"),
-        (Style, 0.82, "use|prefer|stick|write|indent|want ?to|with|in|using ?the|only|a|two|four|2|4|single|double|conventional @looks|commits|mood"),
-        (Style, 0.82, "use conventional commits|commit"),
+        (Style, 0.82, "?@lets|we use|prefer|stick|write|indent|want ?to|with|in|using ?the|only|a|two|four|2|4|single|double|conventional @looks|commits|mood"),
+        (Style, 0.82, "?@lets|we use conventional commits|commit"),
         (Style, 0.82, "no ?more|trailing|code|inline|unnecessary emojis|emoji|em-dashes|emdashes|abbreviations|acronyms|semicolons|comments|docstrings|exclamation"),
         (Style, 0.82, "?do @not use|add|put|write|include|insert ?any|so|too ?many|much|inline|code|unnecessary|trailing emojis|emoji|em-dashes|emdashes|abbreviations|acronyms|semicolons|comments|docstrings"),
         (Style, 0.78, "be ?more|less|very|a|as|much ?bit|little|more @terse|verbose|chatty|wordy|direct|wordy|to-the-point"),
@@ -177,6 +193,8 @@ static AFTER: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Rule, 0.76, "?yes|no|this|that|it|those|these|they|that's|it's|its|is|all ?is|are|was|were ?is|all|quite|indeed intentional|deliberate|intended !or|about|about|that|if|for"),
         (Rule, 0.76, "?yes|no|this|that|it|those|these|they|that's|it's|its ?is|are|was|were|did|do ?that|it on|by purpose|design !or|that|if|for"),
         (Rule, 0.74, "!@thing !@we ?+ & are never|always ?a|an ?+ &"),
+        (Rule, 0.74, "we call it|them|this|that|these|those + !and|from|in|when|with"),
+        (Behaviour, 0.74, "you need|have|should|must|can ?to|just|first|always run|execute \" ?to|first|for|before|instead"),
         (Behaviour, 0.74, "you should ?have|'ve|should've ?have asked|used|run|followed|checked|read|tested|committed|branched|known"),
         (Rule, 0.82, "^ no|nope|wrong|actually|stop|wait ?, ?, we ?always|only|don't|never use|do|run|write|call|name !that|this|it|have +"),
         (Rule, 0.82, "^ no|nope|wrong|stop|wait|actually ?, ?, ?please|just|always use|run|try @tool"),
@@ -201,9 +219,21 @@ static AFTER: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Fix, 0.7, "no|that|remove|drop|do * again $"),
         (Fix, 0.7, "why did|are|have|do|would you +"),
         (Fix, 0.7, "? why did|are|have|were|did you +"),
-        (Fix, 0.7, "? why is|are|does|do|was it|this|that|these|they|there|the|we ?now|still ?+ ?still|now|only|not|so|showing"),
+        (Fix, 0.7, "? why is|are|does|do|was it|this|that|these|they|there|the|we ?+ still|again"),
         (Fix, 0.7, "wrong file|one|place|branch|folder|directory|approach|way|name|path|order"),
         (Fix, 0.7, "?do @not %|do +"),
+    ])
+});
+
+/// Standing facts that answer an agent's offer: what it would do happens anyway, or is not wanted at all.
+static OFFERED: LazyLock<Vec<Cue>> = LazyLock::new(|| {
+    table(&[
+        (Rule, 0.74, "?if|once|when ?you|it|we * it|that|this|they|ci|everything * by itself|itselfs|themselves"),
+        (Rule, 0.74, "?if|once|when ?you|it|we * it|that|this|they|ci|everything * on its|their own"),
+        (Rule, 0.74, "it|that|this|they|ci|everything ?already|will|is|are|gets|should deploys|deploy|deployed|builds|runs|restarts|reloads|updates|publishes|released|happens|done automatically"),
+        (Rule, 0.74, "?the ci|pipeline|workflow|action|actions|bot|hook|cron does|handles|runs|takes|deploys|builds|publishes|will ?care ?of|do|handle that|this|it|all|the"),
+        (Behaviour, 0.74, "you|we ?do don't|dont|never ?not need|have to ?ever|manually run|deploy|push|commit|restart|rebuild|install|build|publish|migrate|start|stop"),
+        (Behaviour, 0.74, "no need to ?ever|manually run|deploy|push|commit|restart|rebuild|install|build|publish|migrate|start|stop"),
     ])
 });
 
@@ -223,9 +253,13 @@ static STOPPED: LazyLock<Vec<Cue>> = LazyLock::new(|| {
 pub(super) fn tables(turn: &Turn) -> impl Iterator<Item = &'static Cue> {
     let any: [&'static Vec<Cue>; 5] = [&UNIVERSAL, &CUSTOMS, &PREFERENCES, &CONDUCT, &LOOKS];
     let after = turn.has_acted().then_some(&*AFTER);
+    let offered = turn.was_offered().then_some(&*OFFERED);
     let stopped = turn.is_interruption.then_some(&*STOPPED);
-    any.into_iter().chain(after).chain(stopped).flatten()
+    any.into_iter().chain(after).chain(offered).chain(stopped).flatten()
 }
+
+/// "Would you prefer …" asks what the agent likes.
+static LIKING: LazyLock<Set> = LazyLock::new(|| Set::new("prefer|like|want|favour|favor"));
 
 impl Cue {
     pub fn stands_in(&self, sentence: &[Word], clause: &Clause) -> bool {
@@ -236,7 +270,7 @@ impl Cue {
             (Place::Question, _) | (_, Mood::Question) => false,
             (Place::ClauseStart, Mood::Request) => {
                 let order = request(own);
-                let is_order = own.get(order).is_some_and(|word| !SOMEBODY.has(&word.low));
+                let is_order = own.get(order).is_some_and(|word| !SOMEBODY.has(&word.low) && !LIKING.has(&word.low));
                 is_order && self.pattern.matches_at(words, order)
             }
             (Place::Anywhere | Place::SentenceStart, Mood::Request) => false,

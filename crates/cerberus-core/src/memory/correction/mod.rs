@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use crate::extract::words::matcher::{Pattern, Set, patterns};
 use crate::extract::words::sentence::{Clause, Word, clauses, fillers, sentences};
 use crate::extract::words::{READ_BYTES_MAX, TEXT_CHARS_MAX, outline, own, points_back, span, tidy};
-use crate::text::clip;
+use crate::text::{clip, clip_front};
 
 /// What sort of correction it is. All but `Fix` are durable: they hold beyond the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,13 @@ impl Turn<'_> {
     fn has_acted(&self) -> bool {
         self.is_interruption || !self.before.trim().is_empty()
     }
+
+    /// Its last words ask whether to do something, or tell the user to.
+    fn was_offered(&self) -> bool {
+        const OFFERS: &[&str] = &["want me to", "would you like", "shall i", "should i", "do you want", "you'll need to", "you need to"];
+        let end = clip_front(self.before, OFFER_BYTES_MAX).to_lowercase();
+        OFFERS.iter().any(|offer| end.contains(offer))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +92,8 @@ pub struct Correction {
 /// More than this in one message is a document.
 const CORRECTIONS_MAX: usize = 5;
 const LINES_MAX: usize = 40;
+/// An offer stands at the end of what the agent said.
+const OFFER_BYTES_MAX: usize = 400;
 /// A durable correction below this is not told at all.
 const DURABLE_MIN: f64 = 0.7;
 /// From here on nobody is asked; what only leans that way stays just below it.
@@ -99,7 +108,7 @@ static LIMITS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         "yet|today|tonight|currently|temporarily",
         "this|that time|once",
         "for|at|in the|this moment|time|meantime ?being",
-        "for|in|on|to this|that|these ?one|new|current pr|mr|branch|commit|file|case|session|plan|test|one|task|change|feature|issue|function|\
+        "for|in|on|to|with this|that|these ?one|new|current pr|mr|branch|commit|file|case|session|plan|test|one|task|change|feature|issue|function|\
          fix|part|release|ticket|section|step|round|phase|batch",
     ])
 });
