@@ -65,7 +65,7 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
     (
         "custom",
         "convention|conventions|guideline|guidelines|workflow|workflows|policy|policies|rules|standard|standards|practice|\
-         practices|styleguide|conventions.md|process|methodology|tdd|pattern|patterns|instructions",
+         practices|styleguide|conventions.md|methodology|tdd|instructions",
     ),
     // Where the rules are written.
     (

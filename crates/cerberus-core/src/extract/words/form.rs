@@ -25,7 +25,7 @@ static NO_PLURALS: LazyLock<Set> = LazyLock::new(|| {
 });
 
 /// May it be the verb of an order: "run", not "runs", "ran" or "running"?
-pub(super) fn is_order(word: &str) -> bool {
+pub(crate) fn is_order(word: &str) -> bool {
     let has_form = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     let is_past = word.ends_with("ed") && !word.ends_with("eed") && word != "embed";
     let is_third = word.ends_with('s') && !word.ends_with("ss");

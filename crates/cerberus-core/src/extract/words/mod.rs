@@ -7,7 +7,7 @@
 
 mod classes;
 pub(crate) mod cues;
-mod form;
+pub(crate) mod form;
 pub(crate) mod matcher;
 pub(crate) mod outline;
 pub(crate) mod own;

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use super::CorrectionKind::{self, Behaviour, Fix, Preference, Rule, Style};
 use super::Turn;
 use crate::extract::words::cues::{DENYING, SOMEBODY, SUPPOSING, request};
+use crate::extract::words::form::is_order;
 use crate::extract::words::matcher::{Pattern, Set};
 use crate::extract::words::sentence::{Clause, Mood, Word, fillers};
 
@@ -65,8 +66,9 @@ static UNIVERSAL: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Behaviour, 0.85, "for future reference ?, +"),
         (Behaviour, 0.85, "next time ?, ?, ?please|just|you ?should|can|must|don't|dont|do ?not %"),
         (Rule, 0.92, "remember|rule|reminder : +"),
+        (Rule, 0.78, "remember ?, this|it|our|we|the ?+ is|are|has|uses|use|isn't|aren't|don't +"),
         (Rule, 0.85, "remember ?, that|to !time|when|one|bug|day|we|i !had|saw|talked|discussed|did +"),
-        (Rule, 0.8, "add|save|put|write|store|note|record this|that|it|these to|in|into|as ?a ?your ?the|our ?project memory|memories|rule|rules|claude.md|agents.md"),
+        (Rule, 0.8, "save|store|note|record|remember this|that|it|these to|in|into|as ?a ?your ?the|our ?project memory|memories|rule|rules"),
         (Rule, 0.88, "before|after every|each|any @work|pr|push|merge|deploy|session|edit * , ?please|always|you|we|must %|must|should"),
         (Rule, 0.88, "?you ?must|should % * before|after every|each|any @work|push|merge|deploy|deployment|edit|session"),
         (Rule, 0.85, "whenever|everytime you|we|i * , ?please|always|never|also|you|don't|dont|do|make ?not|should|must|sure %|you|to|always"),
@@ -84,7 +86,7 @@ static UNIVERSAL: LazyLock<Vec<Cue>> = LazyLock::new(|| {
 static CUSTOMS: LazyLock<Vec<Cue>> = LazyLock::new(|| {
     table(&[
         (Rule, 0.9, "in|on|for|within|at|across this|our|the|my @place ?, ?, we|i ?always|only|never|don't|dont|do ?not %"),
-        (Rule, 0.88, "we|i ?always|only|never|don't|dont|do ?not % * in|on|for|across this|our|my|the @place !is|are"),
+        (Rule, 0.88, "we|i ?always|only|never|don't|dont|do ?not !want|add|create|put|store|fix|make|see|get|found % * in|on|for|across this|our|my @place !is|are"),
         (Rule, 0.88, "we ?always|only|never|don't|dont|do ?not use|prefer|write|name|squash|rebase|follow|commit|mock|do * here|everywhere|throughout $"),
         (Rule, 0.88, "around here ?, we %"),
         (Rule, 0.85, "our|my|the|house ?usual|project|team|repo|naming|coding|agreed convention|policy|rule|standard|practice|workflow ?here ?for * is ?to|that|here +"),
@@ -127,7 +129,8 @@ static PREFERENCES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Preference, 0.82, "i ?really|usually|generally|do like|love !the|this|that|it|your|a|an|how|to ?+ @works|@answers|commits"),
         (Preference, 0.82, "i ?really|just|do hate|dislike|can't ?stand ?it when|how|that|if you"),
         (Preference, 0.82, "i ?really|just|do don't|dont ?not like|want it|when|how ?when|that you"),
-        (Preference, 0.78, "i ?really|just|do don't|dont|never ?not want you|any|to ?to ?see %|&|@looks"),
+        (Preference, 0.78, "i ?really|just|do don't|dont|never ?not want you to !do|go|think %"),
+        (Preference, 0.78, "i ?really|just|do don't|dont|never ?not want ?to ?see ?any|so|too ?many|much emojis|comments|mocks|abbreviations|docstrings|@looks"),
     ])
 });
 
@@ -138,13 +141,13 @@ static CONDUCT: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Behaviour, 0.8, "stop|quit = everything|things|that|the|it ?as|like|in|every|over"),
         (Behaviour, 0.9, "?do @not %|just * without ?first|my|explicit|me|asking|approval|permission|confirmation|consent|confirming|checking|telling ?me|asking|approval|permission|confirmation|go-ahead|okay|ok|explicit|saying|with|consent|first"),
         (Behaviour, 0.88, "?do @not % * unless|until i|i'm|i've|asked|told|explicitly|we've"),
-        (Behaviour, 0.85, "ask|check|confirm|consult ?with me|first ?first ?before =|you|any|every|each|doing|@labour"),
+        (Behaviour, 0.85, "ask|check|confirm|consult ?with ?me ?first before =|you|any|every|each|touching"),
         (Behaviour, 0.8, "?do @not just|simply|blindly|silently % !be"),
         (Behaviour, 0.8, "?do @not ask|bother|interrupt|wait ?me|for ?for|about|permission|confirmation|approval|every|to|with|my|if|before"),
         (Behaviour, 0.8, "no need|reason to ask|confirm|check ?with ?me|for|every|if|before|permission|about|whether|first"),
         (Behaviour, 0.8, "you ?do don't|dont|not|never need|have|must ?to ask|confirm|wait|stop ?for|me|my|with"),
         (Behaviour, 0.76, "you can|could|should|may|must|are ?able ?to ?also|just|easily|always % * yourself"),
-        (Behaviour, 0.76, "you ?already|should|do|also have|got ?full|ssh|the|direct|already|write|read|admin access|permission|permissions|credentials|rights|tools|keys ?to +"),
+        (Behaviour, 0.76, "you ?already|should|do|also have|got ?full|ssh|the|direct|already|write|read|admin|a|local|our access|permission|permissions|credentials|rights|tools|keys|copy|clone|checkout|cli|mcp ?to +"),
         (Behaviour, 0.72, "do|run|check|test|verify|look|try|find|figure * yourself !?"),
         (Behaviour, 0.8, "you're|youre ?not|really|always supposed|meant|expected to"),
         (Behaviour, 0.8, "you are|were ?not|really|always supposed|meant|expected to"),
@@ -157,15 +160,19 @@ static CONDUCT: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         (Behaviour, 0.8, "?do @not ?ever commit|push|merge|rebase|deploy|release|publish|force-push ?directly|straight to|on|into|onto|against +"),
         (Behaviour, 0.8, "?do @not ?ever hardcode|hard-code|force-push|mock|abbreviate|over-engineer|overengineer|apologize|apologise|guess|assume|hallucinate|hard-wrap|invent|fabricate|speculate"),
         (Rule, 0.74, "?do @not forget to ?always|also @labour|use|check|update|add|keep|rebase|sync"),
-        (Rule, 0.74, "?do @not !do|make|worry|forget|see|think|know|show|fix|implement|have|need|want|change|start|touch|test|delete|remove % ?any !@thing ?+ !changes & !are|is|that|from|of|which"),
+        (Rule, 0.74, "?do @not !do|make|worry|forget|see|think|know|show|have|need|want % ?any !@thing ?+ & * because|since|as|otherwise|it|that|they +"),
+        (Rule, 0.72, "?do @not ?ever use|write|create|introduce|squash|batch|invent !@thing ?any|+ ?+ !changes & !are|is|that|from|of|which|for"),
         (Rule, 0.74, "@lets not|avoid leave|wait|batch|pile|rush|skip|guess|assume|push|commit|cram|mix|postpone|defer|over-engineer|overengineer +"),
         (Behaviour, 0.85, "you keep|kept ?on ="),
+        (Behaviour, 0.8, "i|nobody|no-one ?did didn't|didnt|never|not ?not say|ask|tell|asked|told|said ?you|for|to ?to ?you commit|push|merge|deploy|publish|release|rebase"),
+        (Behaviour, 0.74, "i allow|permit|authorize|authorise you to"),
         (Behaviour, 0.85, "you always|never|constantly|repeatedly % !to"),
         (Behaviour, 0.85, "i|i've|i'd ?have ?already|repeatedly|explicitly told|reminded|asked you ?already|before|twice|multiple|several|many ?times ?to not|never|always|before|already|again|twice|times|multiple"),
         (Behaviour, 0.8, "i|i've|i'd ?have already|repeatedly told|asked|reminded you +"),
         (Behaviour, 0.85, "? how many|often times|must|do|should|did do|must|should|did|i|have ?i"),
         (Behaviour, 0.76, "? why aren't|arent|didn't|didnt|haven't|havent|weren't|aren'tyou|didn'tyou ?you %|="),
         (Behaviour, 0.76, "? why are|did|have|were you ?still not %|="),
+        (Behaviour, 0.76, "? why are|did|do|were you ?still ?back|using|use|run|running|call|calling|install|installing|with ?to|with @tool"),
         (Behaviour, 0.76, "? isn't|isnt|wasn't|wasnt|aren't this|that|it|these|those|there ?not * listed|written|documented|described|mentioned|stated|specified|defined|covered|in|part * @rulebook"),
         (Behaviour, 0.76, "? did|didn't|didnt|have|haven't|havent|don't|aren't|are you ?not ?even read|follow|followed|check|see|use|know|reading|following * @rulebook"),
     ])
@@ -190,8 +197,9 @@ static LOOKS: LazyLock<Vec<Cue>> = LazyLock::new(|| {
 /// What corrects an agent that has already said or done something.
 static AFTER: LazyLock<Vec<Cue>> = LazyLock::new(|| {
     table(&[
-        (Rule, 0.76, "?yes|no|this|that|it|those|these|they|that's|it's|its|is|all ?is|are|was|were ?is|all|quite|indeed intentional|deliberate|intended !or|about|about|that|if|for"),
-        (Rule, 0.76, "?yes|no|this|that|it|those|these|they|that's|it's|its ?is|are|was|were|did|do ?that|it on|by purpose|design !or|that|if|for"),
+        (Rule, 0.76, "^ ?yes|no|this|that|it|those|these|they|that's|it's|its|is|all ?is|are|was|were ?is|all|quite|indeed intentional|deliberate|intended !or|about|about|that|if|for"),
+        (Rule, 0.76, "^ ?the|this|that|our + ?+ is|are|was|were ?all|indeed intentional|deliberate !or|that|if|for"),
+        (Rule, 0.76, "^ ?yes|no|this|that|it|those|these|they|that's|it's|its ?is|are|was|were|did|do ?that|it on|by purpose|design !or|that|if|for"),
         (Rule, 0.74, "!@thing !@we ?+ & are never|always ?a|an ?+ &"),
         (Rule, 0.74, "we call it|them|this|that|these|those + !and|from|in|when|with"),
         (Behaviour, 0.74, "you need|have|should|must|can ?to|just|first|always run|execute \" ?to|first|for|before|instead"),
@@ -278,7 +286,7 @@ impl Cue {
                 (0..own.len()).any(|at| self.pattern.matches_at(words, at) && is_meant(&own[..at]))
             }
             (Place::SentenceStart, Mood::Statement) => clause.start == 0 && self.begins(words, fillers(own)),
-            (Place::ClauseStart, Mood::Statement) => self.begins(words, fillers(own)),
+            (Place::ClauseStart, Mood::Statement) => !is_told_on(sentence, clause) && self.begins(words, fillers(own)),
         }
     }
 
@@ -287,6 +295,16 @@ impl Cue {
         let follows_speaker = |at: usize| at > 0 && words[at - 1].low == "i";
         (0..=silent).any(|at| !follows_speaker(at) && self.pattern.matches_at(words, at))
     }
+}
+
+/// "The flag is set but never read" goes on about the flag; "run it once and never commit it" goes on ordering.
+fn is_told_on(sentence: &[Word], clause: &Clause) -> bool {
+    let low = |at: usize| sentence.get(at).map_or("", |word| word.low.as_str());
+    let goes_on = clause.start > 0
+        && matches!(low(clause.start), "and" | "but" | "or")
+        && matches!(low(clause.start + 1), "always" | "never" | "not");
+    let opening = low(fillers(sentence));
+    goes_on && !is_order(opening) && !matches!(opening, "you" | "don't" | "do" | "always" | "never")
 }
 
 /// Do the words before it leave it as it is?
