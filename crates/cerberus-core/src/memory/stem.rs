@@ -50,7 +50,10 @@ pub(super) struct Shape {
 impl Shape {
     pub fn of(word: &str) -> Shape {
         let chars: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
-        Shape { initial: chars[1], triples: chars.windows(3).map(|three| [three[0], three[1], three[2]]).collect() }
+        let mut triples: Vec<[char; 3]> = chars.windows(3).map(|three| [three[0], three[1], three[2]]).collect();
+        triples.sort_unstable();
+        triples.dedup();
+        Shape { initial: chars[1], triples }
     }
 
     pub fn initial(&self) -> char {
