@@ -2,7 +2,7 @@
 //!
 //! Every change is one record that holds the memory whole, so that nothing is ever half approved.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use cerberus_core::event::{Event, MemoryChange, Place, Record};
 use cerberus_core::id::{Agent, MemoryId, ProjectId};
@@ -199,10 +199,4 @@ fn free_id(store: &Store, parts: &[&str]) -> store::Result<MemoryId> {
         id = MemoryId::new(format!("{wanted}-{number}"));
     }
     Ok(id)
-}
-
-/// The languages of the files that the project's sessions touched.
-pub fn languages<'a>(paths: impl Iterator<Item = &'a str>) -> HashSet<&'static str> {
-    use cerberus_core::extract::symbols::Language;
-    paths.filter_map(Language::of_path).map(Language::name).collect()
 }

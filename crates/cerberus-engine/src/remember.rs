@@ -47,7 +47,16 @@ pub fn for_brief(
     guides::read(located, question.folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
     let told = told(store, question)?;
     let files: Vec<&str> = carried.facts.iter().filter_map(|known| known.fact.path.as_deref()).collect();
-    let ranked = ranked(&rows, &RankContext { now: question.now, prompt: question.prompt, files: &files });
+    let languages: Vec<&str> = languages.into_iter().collect();
+    let context = RankContext {
+        now: question.now,
+        project: &located.project,
+        project_name: &located.name,
+        languages: &languages,
+        prompt: question.prompt.unwrap_or_default(),
+        files: &files,
+    };
+    let ranked = ranked(&rows, &context);
     let whys: Vec<String> = ranked.iter().map(|row| why(row)).collect();
     let candidates: Vec<Remembered> =
         ranked.iter().zip(&whys).map(|(row, why)| Remembered { id: &row.id, memory: &row.memory, why }).collect();
@@ -105,18 +114,9 @@ fn retain_standing(rows: &mut Vec<MemoryRow>, located: &Located) {
 }
 
 fn ranked<'a>(rows: &'a [MemoryRow], context: &RankContext) -> Vec<&'a MemoryRow> {
-    let candidates: Vec<Candidate> = rows
-        .iter()
-        .map(|row| Candidate {
-            content: &row.memory.content,
-            category: &row.memory.category,
-            scope: Scope::parse(&row.memory.scope).unwrap_or(Scope::Universal),
-            confidence: row.memory.confidence,
-            updated_at: row.memory.updated_at,
-            uses: row.uses,
-        })
-        .collect();
-    rank(&candidates, context).into_iter().filter_map(|index| rows.get(index)).collect()
+    let scopes: Vec<Scope> = rows.iter().map(MemoryRow::scope).collect();
+    let candidates: Vec<Candidate> = rows.iter().zip(&scopes).map(|(row, scope)| row.candidate(scope)).collect();
+    rank(&candidates, context).into_iter().filter_map(|ranked| rows.get(ranked.index)).collect()
 }
 
 fn why(row: &MemoryRow) -> String {

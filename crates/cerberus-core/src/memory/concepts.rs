@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::stem::{likeness, stem};
+use super::stem::{Shape, stem};
 
 /// What part of the work a concept belongs to. It decides how far an instruction about it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ const fn faint(name: &'static str, field: Field, words: &'static str) -> Concept
 
 use Field::{Code, Project, Talk, Work};
 
-static CONCEPTS: [Concept; 69] = [
+static CONCEPTS: [Concept; 73] = [
     // How to talk.
     faint("talk", Talk, "output|response|respond|answer|reply|message|wording|writing style|chat"),
     opposed(
@@ -118,13 +118,17 @@ static CONCEPTS: [Concept; 69] = [
     concept("pass", Work, "pass|green|succeed"),
     concept("build", Work, "build|compile"),
     concept("root cause", Work, "root cause|underlying cause|real cause"),
+    concept("task", Work, "task|step|phase|todo|piece of work"),
+    concept("bug", Work, "bug|issue|regression|fix"),
+    concept("finish", Work, "finish|end|finally"),
+    concept("alongside", Work, "alongside|as you go|along the way"),
     concept("parallel", Work, "parallel|concurrently|in parallel"),
     // What code looks like.
     concept("comment", Code, "comment|inline comment|code comment"),
     concept("docstring", Code, "docstring|doc comment|jsdoc|docblock"),
     opposed(
         "simple",
-        Code,
+        Work,
         "simple|simpler|simplicity|minimal|minimalist|minimalistic|simplify|kiss|yagni|straightforward|lean",
         "over engineer|overengineer|overengineered|complicate|overcomplicate|over complicate|complicated|complex|fancy|clever",
     ),
@@ -216,17 +220,17 @@ const VERBS: &str = "use|keep|make|be|do|prefer|favour|favor|ensure|make sure|al
     have|put|include|give|let|stay|set|only|please|instead use|try|choose|switch to|leave";
 
 const SILENT: &str = "a|an|the|this|that|these|those|it|its|it's|i|i'm|i'd|i'll|i've|me|my|mine|we|we're|our|ours|you|you're|your|\
-    yours|he|she|they|them|their|is|are|was|were|am|been|will|would|should|shall|could|can|may|might|must|does|did|has|had|to|of|in|on|at|for|from|by|with|as|into|onto|and|or|so|then|also|too much|too many|there|here|now|again|ok|okay|yes|yeah|\
+    yours|he|she|they|them|their|is|are|was|were|am|been|will|would|should|shall|could|can|may|might|must|did|has|had|to|of|in|on|at|for|from|by|with|as|into|onto|and|or|so|then|also|too much|too many|there|here|now|again|ok|okay|yes|yeah|\
     hey|hi|hello|well|pls|thanks|thank|really|very|quite|properly|proper|correctly|carefully|nicely|good|better|best|every|each|any|all|\
     some|much|many|more|most|bit|little|lot|thing|stuff|need|want|like|would like|i'd like|think|know|see|say|said|tell|told|remember|\
-    ever|never ever|about|what|which|who|how|than|other|own|same|both|such|that's|there's|let's|lets|let us|going forward|from now on|in the future|\
+    ever|never ever|about|what|which|who|how|than|other|own|same|both|such|that's|there's|let's|let us|going forward|from now on|in the future|\
     in future|next time|of course|actually|basically|simply put|rather|unnecessary|needless|needlessly|unneeded|useless|at least|at all|by default|\
     in general|generally|normally|necessary|needed|required|require|still|already|even|sure|not only|not just|you never|you forgot|you forget|\
     don't forget|do not forget|never forget|dont forget|you didn't|you didnt|you did not|why didn't you|why don't you|why didnt you|why dont you|\
     user|kind|sort|way|stop and|default|per|via|etc|i said|as i said|i told you|yourself|yours|myself|directly|instead|go|get|im|ive|id|nor";
 
 const NEGATIONS: &str = "don't|dont|do not|never|doesn't|didn't|isn't|aren't|won't|shouldn't|shouldnt|mustn't|can't|cannot|can not|\
-    cant|should not|must not|is not|are not|be not|avoid|stop|quit|skip|omit|refrain|forbid|forbidden|ban|banned|hate|dislike|\
+    cant|should not|must not|is not|are not|be not|avoid|stop|skip|omit|refrain|forbid|forbidden|ban|banned|hate|dislike|\
     less|fewer|no longer|no need|you keep|you always|why do you|why did you|why are you|forget|without any|drop|get rid of|neither|enough with";
 
 /// The concept of a name, if it is one of the table.
@@ -288,18 +292,23 @@ pub(super) const TYPO_LIKENESS_MIN: f64 = 0.55;
 
 /// The concept whose word was probably meant by a mistyped one.
 pub(super) fn mistyped(word: &str) -> Option<Entry> {
-    static WORDS: LazyLock<Vec<(&'static str, Entry)>> = LazyLock::new(|| {
-        let known = |(list, entry): (&'static str, Entry)| list.split('|').map(move |word| (word, entry));
+    static WORDS: LazyLock<HashMap<char, Vec<(Shape, Entry)>>> = LazyLock::new(|| {
+        let mut words: HashMap<char, Vec<(Shape, Entry)>> = HashMap::new();
         let is_telling = |entry: &Entry| matches!(entry, Entry::Concept(_) | Entry::Opposite(_));
-        let words = tables().into_iter().filter(|(_, entry)| is_telling(entry)).flat_map(known);
-        words.filter(|(word, _)| word.chars().count() >= TYPO_CHARS_MIN && !word.contains(' ')).collect()
+        for (list, entry) in tables().into_iter().filter(|(_, entry)| is_telling(entry)) {
+            let long = list.split('|').filter(|word| word.chars().count() >= TYPO_CHARS_MIN && !word.contains(' '));
+            for shape in long.flat_map(|word| [Shape::of(word), Shape::of(&stem(word))]) {
+                words.entry(shape.initial()).or_default().push((shape, entry));
+            }
+        }
+        words
     });
     if word.chars().count() < TYPO_CHARS_MIN || !word.chars().all(char::is_alphabetic) {
         return None;
     }
-    let near = WORDS.iter().filter(|(known, _)| known.chars().next() == word.chars().next());
-    let like = |known: &str| likeness(known, word).max(likeness(&stem(known), &stem(word)));
-    let near = near.map(|(known, entry)| (like(known), *entry));
+    let shapes = [Shape::of(word), Shape::of(&stem(word))];
+    let like = |known: &Shape| shapes[0].likeness(known).max(shapes[1].likeness(known));
+    let near = WORDS.get(&shapes[0].initial())?.iter().map(|(known, entry)| (like(known), *entry));
     let best = near.fold((0.0, None), |best, (like, entry)| if like > best.0 { (like, Some(entry)) } else { best });
     best.1.filter(|_| best.0 >= TYPO_LIKENESS_MIN)
 }

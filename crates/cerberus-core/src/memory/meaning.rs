@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::concepts::{self, Choice, Entry, Field, REMOVE, TYPO_LIKENESS_MIN};
-use super::stem::{likeness, stem};
+use super::stem::{Shape, stem};
 
 /// From here on two texts say the same.
 pub const SAME_MIN: f64 = 0.72;
@@ -37,6 +37,8 @@ pub(super) struct Clause {
     pub concepts: BTreeMap<String, f64>,
     actions: BTreeSet<&'static str>,
     numbers: BTreeSet<String>,
+    /// Its condition is what it comes before.
+    is_before: bool,
 }
 
 impl Meaning {
@@ -111,15 +113,18 @@ impl Clause {
 
     fn cosine(&self, other: &Clause, product: impl Fn(f64, f64) -> f64) -> f64 {
         let length = |clause: &Clause| clause.concepts.values().map(|weight| weight * weight).sum::<f64>().sqrt();
+        // Which of several lookalikes is taken must not depend on who is compared with whom.
+        let is_first = self.concepts.keys().le(other.concepts.keys());
+        let (one, two) = if is_first { (self, other) } else { (other, self) };
         let mut shared = 0.0;
-        for (concept, weight) in &self.concepts {
-            if let Some(there) = other.concepts.get(concept) {
+        for (concept, weight) in &one.concepts {
+            if let Some(there) = two.concepts.get(concept) {
                 shared += product(*weight, *there);
-            } else if let Some((like, there)) = other.lookalike(concept, self) {
+            } else if let Some((like, there)) = two.lookalike(concept, one) {
                 shared += like * product(*weight, there);
             }
         }
-        (shared / (length(self) * length(other)).max(f64::EPSILON)).clamp(-1.0, 1.0)
+        (shared / (length(one) * length(two)).max(f64::EPSILON)).clamp(-1.0, 1.0)
     }
 
     /// A word of this clause that is the same word mistyped or bent, unless `other` has it too.
@@ -132,7 +137,8 @@ impl Clause {
         }
         let candidates =
             self.concepts.iter().filter(|(word, _)| is_comparable(word) && !other.concepts.contains_key(*word));
-        let likes = candidates.map(|(word, weight)| (likeness(concept, word), *weight));
+        let shape = Shape::of(concept);
+        let likes = candidates.map(|(word, weight)| (shape.likeness(&Shape::of(word)), *weight));
         likes.filter(|(like, _)| *like >= TYPO_LIKENESS_MIN).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
@@ -150,6 +156,18 @@ impl Clause {
     pub(super) fn chosen<'a>(&self, choice: &'a Choice) -> BTreeSet<&'a str> {
         let is_wanted = |member: &&String| self.concepts.get(*member).is_some_and(|weight| *weight > 0.0);
         choice.members.iter().filter(is_wanted).map(String::as_str).collect()
+    }
+
+    /// What comes first and what comes after it, the other way round; `None` when nothing is said about that.
+    pub(super) fn reversed(&self) -> Option<Clause> {
+        let turn = |(concept, weight): (&String, &f64)| match concept.strip_prefix(CONDITION) {
+            Some(bare) => (bare.to_string(), weight / CONDITION_WEIGHT),
+            None => (format!("{CONDITION}{concept}"), weight * CONDITION_WEIGHT),
+        };
+        let concepts: BTreeMap<String, f64> = self.concepts.iter().map(turn).collect();
+        let has_both = concepts.keys().any(|concept| concept.starts_with(CONDITION))
+            && !concepts.keys().all(|concept| concept.starts_with(CONDITION));
+        (self.is_before && has_both).then(|| Clause { concepts, is_before: true, ..Clause::default() })
     }
 
     pub(super) fn numbers(&self) -> &BTreeSet<String> {
@@ -215,6 +233,7 @@ struct Draft {
     is_against: bool,
     /// The last word said something.
     is_telling: bool,
+    is_before: bool,
     actions: BTreeSet<&'static str>,
 }
 
@@ -239,7 +258,7 @@ impl Draft {
         let excess = usize::from(self.has_excess && self.negations == 0);
         let turns = self.negations + usize::from(self.has_opposite) + excess;
         let sign = if turns % 2 == 0 { 1.0 } else { -1.0 };
-        let mut clause = Clause { actions: self.actions, ..Clause::default() };
+        let mut clause = Clause { actions: self.actions, is_before: self.is_before, ..Clause::default() };
         for (word, weight) in self.said.into_iter().map(|(word, weight)| (word, sign * weight)).chain(self.conditions) {
             if word.trim_start_matches(CONDITION).starts_with(|c: char| c.is_ascii_digit()) {
                 clause.numbers.insert(word.clone());
@@ -302,6 +321,7 @@ impl Reader {
     }
 
     fn take(&mut self, word: &str, stemmed: &str, entry: Option<Entry>) {
+        self.draft.is_before |= word == "before";
         let was_telling = std::mem::take(&mut self.draft.is_telling);
         match entry {
             Some(Entry::Concept(concept)) => self.draft.add(concept.name, concept.weight),

@@ -3,15 +3,19 @@
 //! A proposal and the memory it becomes are one thing with one id, seen at different moments of its life. Pure: texts
 //! and times come in, decisions go out; nothing here stores, searches or asks.
 
+pub mod cluster;
 mod concepts;
 pub mod conflict;
 pub mod correction;
 pub mod exchange;
 pub mod guide;
 pub mod meaning;
+pub mod proposal;
 pub mod rank;
+mod reach;
 mod stem;
 pub mod terms;
+mod wording;
 
 use std::fmt;
 

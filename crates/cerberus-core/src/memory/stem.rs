@@ -41,16 +41,30 @@ fn is_stem(rest: &str, ending: &str) -> bool {
     rest.len() >= STEM_CHARS_MIN && rest.contains(is_vowel) && !is_own
 }
 
-/// How alike two words look, from 0 to 1: the share of their groups of three letters that both have.
-pub(super) fn likeness(a: &str, b: &str) -> f64 {
-    let (a, b) = (triples(a), triples(b));
-    let shared = a.iter().filter(|triple| b.contains(triple)).count();
-    2.0 * shared as f64 / (a.len() + b.len()).max(1) as f64
+/// How a word looks: its groups of three letters.
+pub(super) struct Shape {
+    initial: char,
+    triples: Vec<[char; 3]>,
 }
 
-fn triples(word: &str) -> Vec<[char; 3]> {
-    let chars: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
-    chars.windows(3).map(|three| [three[0], three[1], three[2]]).collect()
+impl Shape {
+    pub fn of(word: &str) -> Shape {
+        let chars: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
+        let mut triples: Vec<[char; 3]> = chars.windows(3).map(|three| [three[0], three[1], three[2]]).collect();
+        triples.sort_unstable();
+        triples.dedup();
+        Shape { initial: chars[1], triples }
+    }
+
+    pub fn initial(&self) -> char {
+        self.initial
+    }
+
+    /// How alike two words look, from 0 to 1: the share of their triples that both have.
+    pub fn likeness(&self, other: &Shape) -> f64 {
+        let shared = self.triples.iter().filter(|triple| other.triples.contains(triple)).count();
+        2.0 * shared as f64 / (self.triples.len() + other.triples.len()).max(1) as f64
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +96,10 @@ mod tests {
         }
         assert_eq!(stem("snake_case"), "snake_case");
         assert_eq!(stem("größe"), "größe");
+    }
+
+    fn likeness(a: &str, b: &str) -> f64 {
+        Shape::of(a).likeness(&Shape::of(b))
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use cerberus_core::event::{MemoryChange, Record};
 use cerberus_core::id::{MemoryId, ProjectId};
 use cerberus_core::memory::correction::{Correction, CorrectionKind};
-use cerberus_core::memory::{Background, Memory, Status, Uses, terms};
+use cerberus_core::memory::rank::{self, Candidate};
+use cerberus_core::memory::{Background, Memory, Scope, Status, Uses, terms};
 use cerberus_core::text::Clean;
 use cerberus_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Params, Row, params};
@@ -41,6 +42,31 @@ pub struct MemoryRow {
     pub has_earlier: bool,
     /// The newer memory that contradicts it.
     pub superseded_by: Option<MemoryId>,
+}
+
+impl MemoryRow {
+    pub fn scope(&self) -> Scope {
+        Scope::parse(&self.memory.scope).unwrap_or(Scope::Universal)
+    }
+
+    /// As core ranks it; `scope` is its own.
+    pub fn candidate<'a>(&'a self, scope: &'a Scope) -> Candidate<'a> {
+        Candidate {
+            content: &self.memory.content,
+            category: &self.memory.category,
+            scope,
+            project: self.memory.project.as_ref(),
+            confidence: self.memory.confidence,
+            updated_at: self.memory.updated_at,
+            used_at: self.uses.last_at,
+            uses: self.uses.count,
+        }
+    }
+
+    /// Nobody changed or used it for so long that it is worth a look.
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        rank::is_stale(&self.candidate(&self.scope()), now)
+    }
 }
 
 const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,

@@ -1,6 +1,5 @@
 //! How proposals and memories are printed.
 
-use cerberus_core::memory::rank::is_stale;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::store::MemoryRow;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
         "created_at": memory.created_at.to_string(), "updated_at": memory.updated_at.to_string(),
         "last_used": row.uses.last_at.map(|at| at.to_string()), "use_count": row.uses.count,
         "supersedes": background.supersedes, "superseded_by": row.superseded_by,
-        "stale": is_stale(&memory.category, memory.updated_at, row.uses.last_at, now),
+        "stale": row.is_stale(now),
         "automatic": background.is_automatic, "metadata": background.metadata,
     });
     if !background.evidence.is_empty() {
@@ -45,7 +44,7 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
     if let Some(newer) = &row.superseded_by {
         marks.push(format!("superseded by {newer}"));
     }
-    if is_stale(&memory.category, memory.updated_at, row.uses.last_at, now) {
+    if row.is_stale(now) {
         marks.push("stale".to_string());
     }
     if memory.background.is_automatic {

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use cerberus_core::memory::Status;
-use cerberus_core::memory::rank::is_stale;
 use serde_json::json;
 
 use super::DOCTOR;
@@ -33,7 +32,7 @@ impl Stats {
         let rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
         let count =
             |is_it: &dyn Fn(&cerberus_engine::store::MemoryRow) -> bool| rows.iter().filter(|r| is_it(r)).count();
-        let stale = count(&|row| is_stale(&row.memory.category, row.memory.updated_at, row.uses.last_at, now));
+        let stale = count(&|row| row.is_stale(now));
         let superseded = count(&|row| row.superseded_by.is_some());
         let unused = count(&|row| row.uses.count == 0);
         let corrections = store.correction_count(now).hint(DOCTOR)?;
