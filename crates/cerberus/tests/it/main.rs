@@ -12,6 +12,7 @@ mod identity;
 mod import;
 mod install;
 mod kill;
+mod learn;
 mod lifecycle;
 mod memories;
 mod seeds;
