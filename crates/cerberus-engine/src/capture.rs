@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
 use cerberus_core::event::{Event, Place, Record, StartSource};
 use cerberus_core::id::Agent;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
-use cerberus_core::wire::{Heard, WireError, claude_code};
+use cerberus_core::wire::host::{self, Host, Occasion};
+use cerberus_core::wire::{self, Heard, WireError};
 
 use crate::clock::Clock;
 use crate::config::{self, ConfigError};
@@ -33,8 +33,6 @@ const NAMING_MAX: Duration = Duration::from_millis(15);
 pub enum CaptureError {
     #[error(transparent)]
     Wire(#[from] WireError),
-    #[error("{0} has no hooks")]
-    NoHooks(Agent),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
@@ -48,8 +46,10 @@ pub enum CaptureError {
 /// A session that began and waits for its brief.
 #[derive(Debug)]
 pub struct Started {
-    pub agent: Agent,
+    /// Who began it: not always the agent whose hook we were called from.
+    agent: Agent,
     session: Clean<'static>,
+    key: Clean<'static>,
     source: StartSource,
     located: Located,
 }
@@ -63,22 +63,25 @@ pub struct Answer {
 
 /// Appends what one payload says. `Some` when a session began.
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Started>, CaptureError> {
-    let heard = match agent {
-        Agent::ClaudeCode => claude_code::parse(payload)?,
-        Agent::Manual | Agent::Seed => return Err(CaptureError::NoHooks(agent)),
-    };
-    let Some(heard) = heard else { return Ok(None) };
+    let Some(heard) = wire::parse(agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
-    let record = record(agent, clock.now, heard, &located);
+    let record = record(clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
-    Ok(match record.event {
-        Event::Start { source, .. } => Some(Started { agent, session: record.session.into_owned(), source, located }),
+    let Record { agent, session, key, event, .. } = record;
+    Ok(match event {
+        Event::Start { source, .. } => {
+            Some(Started { agent, session: session.into_owned(), key: key.into_owned(), source, located })
+        }
         _ => None,
     })
 }
 
-fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
-    let Heard { session, cwd, mut key, mut event } = heard;
+fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
+    let Heard { agent, session, cwd, mut key, mut event } = heard;
+    // A session may start and end many times with the same words; each time counts.
+    if matches!(event, Event::Start { .. } | Event::End { .. }) && !Host::of(agent).has_exact_starts {
+        key = Clean::new(format!("{}-{}", &*key, now.millis()), Keep::NAME);
+    }
     match &mut event {
         Event::Tool(used) => {
             for touched in &mut used.files {
@@ -86,22 +89,13 @@ fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located)
                 touched.path = Clean::new(path, Keep::NAME);
             }
         }
-        // A session may start and end many times with the same words; each time counts.
-        Event::Start { process, .. } => {
-            *process = process::agent();
-            key = at_its_time(&key, now);
-        }
-        Event::End { .. } => key = at_its_time(&key, now),
+        Event::Start { process, .. } => *process = process::agent(),
         _ => {}
     }
     Record { at: now, key, agent, imported: false, session, place: located.place(), event }
 }
 
-fn at_its_time<'a>(key: &str, now: Timestamp) -> Clean<'a> {
-    Clean::new(format!("{key}-{}", now.millis()), Keep::NAME)
-}
-
-/// What the session that began is told; `None` when there is nothing to tell.
+/// What the session that began is told; `None` when there is nothing to tell, or it was told through another hook.
 pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<Answer>, CaptureError> {
     let config = config::load(home)?;
     let mut store = fold::open(home)?;
@@ -110,12 +104,17 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
     recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recall::recent_sessions(&store, &started.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, &recent)?;
+    let receipt_key = format!("receipt-{}", &*started.key);
+    if store.has_event(started.agent, &started.session, &receipt_key)? {
+        return Ok(None);
+    }
+    let host = Host::of(started.agent);
     let session = store.agent_session(started.agent, &started.session, clock.now)?;
     let question = Question {
         now: clock.now,
         source: started.source,
-        budget_tokens: config.brief.session_tokens,
-        chars_max: CLAUDE_CODE_CHARS_MAX,
+        budget_tokens: config.brief.session_tokens.min(host.tokens_max),
+        chars_max: host.chars_max,
         prompt: None,
         session: session.as_ref(),
     };
@@ -123,12 +122,13 @@ pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<An
     if briefing.brief.text.is_empty() {
         return Ok(None);
     }
+    let Some(reply) = host::reply(started.agent, Occasion::Start, &briefing.brief.text) else { return Ok(None) };
     let codes = briefing.brief.items.into_iter().map(|item| Clean::new(item.code, Keep::NAME)).collect();
     Ok(Some(Answer {
-        reply: claude_code::session_start_reply(&briefing.brief.text),
+        reply,
         receipt: Record {
             at: clock.now,
-            key: Clean::new(format!("receipt-{}", clock.now.millis()), Keep::NAME),
+            key: Clean::new(receipt_key, Keep::NAME),
             agent: started.agent,
             imported: false,
             session: started.session.clone(),

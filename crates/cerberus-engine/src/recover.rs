@@ -34,7 +34,7 @@ const IN_FLIGHT_CHARS_MAX: usize = 80;
 fn evidence(session: &SessionRow) -> Process {
     match &session.process {
         Some(known) => process::probe(known),
-        None if session.agent == Agent::ClaudeCode.name() => Process::Unknown,
+        None if Agent::from_name(&session.agent).is_some_and(Agent::is_program) => Process::Unknown,
         None => Process::Elsewhere,
     }
 }
@@ -152,7 +152,9 @@ fn complete_from_transcript(
     session: &SessionRow,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {
-    let Some(bytes) = session.transcript.as_deref().and_then(|path| tail(Path::new(path)).ok()) else {
+    // No other agent's transcript is read yet.
+    let transcript = session.transcript.as_deref().filter(|_| session.agent == Agent::ClaudeCode.name());
+    let Some(bytes) = transcript.and_then(|path| tail(Path::new(path)).ok()) else {
         return Ok(Vec::new());
     };
     let located = identity::locate(Path::new(&session.root));
