@@ -63,7 +63,6 @@ function contextOf(printed) {
 export const Cerberus = async ({ directory, worktree }) => {
   const cwd = directory || worktree || process.cwd()
   const sessions = new Map() // id → { parent, brief, lastWords }
-  const created = new Set() // ids of sessions that began while we watched
 
   const known = (id) => {
     if (!sessions.has(id)) {
@@ -82,13 +81,14 @@ export const Cerberus = async ({ directory, worktree }) => {
   const report = (event, id, extra, limit = REPORT_MS_MAX) =>
     hook({ event, sessionID: root(id), cwd, at: Date.now(), ...extra }, limit)
 
-  // Asked once for every beginning; the answer is kept, since a system prompt is made anew for every model call.
+  // Asked once for every beginning; the answer is kept, since a system prompt is made anew for every model call. For
+  // the same reason a session that goes on in a new process knows nothing of what it was told: it starts like any other.
   const begin = (id, source) => {
     const session = known(id)
     session.brief = report("start", id, { source }, START_MS_MAX).then(contextOf)
     return session.brief
   }
-  const brief = (id) => known(id).brief ?? begin(id, created.has(id) ? "startup" : "resume")
+  const brief = (id) => known(id).brief ?? begin(id, "startup")
 
   /** A hook of ours that fails tells opencode nothing. */
   const quietly = (work) => async (input, output) => {
@@ -101,7 +101,6 @@ export const Cerberus = async ({ directory, worktree }) => {
     "session.created": async ({ info }) => {
       if (!info?.id) return
       known(info.id).parent = info.parentID
-      created.add(info.id)
       if (!info.parentID) await brief(info.id)
     },
     "session.updated": async ({ info }) => {
@@ -127,7 +126,6 @@ export const Cerberus = async ({ directory, worktree }) => {
         await report("end", info.id, { reason: "deleted" })
       }
       sessions.delete(info?.id)
-      created.delete(info?.id)
     },
   }
 
@@ -139,7 +137,8 @@ export const Cerberus = async ({ directory, worktree }) => {
       if (!id || known(id).parent) return
       await brief(id)
       const said = (parts ?? []).filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-      const text = said.map((part) => part.text).join("\n")
+      // `opencode run` puts an argument that has spaces in quotes.
+      const text = said.map((part) => part.text.replace(/^"([^"]*)"$/, "$1")).join("\n")
       if (text) await report("prompt", id, { id: message?.id ?? input.messageID, text })
     }),
 
