@@ -236,7 +236,7 @@ mod tests {
     /// A payload with the base fields that the client always sends.
     fn payload(name: &str, extra: Value) -> Vec<u8> {
         let mut value = json!({
-            "session_id": "0b0a", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-0b0a.jsonl",
+            "session_id": "gem-1", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl",
             "cwd": "/home/ann/hydra", "hook_event_name": name, "timestamp": "2026-01-22T13:35:14.120Z",
         });
         value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_event_we_take_is_reduced_to_what_lasts() {
-        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-0b0a.jsonl";
+        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl";
         for (name, extra, expected) in [
             (
                 "SessionStart",
