@@ -107,6 +107,33 @@ impl fmt::Display for SessionId {
     }
 }
 
+/// What users call a memory, and the proposal it was before: `m-5f3a9c01d2`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemoryId(String);
+
+impl MemoryId {
+    /// The same parts always make the same id.
+    pub fn of(parts: &[&str]) -> MemoryId {
+        let hash = fnv1a(parts.join("\0").as_bytes());
+        MemoryId(format!("m-{:010x}", hash & 0xff_ffff_ffff))
+    }
+
+    pub fn new(text: impl Into<String>) -> MemoryId {
+        MemoryId(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// FNV-1a, 64 bits: stable across versions and machines, since what it names is kept in the journal.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))

@@ -1,33 +1,25 @@
 //! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no parser but JSON's.
 //!
-//! Only a session's start asks for more: it folds what is new and is told the brief.
+//! Only a session's start, a prompt and a session's end ask for more; see `answer.rs`.
 
 use std::path::Path;
-use std::time::Duration;
 
-use cerberus_core::event::{Event, Place, Record, StartSource};
+use cerberus_core::event::{Event, Place, Record};
 use cerberus_core::id::Agent;
-use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
-use cerberus_core::wire::host::{self, Host, Occasion};
+use cerberus_core::wire::host::Host;
 use cerberus_core::wire::{self, Heard, WireError};
 
+use crate::answer::{Moment, Waiting};
 use crate::clock::Clock;
-use crate::config::{self, ConfigError};
-use crate::fold::{self, FoldError};
+use crate::config::ConfigError;
+use crate::fold::FoldError;
 use crate::home::Home;
 use crate::identity::{self, Located};
 use crate::journal::{self, JournalError};
-use crate::legacy;
-use crate::name;
 use crate::process;
-use crate::recall::{self, Question};
-use crate::recover;
 use crate::store::StoreError;
-
-/// An agent waits for its brief: names that are not found by then are found later.
-const NAMING_MAX: Duration = Duration::from_millis(15);
 
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -43,37 +35,20 @@ pub enum CaptureError {
     Config(#[from] ConfigError),
 }
 
-/// A session that began and waits for its brief.
-#[derive(Debug)]
-pub struct Started {
-    /// Who began it: not always the agent whose hook we were called from.
-    agent: Agent,
-    session: Clean<'static>,
-    key: Clean<'static>,
-    source: StartSource,
-    located: Located,
-}
-
-/// What the host prints to the model, and the record that it was told.
-#[derive(Debug)]
-pub struct Answer {
-    pub reply: String,
-    receipt: Record<'static>,
-}
-
-/// Appends what one payload says. `Some` when a session began.
-pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Started>, CaptureError> {
+/// Appends what one payload says. `Some` when more is to be done than that.
+pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
     let Some(heard) = wire::parse(agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
     let record = record(clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;
-    Ok(match event {
-        Event::Start { source, .. } => {
-            Some(Started { agent, session: session.into_owned(), key: key.into_owned(), source, located })
-        }
-        _ => None,
-    })
+    let moment = match event {
+        Event::Start { source, .. } => Moment::Start(source),
+        Event::Prompt { text } => Moment::Prompt(text.into_owned()),
+        Event::End { .. } => Moment::End,
+        _ => return Ok(None),
+    };
+    Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
 }
 
 fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
@@ -93,54 +68,6 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
         _ => {}
     }
     Record { at: now, key, agent, imported: false, session, place: located.place(), event }
-}
-
-/// What the session that began is told; `None` when there is nothing to tell, or it was told through another hook.
-pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<Answer>, CaptureError> {
-    let config = config::load(home)?;
-    let mut store = fold::open(home)?;
-    legacy::pick_up(home, clock, &mut store)?;
-    name::name_edits(home, clock, &mut store, NAMING_MAX)?;
-    recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
-    let recent = recall::recent_sessions(&store, &started.located, clock.now)?;
-    recover::recover_project(home, clock, &mut store, &recent)?;
-    let receipt_key = format!("receipt-{}", &*started.key);
-    if store.has_event(started.agent, &started.session, &receipt_key)? {
-        return Ok(None);
-    }
-    let host = Host::of(started.agent);
-    let session = store.agent_session(started.agent, &started.session, clock.now)?;
-    let question = Question {
-        now: clock.now,
-        source: started.source,
-        budget_tokens: config.brief.session_tokens.min(host.tokens_max),
-        chars_max: host.chars_max,
-        prompt: None,
-        session: session.as_ref(),
-    };
-    let briefing = recall::brief(&store, &started.located, &question)?;
-    if briefing.brief.text.is_empty() {
-        return Ok(None);
-    }
-    let Some(reply) = host::reply(started.agent, Occasion::Start, &briefing.brief.text) else { return Ok(None) };
-    let codes = briefing.brief.items.into_iter().map(|item| Clean::new(item.code, Keep::NAME)).collect();
-    Ok(Some(Answer {
-        reply,
-        receipt: Record {
-            at: clock.now,
-            key: Clean::new(receipt_key, Keep::NAME),
-            agent: started.agent,
-            imported: false,
-            session: started.session.clone(),
-            place: started.located.place(),
-            event: Event::Receipt { source: started.source, codes },
-        },
-    }))
-}
-
-/// Records that the answer was given: after it was, so that nothing counts as told that never was.
-pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), CaptureError> {
-    Ok(journal::append(home, clock.wall, &answer.receipt)?)
 }
 
 /// A record of our own about a session, as commands write them.

@@ -51,6 +51,8 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Compact { .. }
         | Event::End { .. }
         | Event::Receipt { .. }
+        | Event::Memory(_)
+        | Event::Used { .. }
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Complete

