@@ -16,6 +16,31 @@ fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
     }
 }
 
+#[test]
+fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
+    let told = "rule:Run-database-migrations-through-the-pipeline";
+    let named = |event: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": told}});
+    let said = "now run the database migrations please";
+    for (agent, prompt, expected) in [
+        (
+            "codex",
+            json!({"hook_event_name": "UserPromptSubmit", "turn_id": "t", "prompt": said}),
+            named("UserPromptSubmit"),
+        ),
+        ("gemini", json!({"hook_event_name": "BeforeAgent", "timestamp": "t", "prompt": said}), named("BeforeAgent")),
+        ("copilot", json!({"timestamp": 9, "prompt": said}), json!({"additionalContext": told})),
+        ("opencode", json!({"event": "prompt", "at": 9, "id": "m", "text": said}), json!({"additionalContext": told})),
+        ("cursor", json!({"hook_event_name": "beforeSubmitPrompt", "prompt": said}), Value::Null),
+    ] {
+        let env = env();
+        let start = &story(agent)[0];
+        hook(&env, agent, in_project(&env, start));
+        env.ok(&["memory", "learn", "Run database migrations through the pipeline"]);
+        let reply = hook(&env, agent, in_project(&env, &merged(start.clone(), &prompt)));
+        assert_eq!(reply, expected, "{agent}");
+    }
+}
+
 /// The payloads of one session that writes `a.rs`, and of the start of the next; `$CWD` stands for the project.
 fn story(agent: &str) -> Vec<Value> {
     let base = |session: &str| match agent {
@@ -160,13 +185,17 @@ fn how_a_command_of_codex_ended_is_never_guessed() {
 
 /// Calls the plugin's hooks as opencode does, and prints the system prompt of the session's first model call.
 const OPENCODE: &str = r#"
+import { execFileSync } from "node:child_process"
 import { Cerberus } from PLUGIN
 const hooks = await Cerberus({ directory: process.cwd() })
 const sessionID = process.env.SESSION
 const event = (type, properties) => hooks.event({ event: { type, properties } })
 await event("session.created", { sessionID, info: { id: sessionID } })
 await event("session.created", { info: { id: "child", parentID: sessionID } })
-await hooks["chat.message"]({ sessionID }, { message: { id: "m1" }, parts: [{ type: "text", text: "\"go on\"" }] })
+const rule = "Run database migrations through the pipeline"
+if (process.env.LEARN) execFileSync(process.env.LEARN, ["memory", "learn", rule])
+const text = "\"now run the database migrations please\""
+await hooks["chat.message"]({ sessionID }, { message: { id: "m1" }, parts: [{ type: "text", text }] })
 await hooks["chat.message"]({ sessionID: "child" }, { message: { id: "m2" }, parts: [{ type: "text", text: "sub job" }] })
 const system = ["You are an agent."]
 await hooks["experimental.chat.system.transform"]({ sessionID }, { system })
@@ -196,18 +225,25 @@ fn the_plugin_of_opencode_reports_and_injects() {
     let script = OPENCODE.replace("PLUGIN", &format!("{:?}", plugin.to_str().unwrap()));
     let driver = env.root().join("opencode.mjs");
     std::fs::write(&driver, script).unwrap();
-    let run = |session: &str| -> Value {
-        let output = env.command_for("node").arg(&driver).env("SESSION", session).output().unwrap();
+    let run = |session: &str, learn: &str| -> Value {
+        let mut node = env.command_for("node");
+        let output = node.arg(&driver).envs([("SESSION", session), ("LEARN", learn)]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    assert_eq!(run("ses_1"), json!(["You are an agent."]));
+    assert_eq!(run("ses_1", ""), json!(["You are an agent."]));
     let session = env.sessions()[0].clone();
     assert_eq!((&session["agent"], &session["status"]), (&json!("opencode"), &json!("ended")));
     assert_eq!(session["tools_used"], json!({"bash": 1, "todowrite": 1, "write": 1}));
     assert_eq!(session["turn_count"], 1);
-    let told = run("ses_2")[1].as_str().unwrap().to_string();
-    for line in ["proj:hydra", "impl:a.rs", "impl:load", "next:Write-the-docs"] {
+    let told = run("ses_2", binary.to_str().unwrap())[1].as_str().unwrap().to_string();
+    for line in [
+        "proj:hydra",
+        "impl:a.rs",
+        "impl:load",
+        "next:Write-the-docs",
+        "rule:Run-database-migrations-through-the-pipeline",
+    ] {
         assert!(told.lines().any(|told| told == line), "{line} in {told}");
     }
 }
