@@ -216,7 +216,10 @@ fn review_approves_rewords_rejects_and_leaves_for_later() {
     assert_eq!(env.json(&["memory", "list"])[0]["content"], "Commit in small steps.");
     assert_eq!(proposals(&env).len(), 1);
     let output = review(&env, "");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("0 approved, 0 rejected, 1 left"), "the end decides nothing");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("0 approved, 0 rejected, 1 left"),
+        "the end decides nothing"
+    );
 }
 
 #[test]
