@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// From here on two clauses speak of the same thing; one qualified word more is already too much.
 const SAME_THING_MIN: f64 = 0.75;
 /// What is denied must be more than a by-word.
-const DENIED_WEIGHT_MIN: f64 = 0.6;
+const DENIED_WEIGHT_MIN: f64 = 0.5;
 /// From here on one of two is enough.
 const REDUNDANT_MIN: f64 = 0.85;
 
@@ -168,6 +168,11 @@ mod tests {
             ("Use X", "Avoid X"),
             ("Ask before you commit", "Commit without asking"),
             ("Never commit without asking", "Commit without asking me"),
+            ("Delete files without asking", "Ask before deleting files"),
+            ("Never use any", "Always use any"),
+            ("Use let instead of var", "Use var instead of let"),
+            ("Sort imports alphabetically", "Do not sort imports"),
+            ("Answer in English", "Answer in German"),
             ("Use tabs", "Use spaces"),
             ("Use tabs", "Indent with spaces"),
             ("Use tabs, not spaces", "Use spaces, not tabs"),

@@ -17,12 +17,15 @@ pub const SAME_MIN: f64 = 0.72;
 const APART_FACTOR: f64 = 0.6;
 /// A condition tells less than what is to be done.
 const CONDITION_WEIGHT: f64 = 0.7;
+/// And so does what is only named to be set aside: "tabs, not spaces".
+const ASIDE_WEIGHT: f64 = 0.6;
 /// Marks the concept of a condition; no word begins with it.
 const CONDITION: char = '?';
 /// Words of an instruction that are read; who says more tells a story.
 const WORDS_MAX: usize = 400;
 /// Unknown words are compared by their looks from this length.
 const LOOKS_CHARS_MIN: usize = 6;
+const LOOKS_CHARS_APART_MAX: usize = 2;
 
 /// What a text says.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +46,12 @@ pub(super) struct Clause {
 
 impl Meaning {
     pub fn of(text: &str) -> Meaning {
-        let mut clauses = Reader::default().read(&tokens(text));
-        clauses.retain(|clause| !clause.concepts.is_empty());
+        let tokens = tokens(text);
+        let mut clauses = Reader::default().read(&tokens);
+        if clauses.is_empty() {
+            // Nothing but small words: then they are what it is about.
+            clauses = Reader { hears_small_words: true, ..Reader::default() }.read(&tokens);
+        }
         let mut whole = Clause::default();
         for clause in &clauses {
             for (concept, weight) in &clause.concepts {
@@ -52,10 +59,6 @@ impl Meaning {
             }
             whole.actions.extend(&clause.actions);
             whole.numbers.extend(clause.numbers.iter().cloned());
-        }
-        if whole.concepts.is_empty() && !text.trim().is_empty() {
-            // Nothing but small words: they are alike when they are the same.
-            whole.concepts.insert(text.trim().to_lowercase(), 1.0);
         }
         Meaning { whole, clauses }
     }
@@ -85,14 +88,18 @@ impl Meaning {
                 within += weight.abs();
             }
         }
-        if all > 0.0 { within / all } else { 0.0 }
+        // Nothing but a condition: "think before you code".
+        if all > 0.0 { within / all } else { 1.0 }
     }
 
-    /// What two texts that say the same share at least one of.
-    pub(super) fn telling(&self) -> impl Iterator<Item = &str> {
-        let heaviest = self.whole.concepts.values().fold(0.0_f64, |most, weight| most.max(weight.abs()));
-        let concepts = self.whole.concepts.iter().filter(move |(_, weight)| weight.abs() >= heaviest.min(0.5));
-        concepts.map(|(concept, _)| concept.as_str())
+    pub(super) fn speaks_of(&self, field: Field) -> bool {
+        self.whole.concepts.keys().any(|concept| concepts::named(concept).is_some_and(|known| known.field == field))
+    }
+
+    /// The concepts, each with its share of the whole: the squares of the shares add up to 1.
+    pub(super) fn shares(&self) -> impl Iterator<Item = (&str, f64)> {
+        let length = self.whole.length();
+        self.whole.concepts.iter().map(move |(concept, weight)| (concept.as_str(), weight / length))
     }
 
     pub(super) fn clauses(&self) -> &[Clause] {
@@ -103,7 +110,8 @@ impl Meaning {
 impl Clause {
     /// From -1, the opposite, to 1, the same.
     pub(super) fn agreement(&self, other: &Clause) -> f64 {
-        self.cosine(other, |a, b| a * b) * self.apartness(other)
+        let cosine = self.cosine(other, |a, b| a * b);
+        if cosine == 0.0 { 0.0 } else { cosine * self.apartness(other) }
     }
 
     /// From 0 to 1: whether they speak of the same, for or against.
@@ -112,7 +120,6 @@ impl Clause {
     }
 
     fn cosine(&self, other: &Clause, product: impl Fn(f64, f64) -> f64) -> f64 {
-        let length = |clause: &Clause| clause.concepts.values().map(|weight| weight * weight).sum::<f64>().sqrt();
         // Which of several lookalikes is taken must not depend on who is compared with whom.
         let is_first = self.concepts.keys().le(other.concepts.keys());
         let (one, two) = if is_first { (self, other) } else { (other, self) };
@@ -124,21 +131,29 @@ impl Clause {
                 shared += like * product(*weight, there);
             }
         }
-        (shared / (length(one) * length(two)).max(f64::EPSILON)).clamp(-1.0, 1.0)
+        (shared / (one.length() * two.length())).clamp(-1.0, 1.0)
+    }
+
+    fn length(&self) -> f64 {
+        self.concepts.values().map(|weight| weight * weight).sum::<f64>().sqrt().max(f64::EPSILON)
     }
 
     /// A word of this clause that is the same word mistyped or bent, unless `other` has it too.
     fn lookalike(&self, concept: &str, other: &Clause) -> Option<(f64, f64)> {
-        let is_comparable = |word: &str| {
-            word.chars().count() >= LOOKS_CHARS_MIN && !word.contains(' ') && concepts::named(word).is_none()
+        let length = concept.chars().count();
+        let is_near = |word: &str| {
+            word.chars().next() == concept.chars().next()
+                && word.chars().count().abs_diff(length) <= LOOKS_CHARS_APART_MAX
         };
-        if !is_comparable(concept) {
+        let is_unknown = |word: &str| !word.contains(' ') && concepts::named(word).is_none();
+        if length < LOOKS_CHARS_MIN || !is_unknown(concept) {
             return None;
         }
-        let candidates =
-            self.concepts.iter().filter(|(word, _)| is_comparable(word) && !other.concepts.contains_key(*word));
+        let candidates = self.concepts.iter().filter(|(word, _)| is_near(word) && is_unknown(word));
         let shape = Shape::of(concept);
-        let likes = candidates.map(|(word, weight)| (shape.likeness(&Shape::of(word)), *weight));
+        let likes = candidates
+            .filter(|(word, _)| !other.concepts.contains_key(*word))
+            .map(|(word, weight)| (shape.likeness(&Shape::of(word)), *weight));
         likes.filter(|(like, _)| *like >= TYPO_LIKENESS_MIN).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
@@ -183,6 +198,9 @@ impl Clause {
     }
 }
 
+const NUMBERS: [(&str, &str); 7] =
+    [("two", "2"), ("three", "3"), ("four", "4"), ("five", "5"), ("six", "6"), ("eight", "8"), ("ten", "10")];
+
 #[derive(Debug, PartialEq)]
 enum Token {
     Word(String),
@@ -201,11 +219,12 @@ fn tokens(text: &str) -> Vec<Token> {
         if chunk.starts_with('(') || core.is_empty() {
             tokens.push(Token::Stop);
         }
+        let tail = &body[core.len()..];
+        let core = NUMBERS.iter().find(|(word, _)| *word == core).map_or(core, |(_, number)| number);
         let is_name = core.contains(['/', '_', '.', '\\']);
-        let parts: Vec<&str> =
-            if is_name { vec![core] } else { core.split(|c: char| c == '-' || c == '—').collect() };
+        let parts: Vec<&str> = if is_name { vec![core] } else { core.split(['-', '—']).collect() };
         tokens.extend(parts.into_iter().filter(|part| !part.is_empty()).map(|part| Token::Word(part.to_string())));
-        match &body[core.len()..] {
+        match tail {
             "" => {}
             tail if tail.starts_with([',']) => tokens.push(Token::Comma),
             tail if tail.contains(['.', ';', ':', '!', '?', ')', '—']) => tokens.push(Token::Stop),
@@ -225,12 +244,18 @@ struct Draft {
     said: Vec<(String, f64)>,
     conditions: Vec<(String, f64)>,
     negations: usize,
+    /// What was done away with; it turns round as well, but refuses nothing.
+    removals: usize,
+    /// What was refused without something became the condition.
+    is_gated: bool,
     has_opposite: bool,
     has_excess: bool,
     /// What is read now belongs to a condition.
     is_condition: bool,
     /// The clause is about what is not wanted: "instead of …".
     is_against: bool,
+    /// And only sets off what was said to be wanted.
+    is_aside: bool,
     /// The last word said something.
     is_telling: bool,
     is_before: bool,
@@ -250,14 +275,28 @@ impl Draft {
     /// What was said so far is the condition of what comes.
     fn turn_into_condition(&mut self) {
         let said = std::mem::take(&mut self.said);
-        self.conditions
-            .extend(said.into_iter().map(|(word, weight)| (format!("{CONDITION}{word}"), weight * CONDITION_WEIGHT)));
+        let as_condition = |(word, weight)| (format!("{CONDITION}{word}"), weight * CONDITION_WEIGHT);
+        self.conditions.extend(said.into_iter().map(as_condition));
+        self.removals = 0;
+        self.actions.clear();
     }
 
-    fn finish(self) -> Clause {
+    /// "not unless necessary": a condition that names nothing leaves a plain refusal.
+    fn restore_refusal(&mut self) {
+        let bare =
+            |(word, weight): (String, f64)| (word.trim_start_matches(CONDITION).to_string(), weight / CONDITION_WEIGHT);
+        self.said = std::mem::take(&mut self.conditions).into_iter().map(bare).collect();
+        self.negations = 1;
+    }
+
+    fn finish(mut self) -> Clause {
+        if self.is_gated && self.said.is_empty() {
+            self.restore_refusal();
+        }
         let excess = usize::from(self.has_excess && self.negations == 0);
-        let turns = self.negations + usize::from(self.has_opposite) + excess;
-        let sign = if turns % 2 == 0 { 1.0 } else { -1.0 };
+        let turns = self.negations + self.removals + usize::from(self.has_opposite) + excess;
+        let scale = if self.is_aside { ASIDE_WEIGHT } else { 1.0 };
+        let sign = if turns.is_multiple_of(2) { scale } else { -scale };
         let mut clause = Clause { actions: self.actions, is_before: self.is_before, ..Clause::default() };
         for (word, weight) in self.said.into_iter().map(|(word, weight)| (word, sign * weight)).chain(self.conditions) {
             if word.trim_start_matches(CONDITION).starts_with(|c: char| c.is_ascii_digit()) {
@@ -271,6 +310,7 @@ impl Draft {
 
 #[derive(Default)]
 struct Reader {
+    hears_small_words: bool,
     draft: Draft,
     clauses: Vec<Clause>,
 }
@@ -313,9 +353,11 @@ impl Reader {
 
     /// After a comma or an "and" an instruction may begin.
     fn joint(&mut self, next: Option<Entry>) {
-        let begins = matches!(next, Some(Entry::Verb | Entry::Action(_) | Entry::Negation | Entry::Contrast));
+        let begins = matches!(next, Some(Entry::Verb | Entry::Action(_) | Entry::Negation));
         let is_empty = self.draft.said.is_empty() && self.draft.conditions.is_empty();
-        if !is_empty && (begins || self.draft.is_condition) {
+        if !is_empty && next == Some(Entry::Contrast) {
+            self.draft.is_telling = true;
+        } else if !is_empty && (begins || self.draft.is_condition) {
             self.close();
         }
     }
@@ -331,12 +373,13 @@ impl Reader {
             }
             None if word == "but" => {}
             None => self.draft.add(stemmed, 1.0),
+            Some(Entry::Silent) if self.hears_small_words => self.draft.add(stemmed, 1.0),
             Some(Entry::Silent) => {}
             Some(Entry::Verb) => self.begin_instruction(),
             Some(Entry::Action(action)) => {
                 self.begin_instruction();
                 if !self.draft.is_condition {
-                    self.draft.negations += usize::from(action == REMOVE);
+                    self.draft.removals += usize::from(action == REMOVE);
                     self.draft.actions.insert(action);
                 }
             }
@@ -376,25 +419,25 @@ impl Reader {
     fn gate(&mut self) {
         self.draft.turn_into_condition();
         self.draft.negations = 0;
-        self.draft.actions.clear();
+        self.draft.is_gated = true;
     }
 
     fn contrast(&mut self) {
+        let was_wanted = self.draft.negations == 0 && !self.draft.said.is_empty();
         self.close();
         self.draft.negations = 1;
         self.draft.is_against = true;
+        self.draft.is_aside = was_wanted;
     }
 
     fn close(&mut self) {
         let draft = std::mem::take(&mut self.draft);
         let is_empty = draft.said.is_empty() && draft.conditions.is_empty();
-        if is_empty && draft.negations % 2 == 1 && draft.is_against {
-            // "comments not needed": what was denied came before.
-            if let Some(before) = self.clauses.last_mut() {
-                before.concepts.values_mut().for_each(|weight| *weight = -*weight);
-            }
-        } else {
+        if !is_empty {
             self.clauses.push(draft.finish());
+        } else if let Some(before) = self.clauses.last_mut().filter(|_| draft.is_against) {
+            // "comments not needed": what was denied came before.
+            before.concepts.values_mut().for_each(|weight| *weight = -*weight);
         }
     }
 }
@@ -444,6 +487,9 @@ mod tests {
             ("use type hints", "always add type annotations"),
             ("use tabs, not spaces", "use tabs instead of spaces"),
             ("comments not needed", "no comments"),
+            ("use yarn", "we use yarn, not npm"),
+            ("don't create new files unless necessary", "avoid creating new files"),
+            ("use four spaces", "use 4 spaces"),
             ("use the frobnicator for parsing", "use the frobnicater for parsing"),
         ] {
             assert!(similarity(a, b) >= SAME_MIN, "{a} / {b}: {:?} {:?}", Meaning::of(a).whole, Meaning::of(b).whole);
@@ -496,7 +542,7 @@ mod tests {
             prop_assert!((0.0..=1.0).contains(&likeness));
             prop_assert!((likeness - other.similarity(&one)).abs() < 1e-9);
             prop_assert!((0.0..=1.0).contains(&one.share_in(&other)));
-            if !a.trim().is_empty() {
+            if one.shares().next().is_some() {
                 prop_assert!(one.similarity(&one) > 0.999);
             }
         }
