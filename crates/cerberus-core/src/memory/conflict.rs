@@ -64,7 +64,7 @@ fn is_other_order(a: &Clause, b: &Clause) -> bool {
 fn has_other_number(a: &Clause, b: &Clause) -> bool {
     const COUNTED: [&str; 4] = ["limit", "space", "indent", "line"];
     let is_counted = |clause: &Clause| COUNTED.iter().any(|concept| clause.concepts.contains_key(*concept));
-    let is_other = !a.numbers().is_empty() && !b.numbers().is_empty() && a.numbers().is_disjoint(b.numbers());
+    let is_other = !a.numbers.is_empty() && !b.numbers.is_empty() && a.numbers.is_disjoint(&b.numbers);
     is_other
         && is_counted(a)
         && is_counted(b)

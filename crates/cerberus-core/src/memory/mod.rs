@@ -11,6 +11,7 @@ pub mod meaning;
 pub mod proposal;
 pub mod rank;
 mod reach;
+mod reading;
 mod stem;
 mod wording;
 
