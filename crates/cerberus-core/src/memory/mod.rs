@@ -13,6 +13,7 @@ pub mod meaning;
 pub mod proposal;
 pub mod rank;
 mod reach;
+mod reading;
 mod stem;
 pub mod terms;
 mod wording;
