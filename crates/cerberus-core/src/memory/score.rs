@@ -195,7 +195,7 @@ mod tests {
     /// The contents that are found, best first; every text is a row, the terms looked up in all of them.
     fn found<'a>(query: &str, texts: &[(&'a str, &'a str)]) -> Vec<&'a str> {
         let query = Query::parse(query);
-        let mut hits = Hits::new(texts.len());
+        let mut hits = Hits::new(texts.len() - 1);
         let mut rarities = Vec::new();
         for (at, term) in query.terms.iter().enumerate() {
             let has = |text: &str| terms::terms(text).iter().any(|found| found.text == term.text);

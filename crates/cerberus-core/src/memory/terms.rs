@@ -196,7 +196,7 @@ mod tests {
             ("don't", "dont"),
             ("Anna’s", "anna"),
             ("error-handling", "error handl errorhandling"),
-            ("src/store/read.rs", "src store read rs read．rs src／store／read．rs"),
+            ("src/store/read.rs", "src stor read rs read．rs src／store／read．rs"),
             ("--no-verify", "no verifi noverify －－no－verify"),
             (".env", "env ．env"),
             ("std::fmt", "std fmt std：：fmt"),
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_be_typed_is_left_out() {
-        assert_eq!(index_terms(&"x".repeat(TERM_BYTES_MAX + 1)), "");
+        assert_eq!(index_terms(&"xy".repeat(TERM_BYTES_MAX)), "");
     }
 
     #[test]
