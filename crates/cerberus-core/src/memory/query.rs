@@ -21,7 +21,7 @@ const STOP_WORDS: &str = "a about above after again all also am an and any are a
     further had has hasnt have havent having he her here hers him his how i id if ill im in into is isnt it its itself \
     ive just kind lets likely many may me might more most much my no nor not of off often on once only or other our \
     ours out over own re same she should so some sort such than that thats the their theirs them then there these they \
-    this those through to too type under until up us ve very was wasnt we were what whats when where which while who \
+    this those through to too type under until up us ve very was wasnt we were what whats when whens where wheres which while who \
     whom whos why will with wont would you your yours youre able";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,7 +140,7 @@ mod tests {
     fn a_question_leaves_the_words_it_is_about() {
         for (text, terms) in [
             ("What kind of database does the billing service use?", "databas bil servic us"),
-            ("Where's Anna's notebook", "where anna notebook"),
+            ("Where's Anna's notebook", "anna notebook"),
             ("auth*", "auth*"),
             ("authentication*", "authenticat*"),
             ("a*", "a"),
