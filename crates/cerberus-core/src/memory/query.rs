@@ -115,7 +115,8 @@ impl Query {
     }
 }
 
-fn is_stop_word(word: &str) -> bool {
+/// Says nothing about what is asked.
+pub fn is_stop_word(word: &str) -> bool {
     let plain = word.replace(['\'', '’'], "").to_lowercase();
     let plain = plain.trim_matches(|c: char| c.is_ascii_punctuation());
     STOP_WORDS.split(' ').any(|stop| stop == plain)
