@@ -7,7 +7,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cerberus_testkit::claude::{ClaudeCode, print_prompt};
+use cerberus_testkit::clients::claude_code::ClaudeCode;
+use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 use cerberus_testkit::process::{Running, kill_group, running_in, wait_until};
 use cerberus_testkit::scratch::Scratch;
@@ -18,10 +19,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 const SIGKILL: i32 = 9;
 const MARKER: &str = "MARKER-6f1d: the parser was left half done";
 const EVENTS: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"];
-
-fn claude() -> ClaudeCode {
-    ClaudeCode::locate().unwrap_or_else(|missing| panic!("{missing}"))
-}
 
 /// Hooks every event to a recorder; the one of SessionStart also hands the marker to the model.
 fn install_recorder(scratch: &Scratch) -> PathBuf {
@@ -63,7 +60,7 @@ fn event_names(payloads: &[Value]) -> Vec<String> {
 
 #[test]
 fn a_scripted_session_acts_and_fires_its_hooks() {
-    let (claude, scratch) = (claude(), Scratch::new());
+    let scratch = Scratch::new();
     let record = install_recorder(&scratch);
     let written = scratch.repo().join("notes.txt");
     let server = ModelServer::start([
@@ -72,8 +69,8 @@ fn a_scripted_session_acts_and_fires_its_hooks() {
         Reply::text("All written."),
     ]);
 
-    let mut command = claude.command(&scratch.home(), &scratch.repo(), &server.url());
-    let mut session = Running::spawn(print_prompt(&mut command, "Write the notes")).unwrap();
+    let mut session =
+        Running::spawn(&mut ClaudeCode.session(&Place::new(&scratch, &server), "Write the notes")).unwrap();
     let finished = session.wait(LIMIT).unwrap();
 
     assert!(finished.status.success(), "{finished:?}");
@@ -103,15 +100,15 @@ fn a_scripted_session_acts_and_fires_its_hooks() {
 
 #[test]
 fn a_killed_session_leaves_nothing_running_and_no_session_end() {
-    let (claude, scratch) = (claude(), Scratch::new());
+    let scratch = Scratch::new();
     let record = install_recorder(&scratch);
     let server = ModelServer::start([
         Reply::tool("Bash", json!({ "command": "touch ran", "description": "Leave a trace" })),
         Reply::hang(),
     ]);
 
-    let mut command = claude.command(&scratch.home(), &scratch.repo(), &server.url());
-    let mut session = Running::spawn(print_prompt(&mut command, "Start and never end")).unwrap();
+    let mut session =
+        Running::spawn(&mut ClaudeCode.session(&Place::new(&scratch, &server), "Start and never end")).unwrap();
     let group = session.pid();
     server.wait_for_main_requests(2, LIMIT).unwrap();
     let running = running_in(group, scratch.root());

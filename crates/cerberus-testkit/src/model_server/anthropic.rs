@@ -9,13 +9,10 @@
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, request_text, unique_id};
+use super::{Ask, Block, Protocol, pieces, request_text, tokens, unique_id};
 
 /// Part of the names of the models that clients use beside the conversation.
 const SMALL_MODEL: &str = "haiku";
-/// A streamed text or tool input comes in at least this many pieces when it is long enough.
-const STREAM_PIECES: usize = 3;
-const CHARS_PER_TOKEN: usize = 4;
 
 pub(super) struct Anthropic;
 
@@ -23,7 +20,7 @@ impl Protocol for Anthropic {
     fn ask(&self, request: &Request, body: &Value) -> Option<Ask> {
         match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/v1/messages") if !body["messages"].is_array() => {
-                Some(Ask::Fixed(error(400, "invalid_request_error", "messages: field required")))
+                Some(Ask::Fixed(self.error(400, "messages: field required")))
             }
             ("POST", "/v1/messages") if is_main(body) => Some(Ask::Main),
             ("POST", "/v1/messages") => Some(Ask::Side),
@@ -35,7 +32,7 @@ impl Protocol for Anthropic {
         }
     }
 
-    fn answer(&self, body: &Value, blocks: &[Block]) -> Response {
+    fn answer(&self, _: &Request, body: &Value, blocks: &[Block]) -> Response {
         let message = message(body, blocks);
         let body = match body["stream"].as_bool() {
             Some(true) => Body::Events(events(&message)),
@@ -44,8 +41,14 @@ impl Protocol for Anthropic {
         Response { status: 200, body }
     }
 
-    fn unknown(&self, request: &Request) -> Response {
-        error(404, "not_found_error", &format!("no such path: {}", request.path))
+    fn error(&self, status: u16, message: &str) -> Response {
+        let kind = match status {
+            400 => "invalid_request_error",
+            404 => "not_found_error",
+            _ => "api_error",
+        };
+        let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
+        Response { status, body: Body::Json(body) }
     }
 }
 
@@ -112,11 +115,11 @@ fn block_events(index: usize, block: &Value, events: &mut Vec<Event>) {
     let deltas: Vec<Value> = if block["type"] == "tool_use" {
         empty["input"] = json!({});
         let input = block["input"].to_string();
-        pieces(&input).map(|part| json!({ "type": "input_json_delta", "partial_json": part })).collect()
+        pieces(&input).iter().map(|part| json!({ "type": "input_json_delta", "partial_json": part })).collect()
     } else {
         empty["text"] = json!("");
         let text = block["text"].as_str().unwrap_or_default();
-        pieces(text).map(|part| json!({ "type": "text_delta", "text": part })).collect()
+        pieces(text).iter().map(|part| json!({ "type": "text_delta", "text": part })).collect()
     };
     events.push(event("content_block_start", json!({ "index": index, "content_block": empty })));
     for delta in deltas {
@@ -127,23 +130,5 @@ fn block_events(index: usize, block: &Value, events: &mut Vec<Event>) {
 
 fn event(name: &'static str, mut data: Value) -> Event {
     data["type"] = json!(name);
-    Event { name, data }
-}
-
-/// The text cut at character boundaries, so that clients must put it together again.
-fn pieces(text: &str) -> impl Iterator<Item = String> {
-    let chars: Vec<char> = text.chars().collect();
-    let size = chars.len().div_ceil(STREAM_PIECES).max(1);
-    let parts: Vec<String> = chars.chunks(size).map(|part| part.iter().collect()).collect();
-    parts.into_iter()
-}
-
-/// A rough count; never zero.
-fn tokens(text: &str) -> usize {
-    text.chars().count() / CHARS_PER_TOKEN + 1
-}
-
-fn error(status: u16, kind: &str, message: &str) -> Response {
-    let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
-    Response { status, body: Body::Json(body) }
+    Event::named(name, data)
 }

@@ -39,11 +39,21 @@ pub(super) enum Body {
     Events(Vec<Event>),
 }
 
-/// One server-sent event.
+/// One server-sent event; not every protocol names its events.
 #[derive(Debug)]
 pub(super) struct Event {
-    pub(super) name: &'static str,
-    pub(super) data: Value,
+    name: Option<&'static str>,
+    data: Value,
+}
+
+impl Event {
+    pub(super) fn named(name: &'static str, data: Value) -> Event {
+        Event { name: Some(name), data }
+    }
+
+    pub(super) fn unnamed(data: Value) -> Event {
+        Event { name: None, data }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -181,7 +191,8 @@ pub(super) fn write_response(writer: &mut impl Write, request: &Request, respons
                 b"content-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n",
             )?;
             for event in events {
-                let text = format!("event: {}\ndata: {}\n\n", event.name, event.data);
+                let name = event.name.map(|name| format!("event: {name}\n")).unwrap_or_default();
+                let text = format!("{name}data: {}\n\n", event.data);
                 write!(writer, "{:x}\r\n{text}\r\n", text.len())?;
                 writer.flush()?;
             }
@@ -196,6 +207,7 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         400 => "Bad Request",
         404 => "Not Found",
+        500 => "Internal Server Error",
         _ => "Status",
     }
 }

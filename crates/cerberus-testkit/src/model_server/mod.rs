@@ -7,7 +7,9 @@
 //! `http` moves bytes; one file per protocol gives them meaning and does no I/O.
 
 mod anthropic;
+mod gemini;
 mod http;
+mod openai;
 #[cfg(test)]
 mod tests;
 
@@ -28,13 +30,18 @@ pub const SIDE_TEXT: &str = "Scripted side answer";
 /// The answer to every main request after the script's end.
 pub const DONE_TEXT: &str = "done";
 
-/// The fields of a request that hold what the model reads.
-const PROMPT_FIELDS: [&str; 2] = ["system", "messages"];
+/// The fields of a request that hold what the model reads, in any of the protocols.
+const PROMPT_FIELDS: [&str; 6] = ["system", "messages", "instructions", "input", "systemInstruction", "contents"];
 /// Keys whose strings are structure, not text.
-const STRUCTURE_KEYS: [&str; 6] = ["type", "role", "id", "tool_use_id", "cache_control", "signature"];
+const STRUCTURE_KEYS: [&str; 8] =
+    ["type", "role", "id", "tool_use_id", "call_id", "cache_control", "signature", "thoughtSignature"];
 
-/// Below this key the keys are a tool's own.
-const TOOL_INPUT_KEY: &str = "input";
+/// Below these keys the keys are a tool's own.
+const TOOL_INPUT_KEYS: [&str; 2] = ["input", "args"];
+
+/// A streamed text or tool input comes in at least this many pieces when it is long enough.
+const STREAM_PIECES: usize = 3;
+const CHARS_PER_TOKEN: usize = 4;
 
 /// One turn of the scripted model.
 #[derive(Clone, Debug)]
@@ -43,6 +50,7 @@ pub struct Reply(Turn);
 #[derive(Clone, Debug)]
 enum Turn {
     Say(Vec<Block>),
+    Fail(u16),
     Hang,
 }
 
@@ -50,7 +58,11 @@ enum Turn {
 #[derive(Clone, Debug)]
 enum Block {
     Text(String),
-    Tool { name: String, input: Value },
+    /// The input of a tool that takes free text is a string.
+    Tool {
+        name: String,
+        input: Value,
+    },
 }
 
 impl Reply {
@@ -62,6 +74,11 @@ impl Reply {
     /// Calls one tool.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
         Self(Turn::Say(vec![Block::Tool { name: name.into(), input }]))
+    }
+
+    /// Refuses the request with this HTTP status.
+    pub fn fail(status: u16) -> Self {
+        Self(Turn::Fail(status))
     }
 
     /// Accepts the request and never answers it; the connection closes when the server stops.
@@ -85,8 +102,8 @@ impl Reply {
                 blocks.push(block);
                 Self(Turn::Say(blocks))
             }
-            Turn::Hang => {
-                panic!("a reply that hangs says nothing: {block:?} cannot be added to it")
+            Turn::Fail(_) | Turn::Hang => {
+                panic!("a reply that fails or hangs says nothing: {block:?} cannot be added to it")
             }
         }
     }
@@ -106,12 +123,12 @@ enum Ask {
 trait Protocol: Sync {
     /// `None` when the path is not this protocol's.
     fn ask(&self, request: &Request, body: &Value) -> Option<Ask>;
-    fn answer(&self, body: &Value, blocks: &[Block]) -> Response;
-    fn unknown(&self, request: &Request) -> Response;
+    fn answer(&self, request: &Request, body: &Value, blocks: &[Block]) -> Response;
+    fn error(&self, status: u16, message: &str) -> Response;
 }
 
 /// The first is the one that refuses paths nobody knows.
-const PROTOCOLS: [&dyn Protocol; 1] = [&anthropic::Anthropic];
+const PROTOCOLS: [&dyn Protocol; 3] = [&anthropic::Anthropic, &openai::Responses, &gemini::Gemini];
 
 /// Whether a kept request took a reply from the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,9 +297,10 @@ impl Shared {
         let (method, path) = (request.method.clone(), request.path.clone());
         let turn = self.receive(Received { kind, method, path, body: body.clone() });
         match (asked, turn) {
-            (None, _) => Some(PROTOCOLS[0].unknown(request)),
+            (None, _) => Some(PROTOCOLS[0].error(404, &format!("no such path: {}", request.path))),
             (Some((_, Ask::Fixed(response))), _) => Some(response),
-            (Some((protocol, Ask::Main | Ask::Side)), Turn::Say(blocks)) => Some(protocol.answer(&body, &blocks)),
+            (Some((protocol, _)), Turn::Say(blocks)) => Some(protocol.answer(request, &body, &blocks)),
+            (Some((protocol, _)), Turn::Fail(status)) => Some(protocol.error(status, "the script says so")),
             (Some(_), Turn::Hang) => {
                 self.hang();
                 None
@@ -353,7 +371,7 @@ fn collect_text<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
         Value::Object(fields) => {
             for (key, field) in fields {
                 match key.as_str() {
-                    TOOL_INPUT_KEY => collect_strings(field, texts),
+                    key if TOOL_INPUT_KEYS.contains(&key) => collect_strings(field, texts),
                     key if STRUCTURE_KEYS.contains(&key) => {}
                     _ => collect_text(field, texts),
                 }
@@ -371,6 +389,18 @@ fn collect_strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
         Value::Object(fields) => fields.values().for_each(|field| collect_strings(field, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// The text cut at character boundaries, so that clients must put it together again.
+fn pieces(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let size = chars.len().div_ceil(STREAM_PIECES).max(1);
+    chars.chunks(size).map(|part| part.iter().collect()).collect()
+}
+
+/// A rough count; never zero.
+fn tokens(text: &str) -> usize {
+    text.chars().count() / CHARS_PER_TOKEN + 1
 }
 
 /// An id no other server has given, in this process or another: clients join sessions on them.

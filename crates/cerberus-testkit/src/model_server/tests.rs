@@ -234,3 +234,69 @@ fn request_text_holds_everything_the_model_reads() {
     });
     assert_eq!(request_text(&request), "SYSTEM\nPLAIN\nNESTED\nINPUT\nWrite\nRESULT\nMIDWAY");
 }
+
+/// What a request of each protocol looks like, streamed: the path and the body.
+fn streamed() -> [(&'static str, Value); 3] {
+    let mut anthropic = main_request("go");
+    anthropic["stream"] = json!(true);
+    let openai = json!({
+        "model": "gpt", "stream": true,
+        "input": [{ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "go" }] }],
+        "tools": [{ "type": "function", "name": "run" }, { "type": "custom", "name": "patch" }],
+    });
+    let gemini = json!({
+        "contents": [{ "role": "user", "parts": [{ "text": "go" }] }],
+        "tools": [{ "functionDeclarations": [{ "name": "run" }] }],
+    });
+    [
+        ("/v1/messages", anthropic),
+        ("/v1/responses", openai),
+        ("/v1beta/models/gemini-2.5-pro:streamGenerateContent", gemini),
+    ]
+}
+
+#[test]
+fn every_protocol_takes_from_the_same_script() {
+    for (path, request) in streamed() {
+        let server = ModelServer::start([Reply::text("zwölf Zeichen"), Reply::fail(500)]);
+        let mut client = Client::connect(&server);
+        let (status, stream) = client.post(path, &request);
+        assert_eq!((status, said(&stream).as_str()), (200, "zwölf Zeichen"), "{path}");
+        assert_eq!(client.post(path, &request).0, 500, "{path}");
+        let mut side = request.clone();
+        side["tools"] = json!([]);
+        assert_eq!(said(&client.post(path, &side).1), SIDE_TEXT, "{path}");
+        assert_eq!(client.post(path, &json!({ "tools": [] })).0, 400, "{path}");
+        assert_eq!(server.main_requests(), [request.clone(), request.clone()], "{path}");
+        assert_eq!(request_text(&request).lines().last(), Some("go"), "{path}");
+    }
+}
+
+/// The text of a stream of any protocol.
+fn said(stream: &str) -> String {
+    let piece = |line: &str| {
+        let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).unwrap();
+        let (delta, gemini) = (&event["delta"], &event["candidates"][0]["content"]["parts"][0]["text"]);
+        [&delta["text"], delta, gemini].into_iter().find_map(|text| text.as_str().map(str::to_string))
+    };
+    stream.lines().filter_map(piece).collect()
+}
+
+#[test]
+fn tools_are_called_as_the_request_offers_them() {
+    let reply = || Reply::tool("run", json!({ "cmd": "ls" })).and_tool("patch", json!("*** Begin"));
+    let server = ModelServer::start([reply(), reply()]);
+    let mut client = Client::connect(&server);
+    let [_, (openai, mut request), (gemini, plain)] = streamed();
+    request["stream"] = json!(false);
+    let called = parse(&client.post(openai, &request))["output"].clone();
+    assert_eq!((&called[0]["type"], &called[0]["arguments"]), (&json!("function_call"), &json!(r#"{"cmd":"ls"}"#)));
+    assert_eq!((&called[1]["type"], &called[1]["input"]), (&json!("custom_tool_call"), &json!("*** Begin")));
+    let stream = client.post(gemini, &plain).1;
+    let first: Value = serde_json::from_str(stream.lines().next().unwrap().strip_prefix("data: ").unwrap()).unwrap();
+    let call = &first["candidates"][0]["content"]["parts"][0]["functionCall"];
+    assert_eq!((&call["name"], &call["args"]), (&json!("run"), &json!({ "cmd": "ls" })));
+    assert_eq!(first["candidates"][0]["finishReason"], Value::Null, "more comes");
+    let counted = parse(&client.post("/v1beta/models/m:countTokens", &plain));
+    assert!(counted["totalTokens"].as_u64() > Some(0));
+}

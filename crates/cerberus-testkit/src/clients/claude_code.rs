@@ -1,0 +1,77 @@
+//! Claude Code: headless with `-p`; in a terminal once its onboarding is answered beforehand.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use crate::model_server::Reply;
+
+const PIN: Pin =
+    Pin { name: "claude-code", package: "@anthropic-ai/claude-code", version: "2.1.325", program: "claude" };
+
+#[derive(Clone, Copy, Debug)]
+pub struct ClaudeCode;
+
+impl ClaudeCode {
+    /// The client, ready for arguments.
+    pub fn command(&self, place: &Place) -> Command {
+        let mut command = clean_command(&installed(PIN), place);
+        command
+            .env("CLAUDE_CODE_TMPDIR", place.home.join("tmp"))
+            .envs([("ANTHROPIC_BASE_URL", &*place.server_url), ("ANTHROPIC_API_KEY", STUB_KEY)])
+            .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_TELEMETRY", "1")])
+            .envs([("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")]);
+        command
+    }
+
+    /// Answers what it would ask at its first start in a terminal; for a home where it never ran.
+    pub fn accept_everything(&self, place: &Place) {
+        let state = json!({
+            "hasCompletedOnboarding": true,
+            "lastOnboardingVersion": PIN.version,
+            "theme": "dark",
+            "bypassPermissionsModeAccepted": true,
+            "customApiKeyResponses": { "approved": [STUB_KEY], "rejected": [] },
+            "projects": { place.cwd.to_string_lossy(): {
+                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": [],
+            } },
+        });
+        let file = place.home.join(".claude.json");
+        std::fs::write(&file, state.to_string()).expect("writes into the scratch home");
+    }
+}
+
+impl Client for ClaudeCode {
+    fn pin(&self) -> Pin {
+        PIN
+    }
+
+    fn session(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.command(place);
+        print_prompt(&mut command, prompt);
+        command
+    }
+
+    fn write(&self, path: &Path, content: &str) -> Reply {
+        Reply::tool("Write", json!({ "file_path": path, "content": content }))
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply {
+        Reply::tool("Edit", json!({ "file_path": path, "old_string": old, "new_string": new }))
+    }
+
+    fn run(&self, command: &str) -> Reply {
+        Reply::tool("Bash", json!({ "command": command, "description": "Run it" }))
+    }
+
+    fn todo(&self, what: &str) -> Option<Reply> {
+        Some(Reply::tool("TaskCreate", json!({ "subject": what, "description": what })))
+    }
+}
+
+/// One session without a terminal: the prompt, answered until the turn ends, every step on stdout as JSON lines.
+pub fn print_prompt<'a>(command: &'a mut Command, prompt: &str) -> &'a mut Command {
+    command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).arg("--dangerously-skip-permissions")
+}

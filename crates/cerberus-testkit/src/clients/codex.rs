@@ -1,0 +1,76 @@
+//! Codex: `codex exec`. Its provider is given on the command line, so that its files stay what `cerberus install` made
+//! of them.
+//!
+//! Hooks that nobody accepted are skipped by `exec` without a word; a flag of its own lets them run.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use crate::model_server::Reply;
+
+const PIN: Pin = Pin { name: "codex", package: "@openai/codex", version: "0.166.0", program: "codex" };
+
+/// Of a model that it does not know, it would not offer `apply_patch`.
+const MODEL: &str = "gpt-5.5";
+
+#[derive(Clone, Copy, Debug)]
+pub struct Codex;
+
+impl Codex {
+    /// The client with this subcommand, ready for the rest of its arguments.
+    pub fn command(&self, place: &Place, subcommand: &[&str]) -> Command {
+        let mut command = clean_command(&installed(PIN), place);
+        command.env("CERBERUS_STUB_KEY", STUB_KEY).args(subcommand);
+        for (key, value) in [
+            ("model", json!(MODEL)),
+            ("model_provider", json!("stub")),
+            ("model_providers.stub.name", json!("stub")),
+            ("model_providers.stub.base_url", json!(format!("{}/v1", place.server_url))),
+            ("model_providers.stub.wire_api", json!("responses")),
+            ("model_providers.stub.env_key", json!("CERBERUS_STUB_KEY")),
+            ("model_providers.stub.supports_websockets", json!(false)),
+            ("features.daemon_auto_start", json!(false)),
+        ] {
+            command.arg("-c").arg(format!("{key}={value}"));
+        }
+        command
+    }
+}
+
+impl Client for Codex {
+    fn pin(&self) -> Pin {
+        PIN
+    }
+
+    fn session(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.command(place, &["exec"]);
+        command.args(["--json", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]);
+        command.arg(prompt);
+        command
+    }
+
+    fn write(&self, path: &Path, content: &str) -> Reply {
+        let added: Vec<String> = content.lines().map(|line| format!("+{line}")).collect();
+        patch(&format!("*** Add File: {}\n{}", path.display(), added.join("\n")))
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply {
+        patch(&format!("*** Update File: {}\n@@\n-{old}\n+{new}", path.display()))
+    }
+
+    fn run(&self, command: &str) -> Reply {
+        Reply::tool("exec_command", json!({ "cmd": command, "yield_time_ms": 30_000 }))
+    }
+
+    /// It offers a list only in its plan mode.
+    fn todo(&self, _: &str) -> Option<Reply> {
+        None
+    }
+}
+
+fn patch(hunk: &str) -> Reply {
+    Reply::tool("apply_patch", json!(format!("*** Begin Patch\n{hunk}\n*** End Patch")))
+}

@@ -1,0 +1,53 @@
+//! Gemini CLI: headless with `-p`. It does not start before its settings say how it signs in.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use crate::model_server::Reply;
+
+const PIN: Pin = Pin { name: "gemini", package: "@google/gemini-cli", version: "0.61.0", program: "gemini" };
+
+#[derive(Clone, Copy, Debug)]
+pub struct Gemini;
+
+impl Client for Gemini {
+    fn pin(&self) -> Pin {
+        PIN
+    }
+
+    fn prepare(&self, home: &Path) {
+        let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
+        let dir = home.join(".gemini");
+        std::fs::create_dir_all(&dir).expect("makes a directory in the scratch home");
+        std::fs::write(dir.join("settings.json"), format!("{settings:#}\n")).expect("writes into the scratch home");
+    }
+
+    fn session(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = clean_command(&installed(PIN), place);
+        command
+            .envs([("GEMINI_API_KEY", STUB_KEY), ("GOOGLE_GEMINI_BASE_URL", &place.server_url)])
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+            .args(["-p", prompt, "-o", "stream-json", "--yolo", "-m", "gemini-2.5-pro"]);
+        command
+    }
+
+    fn write(&self, path: &Path, content: &str) -> Reply {
+        Reply::tool("write_file", json!({ "file_path": path, "content": content }))
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply {
+        let input = json!({ "file_path": path, "instruction": "Change it", "old_string": old, "new_string": new });
+        Reply::tool("replace", input)
+    }
+
+    fn run(&self, command: &str) -> Reply {
+        Reply::tool("run_shell_command", json!({ "command": command, "description": "Run it" }))
+    }
+
+    fn todo(&self, what: &str) -> Option<Reply> {
+        Some(Reply::tool("write_todos", json!({ "todos": [{ "description": what, "status": "pending" }] })))
+    }
+}

@@ -1,0 +1,161 @@
+//! The real agents, pinned, as tests start them.
+//!
+//! Each runs with a cleared environment, a scratch home and temporary directory, and a model server on loopback; the key
+//! it is given is a stub. None is ever downloaded here: `dev/clients` installs them, and a missing or different version
+//! is an error that says so. One file an agent says how it is started and how its model acts.
+
+pub mod claude_code;
+pub mod codex;
+pub mod copilot;
+pub mod gemini;
+pub mod opencode;
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::model_server::{ModelServer, Reply};
+use crate::scratch::{SYSTEM_PATH, Scratch};
+
+/// Names the directory the clients are installed in; by default `.cache/clients` of the workspace.
+pub const CLIENTS_DIR_VARIABLE: &str = "CERBERUS_CLIENTS";
+
+/// What every client is given where it asks for a key.
+pub(crate) const STUB_KEY: &str = "stub";
+
+/// An agent of one version, as `dev/clients` installs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pin {
+    /// As `cerberus install --agent` and `dev/clients` call it.
+    pub name: &'static str,
+    pub package: &'static str,
+    pub version: &'static str,
+    /// Its program in `node_modules/.bin`.
+    pub program: &'static str,
+}
+
+impl Pin {
+    /// Finds the program; otherwise says what is missing and which command installs it.
+    pub fn locate(&self) -> Result<PathBuf, String> {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let default = || workspace.canonicalize().unwrap_or(workspace.clone()).join(".cache/clients");
+        let clients = std::env::var_os(CLIENTS_DIR_VARIABLE).map_or_else(default, PathBuf::from);
+        self.locate_in(&clients)
+    }
+
+    /// The same in this directory of clients.
+    pub fn locate_in(&self, clients: &Path) -> Result<PathBuf, String> {
+        let Pin { name, package, version, program } = self;
+        let modules = clients.join(name).join("node_modules");
+        let manifest = modules.join(package).join("package.json");
+        let advice = format!("to install it: dev/clients {name} (into {})", clients.display());
+        let text = std::fs::read_to_string(&manifest)
+            .map_err(|error| format!("{name} {version} is missing: {}: {error}; {advice}", manifest.display()))?;
+        let found: Value = serde_json::from_str(&text)
+            .map_err(|error| format!("{} is damaged: {error}; {advice}", manifest.display()))?;
+        if found["version"] != *version {
+            return Err(format!("{name} {version} is needed, {} is there; {advice}", found["version"]));
+        }
+        let link = modules.join(".bin").join(program);
+        link.canonicalize()
+            .map_err(|error| format!("{name} {version} has no program: {}: {error}; {advice}", link.display()))
+    }
+}
+
+/// A real agent: how it is started, and how its model acts.
+pub trait Client: Sync {
+    fn pin(&self) -> Pin;
+
+    /// Writes what it must find in its home before it starts for the first time.
+    fn prepare(&self, _home: &Path) {}
+
+    /// One session without a terminal, in a clean environment: the prompt, answered until the turn ends.
+    fn session(&self, place: &Place, prompt: &str) -> Command;
+
+    /// The model writes a new file.
+    fn write(&self, path: &Path, content: &str) -> Reply;
+
+    /// The model replaces a piece of a file.
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply;
+
+    /// The model runs a command.
+    fn run(&self, command: &str) -> Reply;
+
+    /// The model notes what is to be done, where the client offers it a list for that.
+    fn todo(&self, what: &str) -> Option<Reply>;
+}
+
+/// Where a session runs.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub home: PathBuf,
+    pub cwd: PathBuf,
+    /// Of the model server, with no slash at its end.
+    pub server_url: String,
+}
+
+impl Place {
+    /// The repository of a scratch, with its home.
+    pub fn new(scratch: &Scratch, server: &ModelServer) -> Place {
+        Place { home: scratch.home(), cwd: scratch.repo(), server_url: server.url() }
+    }
+}
+
+/// The program in a clean environment and a process group of its own; arguments are still to come.
+pub(crate) fn clean_command(program: &Path, place: &Place) -> Command {
+    let scratch = place.home.join("tmp");
+    std::fs::create_dir_all(&scratch).expect("makes a directory in the scratch home");
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .envs([("PATH", SYSTEM_PATH), ("TERM", "xterm-256color"), ("LANG", "C.UTF-8")])
+        .envs([("HOME", &place.home), ("TMPDIR", &scratch)])
+        .current_dir(&place.cwd)
+        .process_group(0);
+    command
+}
+
+/// The pinned program, which must be there.
+pub(crate) fn installed(pin: Pin) -> PathBuf {
+    pin.locate().unwrap_or_else(|missing| panic!("{missing}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [&dyn Client; 5] =
+        [&claude_code::ClaudeCode, &codex::Codex, &gemini::Gemini, &opencode::Opencode, &copilot::Copilot];
+
+    #[test]
+    fn says_what_is_missing_and_what_installs_it() {
+        let clients = tempfile::tempdir().unwrap();
+        for pin in ALL.map(|client| client.pin()) {
+            let told = pin.locate_in(clients.path()).unwrap_err();
+            let expected = [format!("{} is missing", pin.version), format!("dev/clients {}", pin.name)];
+            assert!(expected.iter().all(|part| told.contains(part)), "{told}");
+        }
+    }
+
+    #[test]
+    fn refuses_another_version() {
+        let clients = tempfile::tempdir().unwrap();
+        for pin in ALL.map(|client| client.pin()) {
+            let package = clients.path().join(pin.name).join("node_modules").join(pin.package);
+            std::fs::create_dir_all(&package).unwrap();
+            std::fs::write(package.join("package.json"), r#"{"version":"2.0.0"}"#).unwrap();
+            let told = pin.locate_in(clients.path()).unwrap_err();
+            assert!(told.contains("\"2.0.0\" is there") && told.contains("dev/clients"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_installer_pins_the_same_versions() {
+        let installer = include_str!("../../../../dev/clients");
+        for pin in ALL.map(|client| client.pin()) {
+            assert!(installer.contains(&format!("{}@{}", pin.package, pin.version)), "{}", pin.name);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! opencode: `opencode run`. Its provider is given in its environment, so that its files stay what `cerberus install`
+//! made of them.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use crate::model_server::Reply;
+
+const PIN: Pin = Pin { name: "opencode", package: "opencode-ai", version: "1.18.33", program: "opencode" };
+
+#[derive(Clone, Copy, Debug)]
+pub struct Opencode;
+
+impl Client for Opencode {
+    fn pin(&self) -> Pin {
+        PIN
+    }
+
+    fn session(&self, place: &Place, prompt: &str) -> Command {
+        let config = json!({
+            "autoupdate": false,
+            "share": "disabled",
+            "model": "stub/claude-stub",
+            "small_model": "stub/claude-haiku-stub",
+            "provider": { "stub": {
+                "npm": "@ai-sdk/anthropic",
+                "options": { "baseURL": format!("{}/v1", place.server_url), "apiKey": STUB_KEY },
+                "models": { "claude-stub": {}, "claude-haiku-stub": {} },
+            } },
+        });
+        let mut command = clean_command(&installed(PIN), place);
+        command
+            .env("OPENCODE_CONFIG_CONTENT", config.to_string())
+            .envs([("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")])
+            .envs([("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"), ("OPENCODE_DISABLE_SHARE", "1")])
+            .args(["run", "--format", "json", "--auto", prompt]);
+        command
+    }
+
+    fn write(&self, path: &Path, content: &str) -> Reply {
+        Reply::tool("write", json!({ "filePath": path, "content": content }))
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply {
+        Reply::tool("edit", json!({ "filePath": path, "oldString": old, "newString": new }))
+    }
+
+    fn run(&self, command: &str) -> Reply {
+        Reply::tool("bash", json!({ "command": command, "description": "Run it" }))
+    }
+
+    fn todo(&self, what: &str) -> Option<Reply> {
+        let todo = json!({ "id": "1", "content": what, "status": "pending", "priority": "medium" });
+        Some(Reply::tool("todowrite", json!({ "todos": [todo] })))
+    }
+}

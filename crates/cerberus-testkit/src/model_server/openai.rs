@@ -1,0 +1,134 @@
+//! The OpenAI Responses API, as far as Codex uses it.
+//!
+//! A main request offers a tool that the client runs itself; everything else that asks for a response is a side
+//! request. A tool that takes free text (`custom`) is called with a string, every other one with JSON in a string:
+//! which of the two it is, the request says. Nothing here touches a socket or the script.
+
+use serde_json::{Value, json};
+
+use super::http::{Body, Event, Request, Response};
+use super::{Ask, Block, Protocol, pieces, request_text, tokens, unique_id};
+
+const FUNCTION: &str = "function";
+const FREE_TEXT: &str = "custom";
+
+pub(super) struct Responses;
+
+impl Protocol for Responses {
+    fn ask(&self, request: &Request, body: &Value) -> Option<Ask> {
+        let offers_tools = || {
+            let is_own = |tool: &Value| matches!(tool["type"].as_str(), Some(FUNCTION | FREE_TEXT));
+            body["tools"].as_array().is_some_and(|tools| tools.iter().any(is_own))
+        };
+        match (request.method.as_str(), request.path.as_str()) {
+            ("POST", "/v1/responses") if !body["input"].is_array() => {
+                Some(Ask::Fixed(self.error(400, "input: field required")))
+            }
+            ("POST", "/v1/responses") if offers_tools() => Some(Ask::Main),
+            ("POST", "/v1/responses") => Some(Ask::Side),
+            _ => None,
+        }
+    }
+
+    fn answer(&self, _: &Request, body: &Value, blocks: &[Block]) -> Response {
+        let items: Vec<Value> = blocks.iter().map(|block| item(body, block)).collect();
+        let (input, output) = (tokens(&request_text(body)), tokens(&json!(items).to_string()));
+        let response = json!({
+            "id": unique_id("resp_"),
+            "object": "response",
+            "model": body["model"],
+            "status": "completed",
+            "output": items,
+            "usage": {
+                "input_tokens": input,
+                "input_tokens_details": { "cached_tokens": 0 },
+                "output_tokens": output,
+                "output_tokens_details": { "reasoning_tokens": 0 },
+                "total_tokens": input + output,
+            },
+        });
+        let body = match body["stream"].as_bool() {
+            Some(true) => Body::Events(events(&response)),
+            _ => Body::Json(response),
+        };
+        Response { status: 200, body }
+    }
+
+    fn error(&self, status: u16, message: &str) -> Response {
+        let body = json!({ "error": { "type": "invalid_request_error", "code": null, "message": message } });
+        Response { status, body: Body::Json(body) }
+    }
+}
+
+fn item(body: &Value, block: &Block) -> Value {
+    match block {
+        Block::Text(text) => json!({
+            "type": "message",
+            "id": unique_id("msg_"),
+            "role": "assistant",
+            "status": "completed",
+            "content": [{ "type": "output_text", "text": text, "annotations": [] }],
+        }),
+        Block::Tool { name, input } if takes_free_text(body, name) => json!({
+            "type": "custom_tool_call",
+            "id": unique_id("ctc_"),
+            "call_id": unique_id("call_"),
+            "status": "completed",
+            "name": name,
+            "input": input,
+        }),
+        Block::Tool { name, input } => json!({
+            "type": "function_call",
+            "id": unique_id("fc_"),
+            "call_id": unique_id("call_"),
+            "status": "completed",
+            "name": name,
+            "arguments": input.to_string(),
+        }),
+    }
+}
+
+fn takes_free_text(body: &Value, name: &str) -> bool {
+    let is_it = |tool: &Value| tool["name"] == name && tool["type"] == FREE_TEXT;
+    body["tools"].as_array().is_some_and(|tools| tools.iter().any(is_it))
+}
+
+/// The same response as the events of a stream.
+fn events(response: &Value) -> Vec<Event> {
+    let mut created = response.clone();
+    created["status"] = json!("in_progress");
+    created["output"] = json!([]);
+    created["usage"] = Value::Null;
+    let mut events = vec![event("response.created", json!({ "response": created }))];
+    for (index, item) in response["output"].as_array().into_iter().flatten().enumerate() {
+        item_events(index, item, &mut events);
+    }
+    events.push(event("response.completed", json!({ "response": response })));
+    events
+}
+
+fn item_events(index: usize, item: &Value, events: &mut Vec<Event>) {
+    let mut begun = item.clone();
+    begun["status"] = json!("in_progress");
+    let (name, text) = if item["type"] == "message" {
+        begun["content"] = json!([]);
+        ("response.output_text.delta", &item["content"][0]["text"])
+    } else if item["type"] == "custom_tool_call" {
+        begun["input"] = json!("");
+        ("response.custom_tool_call_input.delta", &item["input"])
+    } else {
+        begun["arguments"] = json!("");
+        ("response.function_call_arguments.delta", &item["arguments"])
+    };
+    events.push(event("response.output_item.added", json!({ "output_index": index, "item": begun })));
+    for part in pieces(text.as_str().unwrap_or_default()) {
+        let delta = json!({ "output_index": index, "item_id": item["id"], "content_index": 0, "delta": part });
+        events.push(event(name, delta));
+    }
+    events.push(event("response.output_item.done", json!({ "output_index": index, "item": item })));
+}
+
+fn event(name: &'static str, mut data: Value) -> Event {
+    data["type"] = json!(name);
+    Event::named(name, data)
+}
