@@ -51,6 +51,16 @@ pub enum Part {
     Whole(&'static WholeFile),
 }
 
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Hooks(style) => write!(f, "{} hooks", style.events.len()),
+            Part::Server(_) | Part::TomlServer(_) => f.write_str("MCP server"),
+            Part::Whole(_) => f.write_str("plugin"),
+        }
+    }
+}
+
 /// What of ours a settings file holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wiring {

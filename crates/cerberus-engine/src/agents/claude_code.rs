@@ -3,6 +3,7 @@
 //! Hooks are given as program and arguments, so that no shell is started. SessionEnd hooks are cut after 1.5 seconds
 //! unless they have a timeout of their own.
 
+use std::fs;
 use std::path::PathBuf;
 
 use cerberus_core::id::Agent;
@@ -12,8 +13,15 @@ use cerberus_core::settings::{Json, Part};
 
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_trust_needed};
 
-pub(super) const PROFILE: Profile =
-    Profile { agent: Agent::ClaudeCode, program: "claude", dir, files, afterwards: None, trust: no_trust_needed };
+pub(super) const PROFILE: Profile = Profile {
+    agent: Agent::ClaudeCode,
+    program: "claude",
+    dir,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin,
+};
 
 static HOOKS: HookStyle = HookStyle {
     agent: Agent::ClaudeCode,
@@ -71,4 +79,12 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
     let servers = moved.or_else(|| surroundings.folder("HOME"));
     [in_dir(dir(surroundings), &[("settings.json", SETTINGS)]), in_dir(servers, &[(".claude.json", SERVERS)])].concat()
+}
+
+/// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as the client itself writes it.
+fn has_plugin(surroundings: &Surroundings) -> bool {
+    let text = dir(surroundings).and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
+    let settings: serde_json::Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let plugins = settings["enabledPlugins"].as_object();
+    plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))
 }

@@ -10,7 +10,7 @@ use cerberus_core::id::Agent;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, Trust, in_dir};
+use super::{Profile, Scope, SettingsFile, Surroundings, Trust, in_dir, no_plugin};
 
 pub(super) const PROFILE: Profile = Profile {
     agent: Agent::Codex,
@@ -19,6 +19,7 @@ pub(super) const PROFILE: Profile = Profile {
     files,
     afterwards: Some("start `codex` once and accept its new hooks; until then it does not run them"),
     trust,
+    has_plugin: no_plugin,
 };
 
 /// It cuts SessionEnd hooks after three seconds, and warns of a longer timeout.

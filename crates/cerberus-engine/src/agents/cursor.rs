@@ -7,10 +7,17 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(super) const PROFILE: Profile =
-    Profile { agent: Agent::Cursor, program: "cursor-agent", dir, files, afterwards: None, trust: no_trust_needed };
+pub(super) const PROFILE: Profile = Profile {
+    agent: Agent::Cursor,
+    program: "cursor-agent",
+    dir,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin: no_plugin,
+};
 
 static HOOKS: HookStyle = HookStyle {
     agent: Agent::Cursor,

@@ -37,6 +37,8 @@ pub struct Profile {
     pub afterwards: Option<&'static str>,
     /// Does the agent itself still have to accept what is written?
     pub trust: fn(&Surroundings, Scope) -> Trust,
+    /// Are we there as a plugin, which brings the same hooks?
+    pub has_plugin: fn(&Surroundings) -> bool,
 }
 
 /// Whose sessions we are wired into.
@@ -95,6 +97,11 @@ impl Profile {
 /// For agents that run what is written into their files.
 fn no_trust_needed(_: &Surroundings, _: Scope) -> Trust {
     Trust::NotNeeded
+}
+
+/// For agents that know us by their files alone.
+fn no_plugin(_: &Surroundings) -> bool {
+    false
 }
 
 /// The files that exist as soon as a folder is known.

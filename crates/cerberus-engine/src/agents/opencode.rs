@@ -6,10 +6,17 @@ use cerberus_core::id::Agent;
 use cerberus_core::settings::servers::{self, ServerStyle};
 use cerberus_core::settings::{Json, Part, WholeFile};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(super) const PROFILE: Profile =
-    Profile { agent: Agent::Opencode, program: "opencode", dir, files, afterwards: None, trust: no_trust_needed };
+pub(super) const PROFILE: Profile = Profile {
+    agent: Agent::Opencode,
+    program: "opencode",
+    dir,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin: no_plugin,
+};
 
 static PLUGIN: WholeFile =
     WholeFile { text: include_str!("../../../../plugin/opencode/cerberus.js"), placeholder: "\"cerberus\"" };

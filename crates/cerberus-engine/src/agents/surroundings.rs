@@ -20,9 +20,10 @@ impl<'a> Surroundings<'a> {
         Some(self.folder("HOME")?.join(name))
     }
 
-    /// The folder that a variable names, when it is set to a whole path.
+    /// The folder that a variable names.
     pub fn folder(&self, variable: &str) -> Option<PathBuf> {
-        (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+        let named = (self.variable)(variable).filter(|value| !value.is_empty())?;
+        std::path::absolute(named).ok()
     }
 
     /// The program of this name that a shell would start.

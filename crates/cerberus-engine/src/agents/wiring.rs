@@ -48,7 +48,7 @@ struct Backup {
     path: PathBuf,
     /// `None`: there was no file.
     text: Option<String>,
-    /// Folders that were made for it, innermost first.
+    /// Folders that were not there yet, innermost first.
     #[serde(default)]
     made_dirs: Vec<PathBuf>,
 }
@@ -112,7 +112,8 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
     let before = read(path)?;
     let settings_error = |source| WiringError::Settings { path: path.clone(), source };
     let text = before.as_deref().unwrap_or_default();
-    if settings::installed(file.parts, text).map_err(settings_error)?.is_empty() {
+    // A file that does not even name us is not read further: what is wrong with it is not our business.
+    if !text.contains("cerberus") || settings::installed(file.parts, text).map_err(settings_error)?.is_empty() {
         let (after, path) = (before.clone(), path.clone());
         return Ok(Change { path, before, after, backup_path, backup: None, doomed_dirs: Vec::new() });
     }

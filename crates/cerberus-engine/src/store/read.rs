@@ -272,6 +272,15 @@ impl Store {
         Ok(!found.is_empty())
     }
 
+    /// When anything was last heard of an agent.
+    pub fn last_heard(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
+        let sql = "SELECT max(event.at) FROM event JOIN session ON session.row = event.session
+            WHERE session.row = (SELECT row FROM session WHERE agent = ?1 ORDER BY last_activity DESC LIMIT 1)
+                AND event.at <= ?2";
+        let found = self.rows(sql, params![agent.name(), now.millis()], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(found.into_iter().flatten().next().map(Timestamp::from_millis))
+    }
+
     /// How far each segment was folded, and what could not be read of it.
     pub fn segments(&self) -> Result<Vec<(String, u64, usize, usize)>> {
         let sql = "SELECT name, folded_bytes, stumps, unknown FROM segment ORDER BY name";
