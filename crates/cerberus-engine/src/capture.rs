@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
+use cerberus_core::echo::heard_key;
 use cerberus_core::event::{Event, Place, Record, StartSource};
 use cerberus_core::id::Agent;
 use cerberus_core::session::IDLE_AFTER;
@@ -50,6 +51,8 @@ pub enum CaptureError {
 pub struct Started {
     pub agent: Agent,
     session: Clean<'static>,
+    /// Of the record that says so.
+    key: Clean<'static>,
     source: StartSource,
     located: Located,
 }
@@ -71,8 +74,11 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     let located = identity::locate(Path::new(&*heard.cwd));
     let record = record(agent, clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
-    Ok(match record.event {
-        Event::Start { source, .. } => Some(Started { agent, session: record.session.into_owned(), source, located }),
+    let Record { session, key, event, .. } = record;
+    Ok(match event {
+        Event::Start { source, .. } => {
+            Some(Started { agent, session: session.into_owned(), key: key.into_owned(), source, located })
+        }
         _ => None,
     })
 }
@@ -98,13 +104,17 @@ fn record<'a>(agent: Agent, now: Timestamp, heard: Heard<'a>, located: &Located)
 }
 
 fn at_its_time<'a>(key: &str, now: Timestamp) -> Clean<'a> {
-    Clean::new(format!("{key}-{}", now.millis()), Keep::NAME)
+    Clean::new(heard_key(key, now, std::process::id()), Keep::NAME)
 }
 
-/// What the session that began is told; `None` when there is nothing to tell.
+/// What the session that began is told; `None` when there is nothing to tell, or when another hook of the same event
+/// tells it.
 pub fn answer(home: &Home, clock: &Clock, started: &Started) -> Result<Option<Answer>, CaptureError> {
     let config = config::load(home)?;
     let mut store = fold::open(home)?;
+    if store.is_echo(started.agent, &started.session, &started.key, clock.now)? {
+        return Ok(None);
+    }
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     recover::sweep(home, clock, &mut store, IDLE_AFTER)?;

@@ -18,6 +18,10 @@ pub use write::FoldTransaction;
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Is there another event of session ?1 with a key between ?2 and ?3, but not ?4, from time ?5 to ?6?
+const OTHER_OF_SAME_WORDS: &str = "SELECT 1 FROM event WHERE session = ?1 AND key > ?2 AND key < ?3 AND key <> ?4
+    AND at BETWEEN ?5 AND ?6 LIMIT 1";
+
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
 
@@ -122,6 +126,11 @@ impl Store {
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
+}
+
+/// The first text after all those that begin with `prefix`, which ends in a dash.
+fn after_prefix(prefix: &str) -> String {
+    format!("{}.", prefix.strip_suffix('-').unwrap_or(prefix))
 }
 
 fn create(connection: &Connection) -> rusqlite::Result<()> {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::failing::Ran;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
+use cerberus_core::echo::{ECHO_MAX, said_prefix};
 use cerberus_core::event::{AgentProcess, Severity};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
@@ -11,7 +12,7 @@ use cerberus_core::session::{self, Mark, MarkKind, State};
 use cerberus_core::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
-use super::{Result, Store};
+use super::{OTHER_OF_SAME_WORDS, Result, Store, after_prefix};
 
 /// A session as it stood at the moment asked for.
 #[derive(Clone, Debug)]
@@ -270,6 +271,16 @@ impl Store {
             WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
         let found = self.rows(sql, [agent.name(), agent_session_id, key], |_| Ok(()))?;
         Ok(!found.is_empty())
+    }
+
+    /// Is the event of this key the echo of one that another hook told?
+    pub fn is_echo(&self, agent: Agent, agent_session_id: &str, key: &str, at: Timestamp) -> Result<bool> {
+        let Some(said) = said_prefix(key) else { return Ok(false) };
+        let sql = "SELECT row FROM session WHERE agent = ?1 AND agent_session_id = ?2";
+        let session = self.rows(sql, [agent.name(), agent_session_id], |row| row.get::<_, i64>(0))?;
+        let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
+        let others = params![session.first(), said, after_prefix(said), key, since, until];
+        Ok(!self.rows(OTHER_OF_SAME_WORDS, others, |_| Ok(()))?.is_empty())
     }
 
     /// When anything was last heard of an agent.

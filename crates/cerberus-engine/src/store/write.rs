@@ -1,6 +1,7 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
 
 use cerberus_core::brief::base;
+use cerberus_core::echo::{ECHO_MAX, said_prefix};
 use cerberus_core::event::{Event, Named, Record, Severity, ToolUse, Touch};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
@@ -11,7 +12,7 @@ use cerberus_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::{Result, StoreError};
+use super::{OTHER_OF_SAME_WORDS, Result, StoreError, after_prefix};
 
 /// Where rows came from.
 struct Source {
@@ -69,6 +70,9 @@ impl<'a> FoldTransaction<'a> {
     /// Adds what a record says; the same record again changes nothing.
     pub fn apply(&self, record: &Record) -> Result<()> {
         let session = self.session(record)?;
+        if self.is_echo(session, record)? {
+            return Ok(());
+        }
         let (kind, tool) = event_words(&record.event);
         let sql = "INSERT OR IGNORE INTO event (session, key, at, kind, tool) VALUES (?1, ?2, ?3, ?4, ?5)";
         if self.run(sql, params![session, &*record.key, record.at.millis(), kind, tool])? == 0 {
@@ -103,6 +107,14 @@ impl<'a> FoldTransaction<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Was the same just told by another hook?
+    fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
+        let Some(said) = said_prefix(&record.key) else { return Ok(false) };
+        let mut other = self.said(self.transaction.prepare_cached(OTHER_OF_SAME_WORDS))?;
+        let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
+        self.said(other.exists(params![session, said, after_prefix(said), &*record.key, since, until]))
     }
 
     /// What the file itself tells takes the place of what a scan of the edit saw.

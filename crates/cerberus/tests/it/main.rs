@@ -15,6 +15,7 @@ mod kill;
 mod lifecycle;
 mod seeds;
 mod style;
+mod twice;
 mod understand;
 mod view;
 
