@@ -1,14 +1,15 @@
 //! A file that is ours from the first line to the last, such as a plugin.
 //!
-//! It is recognised by its first line. It never overwrites a file of that name that somebody else wrote.
+//! It is recognised by how it begins. It never overwrites a file of that name that somebody else wrote.
 
 use super::{SettingsError, WiredHook, Wiring, json};
 
 /// What such a file says.
 #[derive(Debug)]
 pub struct WholeFile {
-    /// The first line is its mark and must never change.
     pub text: &'static str,
+    /// How the text begins, in every version.
+    pub mark: &'static str,
     /// What stands in the text for the program, quotes included.
     pub placeholder: &'static str,
 }
@@ -35,7 +36,7 @@ pub(super) fn installed(file: &WholeFile, text: &str, wiring: &mut Wiring) {
 }
 
 fn is_ours(file: &WholeFile, text: &str) -> bool {
-    text.lines().next().is_some_and(|first| Some(first) == file.text.lines().next())
+    text.starts_with(file.mark)
 }
 
 /// The program that the file runs: what stands where the placeholder was.
@@ -58,6 +59,7 @@ mod tests {
 
     static FILE: WholeFile = WholeFile {
         text: "// Cerberus for an editor\nconst CERBERUS = \"cerberus\"\nrun(CERBERUS)\n",
+        mark: "// Cerberus for",
         placeholder: "\"cerberus\"",
     };
     const PARTS: [Part; 1] = [Part::Whole(&FILE)];

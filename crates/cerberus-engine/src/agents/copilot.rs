@@ -29,7 +29,6 @@ static HOOKS: HookStyle = HookStyle {
         ("postToolUse", 10),
         ("postToolUseFailure", 10),
         ("agentStop", 10),
-        ("subagentStop", 10),
         ("preCompact", 10),
         ("sessionEnd", 10),
     ],

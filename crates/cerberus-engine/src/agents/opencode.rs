@@ -18,8 +18,11 @@ pub(super) const PROFILE: Profile = Profile {
     has_plugin: no_plugin,
 };
 
-static PLUGIN: WholeFile =
-    WholeFile { text: include_str!("../../../../plugin/opencode/cerberus.js"), placeholder: "\"cerberus\"" };
+static PLUGIN: WholeFile = WholeFile {
+    text: include_str!("../../../../plugin/opencode/cerberus.js"),
+    mark: "// Cerberus in opencode",
+    placeholder: "\"cerberus\"",
+};
 
 static SERVER: ServerStyle = ServerStyle {
     list: "mcp",
