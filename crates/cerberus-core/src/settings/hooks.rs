@@ -137,8 +137,8 @@ struct Ours<'a> {
     event: &'a str,
     event_index: usize,
     entry_index: usize,
-    /// The list the handler is in and its place there; `None` when it is the entry itself.
-    group: Option<(&'a Node, usize)>,
+    /// `None` when it is the entry itself.
+    group: Option<Place<'a>>,
     handler: &'a Node,
     matcher: Option<String>,
     program: String,
@@ -178,8 +178,10 @@ fn find_ours<'a>(style: &HookStyle, text: &str, hooks: &'a Node) -> Result<Vec<O
     Ok(found)
 }
 
-/// A handler, with the list it is in and its place there.
-type Handler<'a> = (Option<(&'a Node, usize)>, &'a Node);
+/// The group a handler is in, and its index there.
+type Place<'a> = (&'a Node, usize);
+
+type Handler<'a> = (Option<Place<'a>>, &'a Node);
 
 fn handlers<'a>(style: &HookStyle, text: &str, entry: &'a Node) -> Result<Vec<Handler<'a>>, SettingsError> {
     if style.nesting == Nesting::Flat {
@@ -283,7 +285,7 @@ fn update(
 /// Removes handlers, and the entries they leave empty. Returns the indexes of the events that would be left
 /// empty, untouched: the caller removes them whole.
 fn remove_handlers(editor: &mut Editor<'_>, hooks: &Node, doomed: &[Ours<'_>]) -> Vec<usize> {
-    let mut by_event: BTreeMap<usize, BTreeMap<usize, Vec<(&Node, usize)>>> = BTreeMap::new();
+    let mut by_event: BTreeMap<usize, BTreeMap<usize, Vec<Place<'_>>>> = BTreeMap::new();
     for ours in doomed {
         by_event.entry(ours.event_index).or_default().entry(ours.entry_index).or_default().extend(ours.group);
     }
