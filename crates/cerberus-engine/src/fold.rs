@@ -122,7 +122,7 @@ fn apply(transaction: &FoldTransaction, segment: &str, stretch: &Stretch) -> Res
 mod tests {
     use std::time::Duration;
 
-    use cerberus_core::echo::{ECHO_MAX, heard_key};
+    use cerberus_core::echo::{ECHO_MAX, timed_key};
     use cerberus_core::event::{Event, Place};
     use cerberus_core::id::{Agent, ProjectId};
     use cerberus_core::text::{Clean, Keep};
@@ -135,9 +135,10 @@ mod tests {
         let (name, root, cwd) = (word("p"), word("/p"), word("/p"));
         Record {
             at,
-            key: Clean::new(heard_key(said, at, pid), Keep::NAME),
+            key: Clean::new(timed_key(said, at), Keep::NAME),
             agent: Agent::ClaudeCode,
             imported: false,
+            heard_by: Some(pid),
             session: word("s"),
             place: Place { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
             event: Event::End { reason: word("other") },
@@ -159,8 +160,8 @@ mod tests {
         for _ in 0..2 {
             let mut keys = Vec::from_iter(store.event_keys(Agent::ClaudeCode, "s").unwrap());
             keys.sort();
-            assert_eq!(keys, ["x-1700000001000.2", "x-1700000006001.2", "y-1700000000000.3"]);
-            let is_echo = |pid, at| store.is_echo(Agent::ClaudeCode, "s", &heard_key("x", at, pid), at).unwrap();
+            assert_eq!(keys, ["x@1700000001000", "x@1700000006001", "y@1700000000000"]);
+            let is_echo = |pid, at| store.is_echo(Agent::ClaudeCode, "s", &timed_key("x", at), pid, at).unwrap();
             assert_eq!((is_echo(1, now), is_echo(2, soon), is_echo(2, later.plus(ECHO_MAX))), (true, false, false));
             rebuild(&home, &mut store).unwrap();
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::failing::Ran;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
-use cerberus_core::echo::{ECHO_MAX, said_prefix};
+use cerberus_core::echo::{ECHO_MAX, same_words};
 use cerberus_core::event::{AgentProcess, Severity};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
@@ -12,7 +12,7 @@ use cerberus_core::session::{self, Mark, MarkKind, State};
 use cerberus_core::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
-use super::{OTHER_OF_SAME_WORDS, Result, Store, after_prefix};
+use super::{Result, Store};
 
 /// A session as it stood at the moment asked for.
 #[derive(Clone, Debug)]
@@ -273,14 +273,22 @@ impl Store {
         Ok(!found.is_empty())
     }
 
-    /// Is the event of this key the echo of one that another hook told?
-    pub fn is_echo(&self, agent: Agent, agent_session_id: &str, key: &str, at: Timestamp) -> Result<bool> {
-        let Some(said) = said_prefix(key) else { return Ok(false) };
-        let sql = "SELECT row FROM session WHERE agent = ?1 AND agent_session_id = ?2";
-        let session = self.rows(sql, [agent.name(), agent_session_id], |row| row.get::<_, i64>(0))?;
+    /// Is the event of this key, heard by this process, the echo of one that another process heard first?
+    pub fn is_echo(
+        &self,
+        agent: Agent,
+        agent_session_id: &str,
+        key: &str,
+        heard_by: u32,
+        at: Timestamp,
+    ) -> Result<bool> {
+        let (low, high) = same_words(key).unwrap_or_else(|| (key.to_string(), key.to_string()));
         let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
-        let others = params![session.first(), said, after_prefix(said), key, since, until];
-        Ok(!self.rows(OTHER_OF_SAME_WORDS, others, |_| Ok(()))?.is_empty())
+        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
+                AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8) LIMIT 1";
+        let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until];
+        Ok(!self.rows(sql, asked, |_| Ok(()))?.is_empty())
     }
 
     /// When anything was last heard of an agent.
@@ -298,7 +306,7 @@ impl Store {
         self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
     }
 
-    fn rows<T, P: Params>(
+    pub(super) fn rows<T, P: Params>(
         &self,
         sql: &str,
         params: P,
@@ -312,7 +320,7 @@ impl Store {
     }
 }
 
-fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
+pub(super) fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
     row.get(column).map(Timestamp::from_millis)
 }
 
