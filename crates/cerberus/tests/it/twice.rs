@@ -60,6 +60,19 @@ fn in_sequence_exactly_one_reply_carries_the_brief_and_a_later_start_is_a_start(
 }
 
 #[test]
+fn a_prompt_is_answered_by_one_of_two_hooks() {
+    let env = env();
+    let sessions: Vec<String> = (0..10).map(|number| format!("s-{number}")).collect();
+    sessions.iter().for_each(|session| assert_eq!(env.start(session, "startup"), ""));
+    env.ok(&["memory", "learn", "Deploy with make ship"]);
+    for session in &sessions {
+        let prompt = json!({"prompt": "how do we deploy with make?", "prompt_id": "p1"});
+        let outputs = pair(&env, &env.payload(session, "UserPromptSubmit", prompt));
+        assert_eq!(replies(&outputs), 1, "{session}: {outputs:?}");
+    }
+}
+
+#[test]
 fn every_event_counts_once() {
     let env = env();
     let tool = json!({"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "ls"}});
