@@ -18,6 +18,7 @@ mod lifecycle;
 mod memories;
 mod seeds;
 mod style;
+mod twice;
 mod understand;
 mod view;
 
