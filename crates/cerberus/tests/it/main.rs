@@ -5,8 +5,8 @@
 mod agents;
 mod bad_input;
 mod capture;
-mod claude;
 mod cli;
+mod clients;
 mod concurrency;
 mod faults;
 mod identity;

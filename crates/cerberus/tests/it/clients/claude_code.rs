@@ -1,0 +1,86 @@
+//! What only Claude Code can do: resume, clear, compact, worktrees, subagents, plugins.
+
+use std::path::Path;
+use std::process::Command;
+
+use cerberus_testkit::clients::claude_code::ClaudeCode;
+use cerberus_testkit::clients::{Client, Place};
+use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
+use serde_json::json;
+
+use super::{Stage, finish, kill_after, lines, told};
+
+#[test]
+fn what_a_killed_session_did_is_counted_and_what_it_was_doing_is_told() {
+    let stage = Stage::new(&ClaudeCode);
+    let path = stage.scratch.repo().join("proxy.go");
+    let content = "package proxy\n\nfunc Forward() error {\n\treturn nil\n}\n";
+    let server = ModelServer::start([ClaudeCode.write(&path, content), ClaudeCode.run("echo working"), Reply::hang()]);
+    kill_after(&mut ClaudeCode.session(&stage.place(&server), "Write the proxy"), &server, 3);
+    stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
+
+    let text = told(&stage, &ClaudeCode, "Go on");
+    for code in [
+        "proj:repo",
+        "impl:proxy.go",
+        "impl:Forward",
+        "next:interrupted:Write-the-proxy",
+        "next:add-a-mutex-to-the-proxy",
+    ] {
+        assert!(text.contains(code), "{code} is not in the first request");
+    }
+    let sessions = stage.sessions();
+    assert_eq!(sessions.len(), 3, "the killed one, the one by hand, the new one: {sessions:?}");
+    assert_eq!((&sessions[0]["status"], &sessions[0]["end_trigger"]), (&json!("ended"), &json!("other")));
+    let killed = &sessions[2];
+    assert_eq!((&killed["status"], &killed["tools_used"]), (&json!("recovered"), &json!({"Bash": 1, "Write": 1})));
+    assert_eq!(killed["end_trigger"], "the agent's process is gone");
+    let facts = killed["facts"].to_string();
+    assert!(!facts.contains("echo working"), "what finished was not in flight: {facts}");
+}
+
+/// A session with our plugin, which finds the binary on PATH.
+fn with_plugin(place: &Place, prompt: &str) -> Command {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_cerberus")).parent().unwrap();
+    let mut command = ClaudeCode.session(place, prompt);
+    command.env("PATH", format!("{}:{SYSTEM_PATH}", programs.display()));
+    command.arg("--plugin-dir").arg(workspace.join("plugin"));
+    command
+}
+
+fn journal(stage: &Stage) -> String {
+    let days = std::fs::read_dir(stage.scratch.home().join(".cerberus/journal")).unwrap();
+    days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
+fn the_plugin_is_enough() {
+    let stage = Stage { scratch: Scratch::new() };
+    let path = stage.scratch.repo().join("proxy.go");
+    let server = ModelServer::start([ClaudeCode.write(&path, "package proxy\n\nfunc Forward() {}\n"), Reply::hang()]);
+    kill_after(&mut with_plugin(&stage.place(&server), "Write the proxy"), &server, 2);
+    let server = ModelServer::start([Reply::text("Done.")]);
+    finish(&mut with_plugin(&stage.place(&server), "Go on"));
+    let first = request_text(&server.main_requests()[0]);
+    for code in ["impl:proxy.go", "impl:Forward", "next:interrupted:Write-the-proxy"] {
+        assert_eq!(lines(&first, code), 1, "{code} in {first}");
+    }
+}
+
+#[test]
+fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
+    let stage = Stage::new(&ClaudeCode);
+    stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
+    let server = ModelServer::start([ClaudeCode.run("echo working"), Reply::text("Done.")]);
+    finish(&mut with_plugin(&stage.place(&server), "Go on"));
+
+    let first = request_text(&server.main_requests()[0]);
+    assert_eq!(lines(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
+    let sessions = stage.sessions();
+    let session = sessions.iter().find(|session| session["agent"] == "claude-code").unwrap();
+    assert_eq!((&session["tools_used"], &session["turn_count"]), (&json!({"Bash": 1}), &json!(1)), "{session}");
+    let starts = journal(&stage).matches("{\"start\":").count();
+    assert_eq!(starts, 2, "the plugin's hooks ran beside those of the settings");
+}

@@ -1,0 +1,141 @@
+//! One story, told by every client: a session edits two files, runs a test that fails, decides something and leaves
+//! something to do. However it ends, the first request of the next session carries all of that to the model.
+
+use cerberus_testkit::clients::Client;
+use cerberus_testkit::clients::claude_code::ClaudeCode;
+use cerberus_testkit::clients::codex::Codex;
+use cerberus_testkit::model_server::{ModelServer, Reply};
+
+use super::{Stage, finish, kill_after, lines, told};
+
+const CODE: &str = "let tokens = 1\n\nexport function takeToken() {\n  return tokens-- >= 0\n}\n";
+const TEST: &str = "import test from 'node:test'
+import assert from 'node:assert'
+import { takeToken } from './limiter.mjs'
+
+test('an empty bucket refuses', () => {
+  takeToken()
+  assert.equal(takeToken(), false)
+})
+";
+const DECISION: &str = "Let's use a token bucket instead of a fixed window.";
+const TODO: &str = "Document the limiter";
+
+/// What the next session is told, whichever client it is held with.
+const TOLD: [&str; 7] = [
+    "proj:repo",
+    "impl:limiter.mjs",
+    "impl:limiter.test.mjs",
+    "impl:takeToken",
+    "dec:use-a-token-bucket-instead-of-a-fixed-window",
+    "block:test:an-empty-bucket-refuses",
+    "next:Document-the-limiter",
+];
+
+#[derive(Clone, Copy)]
+enum End {
+    /// The client ends after its turn.
+    Exit,
+    /// SIGKILL, while it waits for the model.
+    Kill,
+}
+
+fn tell(client: &dyn Client, end: End) {
+    let stage = Stage::new(client);
+    let (code, test) = (stage.scratch.repo().join("limiter.mjs"), stage.scratch.repo().join("limiter.test.mjs"));
+    let todo = client.todo(TODO);
+    // Where there is no list to put it on, the user says it.
+    let prompt = match todo {
+        Some(_) => DECISION.to_string(),
+        None => format!("{DECISION}\nTodo: {TODO}"),
+    };
+    let mut script = vec![client.write(&code, CODE), client.write(&test, TEST)];
+    script.push(client.edit(&code, "let tokens = 1", "let tokens = 2"));
+    script.push(client.run("node --test"));
+    script.extend(todo);
+    script.push(match end {
+        End::Exit => Reply::text("The test fails."),
+        End::Kill => Reply::hang(),
+    });
+    let requests = script.len();
+    let server = ModelServer::start(script);
+    let mut session = client.session(&stage.place(&server), &prompt);
+    match end {
+        End::Exit => drop(finish(&mut session)),
+        End::Kill => kill_after(&mut session, &server, requests),
+    }
+    assert!(std::fs::read_to_string(&code).unwrap().starts_with("let tokens = 2"), "the edit was made");
+
+    let text = told(&stage, client, "Go on");
+    let missing: Vec<&str> = TOLD.into_iter().filter(|code| lines(&text, code) == 0).collect();
+    assert!(missing.is_empty(), "{missing:?} did not reach the model; the brief was {}", stage.cerberus(&["brief"]));
+    for code in TOLD {
+        assert_eq!(lines(&text, code), 1, "{code} is told once");
+    }
+    let states: Vec<String> = stage.sessions().iter().map(|session| session["status"].to_string()).collect();
+    let first = match end {
+        End::Exit => "\"ended\"",
+        End::Kill => "\"recovered\"",
+    };
+    assert_eq!(states.last().map(String::as_str), Some(first), "{states:?}");
+    assert_eq!(states.len(), 2, "{states:?}");
+}
+
+#[test]
+fn claude_code_exits() {
+    tell(&ClaudeCode, End::Exit);
+}
+
+#[test]
+fn claude_code_is_killed() {
+    tell(&ClaudeCode, End::Kill);
+}
+
+#[test]
+fn codex_exits() {
+    tell(&Codex, End::Exit);
+}
+
+#[test]
+fn codex_is_killed() {
+    tell(&Codex, End::Kill);
+}
+
+#[cfg(feature = "all-clients")]
+mod all {
+    use cerberus_testkit::clients::copilot::Copilot;
+    use cerberus_testkit::clients::gemini::Gemini;
+    use cerberus_testkit::clients::opencode::Opencode;
+
+    use super::{End, tell};
+
+    #[test]
+    fn gemini_exits() {
+        tell(&Gemini, End::Exit);
+    }
+
+    #[test]
+    fn gemini_is_killed() {
+        tell(&Gemini, End::Kill);
+    }
+
+    #[test]
+    fn opencode_exits() {
+        tell(&Opencode, End::Exit);
+    }
+
+    #[test]
+    fn opencode_is_killed() {
+        tell(&Opencode, End::Kill);
+    }
+
+    #[test]
+    fn copilot_exits() {
+        tell(&Copilot, End::Exit);
+    }
+
+    #[test]
+    fn copilot_is_killed() {
+        tell(&Copilot, End::Kill);
+    }
+}
