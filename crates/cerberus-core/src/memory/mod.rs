@@ -15,6 +15,7 @@ pub mod proposal;
 pub mod query;
 pub mod rank;
 mod reach;
+mod reading;
 pub mod score;
 mod stem;
 pub mod terms;
