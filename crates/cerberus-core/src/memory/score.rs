@@ -201,7 +201,7 @@ mod tests {
         found_in("note", query, texts)
     }
 
-    fn found_in<'a>(category: &str, query: &str, texts: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+    fn found_in<'a>(category: &'a str, query: &str, texts: &[(&'a str, &'a str)]) -> Vec<&'a str> {
         let query = Query::parse(query);
         let mut hits = Hits::new(texts.len() - 1);
         let mut rarities = Vec::new();
