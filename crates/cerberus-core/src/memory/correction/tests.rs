@@ -114,6 +114,9 @@ fn rules_and_customs_that_are_asked_about() {
             ("I no longer use webpack", Rule, 0.7..0.9),
             ("remember this is only a prototype", Rule, 0.7..0.9),
             ("Don't write long commit messages", Rule, 0.7..0.9),
+            ("do not write long commit messages", Rule, 0.7..0.9),
+            ("update AGENTS.md and say that the slow tests should be left to the pipeline", Rule, 0.7..0.9),
+            ("the schema is the single source of truth", Rule, 0.7..0.9),
         ],
     );
 }
@@ -430,6 +433,9 @@ fn tasks_and_talk_give_none() {
             "everything works from now on",
             "don't worry, you can do that without asking",
             "you can never tell",
+            "make it work for other files, not just hard links",
+            "you can write the report yourself",
+            "update CLAUDE.md to reflect the new layout",
         ],
     );
 }
