@@ -472,6 +472,15 @@ fn documents_and_other_peoples_rules_are_left_alone() {
 }
 
 #[test]
+fn a_rule_is_not_lost_among_fixes_nor_made_surer_by_one() {
+    let fixes: String = (0..8).map(|n| format!("you forgot header {n}. ")).collect();
+    let found = after(&format!("{fixes}\nNever commit to main."));
+    assert_eq!((found.len(), found[0].text.as_str()), (CORRECTIONS_MAX, "Never commit to main."));
+    let found = after("You forgot the header. don't forget to rebase that");
+    assert!(matches!(&found[..], [one] if one.kind == Rule && one.confidence < APPROVED_MIN), "{found:?}");
+}
+
+#[test]
 fn lists_under_a_label_are_rules() {
     let found = first("Some rules:\n- tabs, not spaces\n- the changelog is written by hand\n\nNow add the importer.");
     let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
