@@ -473,7 +473,9 @@ fn documents_and_other_peoples_rules_are_left_alone() {
 
 #[test]
 fn a_rule_is_not_lost_among_fixes_nor_made_surer_by_one() {
-    let fixes: String = (0..8).map(|n| format!("you forgot header {n}. ")).collect();
+    let fixes =
+        ["header", "footer", "index", "title", "colour", "border"].map(|what| format!("you forgot the {what}. "));
+    let fixes = fixes.concat();
     let found = after(&format!("{fixes}\nNever commit to main."));
     assert_eq!((found.len(), found[0].text.as_str()), (CORRECTIONS_MAX, "Never commit to main."));
     let found = after("You forgot the header. don't forget to rebase that");
