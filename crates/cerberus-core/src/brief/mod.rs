@@ -7,6 +7,7 @@
 pub mod failing;
 mod fit;
 mod gather;
+pub mod memories;
 mod relevance;
 mod shorten;
 
@@ -19,6 +20,7 @@ use crate::time::Timestamp;
 use crate::tokens;
 
 pub use gather::done_by_reference;
+pub use memories::MemoryItem;
 pub use shorten::{FileNames, base};
 
 /// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].
@@ -58,6 +60,8 @@ pub struct Request<'a> {
     pub chars_max: usize,
     /// What the session is about to be asked, when that is known.
     pub prompt: Option<&'a str>,
+    /// What is told before it.
+    pub memories: &'a [MemoryItem],
     /// What this session knows already: nothing at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
 }
@@ -136,6 +140,7 @@ pub struct Dropped {
 pub struct Brief {
     pub text: String,
     pub tokens: usize,
+    pub memories: Vec<MemoryItem>,
     pub items: Vec<Item>,
     pub dropped: Vec<Dropped>,
 }
@@ -144,6 +149,7 @@ pub struct Brief {
 pub fn compose(request: &Request) -> Brief {
     let mut dropped = Vec::new();
     let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
+    items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
     if let Some(known) = request.known {
         items.retain(|item| !known.own_sessions.contains(&item.session));
     }
@@ -157,7 +163,26 @@ pub fn compose(request: &Request) -> Brief {
     let header = format!("proj:{}", text::name(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
-    Brief { tokens: tokens::estimate(&text), text, items, dropped }
+    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
+}
+
+impl Brief {
+    /// The same with memories before the session part, a blank line between.
+    pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
+        let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();
+        let parts = [lines.join("\n"), self.text];
+        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        dropped.extend(self.dropped);
+        Brief { tokens: tokens::estimate(&text), text, memories, items: self.items, dropped }
+    }
+}
+
+/// What the user laid down for good is told as a memory, not as a decision too.
+fn is_told_as_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
+    let said = |memory: &&MemoryItem| memory.evidence.iter().any(|said| said.contains(&item.text));
+    let Some(memory) = memories.iter().find(said).filter(|_| item.kind == Kind::Decision) else { return false };
+    dropped.push(Dropped { code: item.code.clone(), reason: format!("told as {}", memory.code) });
+    true
 }
 
 fn render(header: &str, items: &[Item]) -> String {

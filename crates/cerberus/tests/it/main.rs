@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agents;
 mod bad_input;
 mod capture;
 mod claude;
@@ -12,7 +13,9 @@ mod identity;
 mod import;
 mod install;
 mod kill;
+mod learn;
 mod lifecycle;
+mod memories;
 mod seeds;
 mod style;
 mod understand;

@@ -151,6 +151,12 @@ const RULE_LABELS: &[&str] = &[
 /// A game has rules too.
 const LISTED: f64 = 0.88;
 
+/// The words with which the user rejected a tool use, in what the agent was told of it.
+pub fn feedback(error: &str) -> Option<&str> {
+    let (_, said) = error.split_once("the user said:")?;
+    Some(said.trim()).filter(|said| !said.is_empty())
+}
+
 /// What `turn` corrects, in the user's words; the same thing once, the surest of a sentence.
 pub fn corrections(turn: &Turn) -> Vec<Correction> {
     let text = own::without_blocks(clip(turn.prompt, READ_BYTES_MAX));
