@@ -11,16 +11,35 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
     ClaudeCode,
+    Codex,
+    Gemini,
+    Opencode,
+    Cursor,
+    Copilot,
     Manual,
     Seed,
 }
 
 impl Agent {
-    pub const ALL: [Agent; 3] = [Agent::ClaudeCode, Agent::Manual, Agent::Seed];
+    pub const ALL: [Agent; 8] = [
+        Agent::ClaudeCode,
+        Agent::Codex,
+        Agent::Gemini,
+        Agent::Opencode,
+        Agent::Cursor,
+        Agent::Copilot,
+        Agent::Manual,
+        Agent::Seed,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Agent::ClaudeCode => "claude-code",
+            Agent::Codex => "codex",
+            Agent::Gemini => "gemini",
+            Agent::Opencode => "opencode",
+            Agent::Cursor => "cursor",
+            Agent::Copilot => "copilot",
             Agent::Manual => "manual",
             Agent::Seed => "seed",
         }

@@ -65,7 +65,7 @@ pub struct Answer {
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Started>, CaptureError> {
     let heard = match agent {
         Agent::ClaudeCode => claude_code::parse(payload)?,
-        Agent::Manual | Agent::Seed => return Err(CaptureError::NoHooks(agent)),
+        _ => return Err(CaptureError::NoHooks(agent)),
     };
     let Some(heard) = heard else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));

@@ -1,7 +1,6 @@
 //! Crash recovery: a session that died is noticed, what it left is completed from its transcript, and what it was in
 //! the middle of is written down for the next one. Recovering twice equals recovering once.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -11,7 +10,7 @@ use cerberus_core::event::{Event, Record, Recovery};
 use cerberus_core::id::Agent;
 use cerberus_core::session::{self, CARRY_OVER, Effect, Process, Status};
 use cerberus_core::text::{Clean, Keep, line};
-use cerberus_core::wire::claude_code::transcript;
+use cerberus_core::wire::transcripts;
 
 use crate::capture::own_record;
 use crate::clock::Clock;
@@ -156,17 +155,16 @@ fn complete_from_transcript(
         return Ok(Vec::new());
     };
     let located = identity::locate(Path::new(&session.root));
-    let report = import::import(home, clock, store, Some(&located), &bytes)?;
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let report = import::import(home, clock, store, agent, Some(&located), &bytes)?;
     if report.new_events > 0 {
         fold::fold(home, store)?;
         actions.push(format!("completed {} events from the transcript", report.new_events));
     }
     // A transcript lags behind: what a hook saw finished is not in flight.
-    let finished = match Agent::from_name(&session.agent) {
-        Some(agent) => store.event_keys(agent, &session.agent_session_id)?,
-        None => HashSet::new(),
-    };
-    let pending = transcript::read(&bytes).in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
+    let finished = store.event_keys(agent, &session.agent_session_id)?;
+    let in_flight = transcripts::read(agent, &bytes).unwrap_or_default().in_flight;
+    let pending = in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
     Ok(pending.map(|(_, what)| line(&what, IN_FLIGHT_CHARS_MAX)).collect())
 }
 

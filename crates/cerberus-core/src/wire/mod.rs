@@ -5,6 +5,7 @@
 
 pub mod claude_code;
 pub mod loose;
+pub mod transcripts;
 
 use crate::event::Event;
 use crate::text::Clean;

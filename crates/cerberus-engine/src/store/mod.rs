@@ -2,6 +2,7 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+mod opencode;
 mod read;
 mod write;
 
@@ -12,6 +13,7 @@ use crate::home::open_append;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit};
 pub use write::FoldTransaction;
 

@@ -73,7 +73,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
 }
 
 /// A prompt's key begins with what it says, so that a transcript's copy of it can be recognised.
-fn prompt_key(text: &str, source: &[u8]) -> Clean<'static> {
+pub(super) fn prompt_key(text: &str, source: &[u8]) -> Clean<'static> {
     Clean::new(format!("{}{:016x}", prompt_key_prefix(text), fnv1a(source)), Keep::NAME)
 }
 
