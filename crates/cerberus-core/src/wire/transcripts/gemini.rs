@@ -2,7 +2,8 @@
 //! object that holds them all.
 //!
 //! Its hooks do not say which tool use they report on, so a use is known by what it did. What the user took back still
-//! happened. The files do not say which folder they speak of; whoever found them may know.
+//! happened. A history that was rewritten for the model tells nothing new but its summary, and which folder the chat
+//! speaks of; where it does not, whoever found the file may know.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -117,6 +118,9 @@ struct Display<'a> {
     diff: Text<'a>,
 }
 
+/// The role of a text that took the place of the messages before it.
+const SUMMARY: &str = "summary";
+
 /// Reads a whole chat.
 pub fn read(bytes: &[u8]) -> Transcript<'_> {
     let mut reader = Reader::default();
@@ -145,9 +149,8 @@ impl<'a> Reader<'a> {
         self.scribe.session = self.scribe.session.take().or(session.0);
         self.scribe.is_subagent |= kind.0.as_deref() == Some("subagent");
         self.scribe.stands_in(directories.0.into_iter().find_map(|folder| folder.0));
-        for Object(message) in messages.0.into_iter().chain(set.0.messages.0) {
-            self.message(message);
-        }
+        set.0.messages.0.into_iter().for_each(|rewritten| self.rewritten(rewritten.0));
+        messages.0.into_iter().for_each(|message| self.message(message.0));
         self.message(Message { id, timestamp, role, content, shown, calls });
     }
 
@@ -159,6 +162,15 @@ impl<'a> Reader<'a> {
                 self.known.insert(id, self.messages.len());
                 self.messages.push(message);
             }
+        }
+    }
+
+    fn rewritten(&mut self, message: Message<'a>) {
+        let words = spoken(message.content);
+        if words.contains("<state_snapshot>") && message.id.0.as_ref().is_some_and(|id| !self.known.contains_key(id)) {
+            self.message(Message { role: Text(Some(Cow::Borrowed(SUMMARY))), ..message });
+        } else if self.scribe.cwd.is_none() && words.trim_start().starts_with("<session_context>") {
+            self.scribe.stands_in(workspace(&words).map(Cow::Owned));
         }
     }
 
@@ -176,6 +188,7 @@ impl<'a> Reader<'a> {
                         self.scribe.prompt(words, &id);
                     }
                 }
+                Some(SUMMARY) => self.scribe.compacted(spoken(message.content), &id),
                 Some("gemini") => {
                     message.calls.0.into_iter().for_each(|call| self.call(call.0));
                     self.scribe.says(spoken(message.content), id);
@@ -237,6 +250,12 @@ fn spoken(content: Raw<'_>) -> Cow<'_, str> {
         }
         _ => serde_json::from_str::<Object<Said>>(content.0).ok().and_then(|said| said.0.text.0).unwrap_or_default(),
     }
+}
+
+/// The folder that the client told the model it works in.
+fn workspace(context: &str) -> Option<String> {
+    let (_, listed) = context.split_once("Workspace Directories:**\n")?;
+    listed.lines().next()?.trim().strip_prefix("- ").map(str::to_string)
 }
 
 /// Files that the user referred to are put behind the words; their contents are not words.
