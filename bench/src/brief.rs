@@ -12,9 +12,10 @@ use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Requ
 use cerberus_core::event::StartSource;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::clock::Clock;
+use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::locate;
-use cerberus_engine::recall::{self, Question};
+use cerberus_engine::recall::{self, Budget, Question};
 use cerberus_engine::{fold, tracked};
 use serde_json::json;
 
@@ -268,9 +269,10 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let question = Question {
             now,
             source: StartSource::Startup,
-            budget_tokens: BUDGET_TOKENS,
+            budget: Budget::of_session(BUDGET_TOKENS),
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: None,
+            folders: &UserFolders::default(),
             session: None,
         };
         let briefing = recall::brief(&store, &located, &question)?;

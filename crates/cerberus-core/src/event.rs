@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fact::Kind;
 use crate::id::{Agent, ProjectId};
+use crate::memory::Memory;
 use crate::text::Clean;
 use crate::time::Timestamp;
 
@@ -101,11 +102,23 @@ pub enum Event<'a> {
     /// The definitions that an edit changed, as its file on disk told when it was looked at.
     #[serde(borrow)]
     Named(Named<'a>),
-    /// The session was told these codes.
+    /// The session was told these codes and memories: at its start, or on a prompt.
     Receipt {
-        source: StartSource,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<StartSource>,
         #[serde(borrow)]
         codes: Vec<Clean<'a>>,
+        /// Ids, never the words: what is forgotten must not live on here.
+        #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+        memories: Vec<Clean<'a>>,
+    },
+    /// A memory came to be, or stands otherwise than before. Of no session.
+    #[serde(borrow)]
+    Memory(MemoryChange<'a>),
+    /// Somebody looked these memories up. Of no session.
+    Used {
+        #[serde(borrow)]
+        memories: Vec<Clean<'a>>,
     },
     /// It ended without saying so; this is how we know.
     Crash {
@@ -122,6 +135,16 @@ pub enum Event<'a> {
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
+}
+
+/// How a memory stands from now on. Each change is whole in one record, so that none is ever half done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryChange<'a> {
+    #[serde(borrow)]
+    pub id: Clean<'a>,
+    /// Nothing: the last change is taken back.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub stands: Option<Box<Memory<'a>>>,
 }
 
 /// The process an agent runs in, told apart from any other that ever had its number.
@@ -248,9 +271,16 @@ pub enum Outcome {
     Done,
     Failed,
     Interrupted,
+    /// The host does not say how it ended; only what it printed can tell.
+    Unknown,
 }
 
 impl Outcome {
+    /// Nothing says that it failed.
+    pub fn may_be_done(self) -> bool {
+        matches!(self, Outcome::Done | Outcome::Unknown)
+    }
+
     fn is_done(&self) -> bool {
         *self == Outcome::Done
     }
@@ -262,9 +292,14 @@ pub struct FileTouch<'a> {
     #[serde(borrow)]
     pub path: Clean<'a>,
     pub how: Touch,
-    /// First and last changed line, in the new file.
+    /// First and last changed line, in the new file. None means all of it; [`FileTouch::SOMEWHERE`], that nobody said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u32, u32)>,
+}
+
+impl FileTouch<'_> {
+    /// No line has the number zero: nothing is found around it, and what a scan of the new text saw stands.
+    pub const SOMEWHERE: (u32, u32) = (0, 0);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -48,6 +48,11 @@ impl Agent {
     pub fn from_name(name: &str) -> Option<Agent> {
         Agent::ALL.into_iter().find(|agent| agent.name() == name)
     }
+
+    /// A program whose hooks we are called from.
+    pub fn is_program(self) -> bool {
+        !matches!(self, Agent::Manual | Agent::Seed)
+    }
 }
 
 impl fmt::Display for Agent {
@@ -97,6 +102,33 @@ impl SessionId {
 }
 
 impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What users call a memory, and the proposal it was before: `m-5f3a9c01d2`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemoryId(String);
+
+impl MemoryId {
+    /// The same parts always make the same id.
+    pub fn of(parts: &[&str]) -> MemoryId {
+        let hash = fnv1a(parts.join("\0").as_bytes());
+        MemoryId(format!("m-{:010x}", hash & 0xff_ffff_ffff))
+    }
+
+    pub fn new(text: impl Into<String>) -> MemoryId {
+        MemoryId(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MemoryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -7,13 +7,14 @@ use std::borrow::Cow;
 
 use crate::fact::Kind;
 
-const PROJECT_PREFIX: &str = "proj:";
+/// What lines begin with that are no facts: the project, and memories.
+const OTHER_PREFIXES: [&str; 3] = ["proj:", "rule:", "pref:"];
 
 /// Is this line one that only a brief has?
 pub fn is_ours(line: &str) -> bool {
     // Quoting and list marks do not make it somebody else's.
     let line = line.trim().trim_start_matches(['>', '-', '*', ' ']).trim_matches('`');
-    let prefixes = Kind::ALL.into_iter().map(Kind::prefix).chain([PROJECT_PREFIX]);
+    let prefixes = Kind::ALL.into_iter().map(Kind::prefix).chain(OTHER_PREFIXES);
     let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
         return false;
     };
@@ -36,8 +37,15 @@ mod tests {
 
     #[test]
     fn our_lines_are_told_from_the_users() {
-        for ours in ["proj:hydra", "impl:My Notes.md", "  next:rerun-race-detector", "> dec:no-llm", "- `block:race:x`"]
-        {
+        for ours in [
+            "proj:hydra",
+            "impl:My Notes.md",
+            "  next:rerun-race-detector",
+            "> dec:no-llm",
+            "- `block:race:x`",
+            "rule:Run-the-tests",
+            "pref:Be-brief",
+        ] {
             assert!(is_ours(ours), "{ours}");
         }
         for theirs in ["next: rerun it", "decision: use tabs", "impl:", "test: all", "dec:we should", "", "https://x"] {

@@ -30,6 +30,11 @@ impl<'a> Clean<'a> {
         Clean(Cow::Borrowed(text))
     }
 
+    /// Read back from where only clean text is ever written.
+    pub fn from_stored(text: String) -> Clean<'static> {
+        Clean(Cow::Owned(text))
+    }
+
     pub fn into_owned(self) -> Clean<'static> {
         Clean(Cow::Owned(self.0.into_owned()))
     }
@@ -63,6 +68,9 @@ impl Keep {
     pub const COMMAND: Keep = Keep { head_bytes: 1500, tail_bytes: 500 };
     /// A run's names stand at its beginning, its verdict at its end.
     pub const OUTPUT: Keep = Keep { head_bytes: 6000, tail_bytes: 10_000 };
+    /// A memory is a thought, not a document; what comes along with an imported one may be.
+    pub const MEMORY: Keep = Keep { head_bytes: 16_000, tail_bytes: 0 };
+    pub const METADATA: Keep = Keep { head_bytes: 64 * 1024, tail_bytes: 0 };
     pub const ERROR: Keep = Keep { head_bytes: 1000, tail_bytes: 1000 };
 
     fn cut(self, text: &str) -> Cow<'_, str> {
@@ -143,6 +151,21 @@ pub fn slug(text: &str, max_chars: usize) -> String {
     slug.trim_matches(|c| matches!(c, '-' | '.' | ',' | ';' | ':' | '!')).to_string()
 }
 
+/// `text` without the first place that says `said`, however it was broken into lines. Where it cannot be found, all of
+/// the text goes: what is to be gone must not stay.
+pub fn without_words(text: &str, said: &str) -> String {
+    let is_shown = |c: char| !(c.is_whitespace() || is_hostile(c));
+    let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
+    let wanted: Vec<char> = said.chars().filter(|c| is_shown(*c)).collect();
+    if wanted.is_empty() {
+        return text.to_string();
+    }
+    let at = shown.windows(wanted.len()).position(|window| window.iter().map(|(_, c)| c).eq(&wanted));
+    let Some(at) = at else { return String::new() };
+    let (start, (last, end)) = (shown[at].0, shown[at + wanted.len() - 1]);
+    format!("{}{}", &text[..start], &text[last + end.len_utf8()..])
+}
+
 /// Lower-case words of two letters or more, for comparing what two texts say.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().nth(1).is_some()).map(str::to_lowercase)
@@ -180,6 +203,19 @@ mod tests {
             let long = format!("123 {key} {}tail", "x".repeat(filler));
             let kept = Clean::new(long.as_str(), keep);
             assert!(kept.starts_with("123 [redac") && kept.ends_with("xtail"), "{}", &*kept);
+        }
+    }
+
+    #[test]
+    fn words_are_cut_out_however_they_were_broken() {
+        for (text, said, rest) in [
+            ("Fix it.\nAlways run\n  the tests. Thanks", "Always run the tests.", "Fix it.\n Thanks"),
+            ("Always run it", "Always run it", ""),
+            ("größer", "ö", "grßer"),
+            ("something else", "Always run it", ""),
+            ("text", "", "text"),
+        ] {
+            assert_eq!(without_words(text, said), rest, "{text}");
         }
     }
 

@@ -3,23 +3,28 @@
 //! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments.
 
 pub mod agents;
+pub mod answer;
 pub mod capture;
 pub mod clock;
 pub mod config;
+pub mod distill;
 pub mod failures;
 pub mod fault;
 pub mod fold;
 pub mod forget;
+pub mod guides;
 pub mod home;
 pub mod identity;
 pub mod import;
 pub mod journal;
 pub mod legacy;
 pub mod lifecycle;
+pub mod memories;
 pub mod name;
 pub mod process;
 pub mod recall;
 pub mod recover;
+pub mod remember;
 pub mod replace;
 pub mod store;
 pub mod tracked;

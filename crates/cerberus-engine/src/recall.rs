@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, Request, failing};
 use cerberus_core::event::StartSource;
 use cerberus_core::id::{ProjectId, SessionId};
@@ -10,7 +11,9 @@ use cerberus_core::seed::expiry;
 use cerberus_core::session::CARRY_OVER;
 use cerberus_core::time::Timestamp;
 
+use crate::guides::UserFolders;
 use crate::identity::{self, Located};
+use crate::remember;
 use crate::store::{self, Carried, SessionRow, Store};
 use crate::tracked;
 
@@ -19,11 +22,34 @@ use crate::tracked;
 pub struct Question<'a> {
     pub now: Timestamp,
     pub source: StartSource,
-    pub budget_tokens: usize,
+    pub budget: Budget,
     pub chars_max: usize,
     pub prompt: Option<&'a str>,
+    /// Where the guides are that the agent reads by itself.
+    pub folders: &'a UserFolders,
     /// Who asks; nobody yet when a user wants to see what the next session would be told.
     pub session: Option<&'a SessionRow>,
+}
+
+/// How many tokens a brief may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub session_tokens: usize,
+    pub memory_tokens: usize,
+    pub both_tokens: usize,
+}
+
+impl Budget {
+    /// What the user set for the session part, and memories as designed.
+    pub fn of_session(session_tokens: usize) -> Budget {
+        Budget { session_tokens, memory_tokens: MEMORY_TOKENS, both_tokens: BOTH_TOKENS }
+    }
+
+    /// So many in all, divided as designed; what memories do not use the session part may.
+    pub fn of_all(both_tokens: usize) -> Budget {
+        let memory_tokens = (both_tokens * MEMORY_TOKENS / BOTH_TOKENS).min(MEMORY_TOKENS);
+        Budget { session_tokens: both_tokens, memory_tokens, both_tokens }
+    }
 }
 
 #[derive(Debug)]
@@ -46,17 +72,21 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     sessions.retain(|session| session.state.status.carries_over());
     let mut carried = store.carried(&sessions, now)?;
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
+    let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
+    let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
+    let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let files = file_names(store, located, &carried, now)?;
     let brief = brief::compose(&Request {
         project: &located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
         files: &files,
-        budget_tokens: question.budget_tokens,
-        chars_max: question.chars_max,
+        budget_tokens: question.budget.session_tokens.min(question.budget.both_tokens.saturating_sub(memory_tokens)),
+        chars_max: question.chars_max.saturating_sub(memory_chars + 1),
         prompt: question.prompt,
         known: known.as_ref(),
     });
+    let brief = brief.after(memories, forgone);
     let told: HashSet<&SessionId> = brief.items.iter().map(|item| &item.session).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
     Ok(Briefing {

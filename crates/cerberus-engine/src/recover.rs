@@ -14,12 +14,14 @@ use cerberus_core::wire::transcripts;
 
 use crate::capture::own_record;
 use crate::clock::Clock;
+use crate::distill::{self, Distilled};
 use crate::fold::{self, FoldError};
 use crate::home::Home;
 use crate::identity;
 use crate::import;
 use crate::journal;
 use crate::lifecycle::place_of;
+use crate::memories::Keeper;
 use crate::process;
 use crate::store::{self, SessionRow, Store};
 
@@ -33,7 +35,7 @@ const IN_FLIGHT_CHARS_MAX: usize = 80;
 fn evidence(session: &SessionRow) -> Process {
     match &session.process {
         Some(known) => process::probe(known),
-        None if session.agent == Agent::ClaudeCode.name() => Process::Unknown,
+        None if Agent::from_name(&session.agent).is_some_and(Agent::is_program) => Process::Unknown,
         None => Process::Elsewhere,
     }
 }
@@ -112,6 +114,7 @@ pub fn recover(
     }
     let facts = store.carried(std::slice::from_ref(session), clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
+    actions.extend(learn(home, clock, store, session)?);
     if !in_flight.is_empty() {
         actions.push(format!("noted what was in flight: {}", in_flight.join("; ")));
     }
@@ -128,6 +131,18 @@ pub fn recover(
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))
+}
+
+/// What the user corrected must not be lost with the session: it becomes proposals, the surest of them memories.
+fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) -> Result<Vec<String>, FoldError> {
+    let located = identity::locate(Path::new(&session.root));
+    let Distilled { proposed, approved } = distill::distill(&Keeper { home, clock, located: &located }, store)?;
+    let said = |count: usize, what: &str| {
+        let things = if count == 1 { "correction" } else { "corrections" };
+        (count > 0).then(|| format!("{what} {count} {things}"))
+    };
+    let said = [said(approved.len(), "learnt from"), said(proposed.len(), "left for review")];
+    Ok(said.into_iter().flatten().collect())
 }
 
 /// Recovers what crashed in this project, by itself.
@@ -151,7 +166,9 @@ fn complete_from_transcript(
     session: &SessionRow,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {
-    let Some(bytes) = session.transcript.as_deref().and_then(|path| tail(Path::new(path)).ok()) else {
+    // No other agent's transcript is read yet.
+    let transcript = session.transcript.as_deref().filter(|_| session.agent == Agent::ClaudeCode.name());
+    let Some(bytes) = transcript.and_then(|path| tail(Path::new(path)).ok()) else {
         return Ok(Vec::new());
     };
     let located = identity::locate(Path::new(&session.root));

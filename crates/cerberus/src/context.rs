@@ -8,10 +8,13 @@ use anyhow::Context as _;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
+use cerberus_engine::distill;
 use cerberus_engine::fold;
+use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
 use cerberus_engine::legacy;
+use cerberus_engine::memories::Keeper;
 use cerberus_engine::name;
 use cerberus_engine::recover;
 use cerberus_engine::store::Store;
@@ -50,6 +53,23 @@ impl Context {
         identity::locate(&self.cwd)
     }
 
+    /// The view with everything that was heard, and no more: for questions that must be quick.
+    pub fn view(&self) -> Result<Store> {
+        fold::open(&self.home).hint("`cerberus doctor` says what is wrong")
+    }
+
+    /// Who changes memories here and now.
+    pub fn keeper<'a>(&'a self, located: &'a Located) -> Keeper<'a> {
+        Keeper { home: &self.home, clock: &self.clock, located }
+    }
+
+    /// After a session ended: what the user corrected in it becomes proposals, the surest of them memories.
+    pub fn learn(&self) -> Result<()> {
+        let mut store = self.view()?;
+        distill::distill(&self.keeper(&self.located()), &mut store).hint("`cerberus doctor` says what is wrong")?;
+        Ok(())
+    }
+
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
@@ -70,9 +90,19 @@ impl Context {
     }
 }
 
+/// Where the user's agents keep what the user wrote for them.
+pub fn user_folders() -> UserFolders {
+    let home = set("HOME");
+    let claude = set("CLAUDE_CONFIG_DIR").or_else(|| home.as_ref().map(|home| home.join(".claude")));
+    UserFolders { home, claude }
+}
+
+fn set(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// `CERBERUS_HOME`, or `~/.cerberus`.
 pub fn home() -> Option<Home> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let root = set("CERBERUS_HOME").or_else(|| Some(set("HOME")?.join(".cerberus")))?;
     Some(Home::new(if root.is_absolute() { root } else { env::current_dir().ok()?.join(root) }))
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use cerberus_core::id::Agent;
 use cerberus_core::text::line;
+use cerberus_engine::answer;
 use cerberus_engine::capture::{self, CaptureError};
 use cerberus_engine::clock::Clock;
 use cerberus_engine::failures;
@@ -77,17 +78,17 @@ impl From<CaptureError> for HookError {
 
 fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let payload = read_payload()?;
-    let Some(started) = capture::capture(home, clock, agent, &payload)? else {
+    let Some(waiting) = capture::capture(home, clock, agent, &payload)? else {
         return Ok(());
     };
-    let Some(answer) = capture::answer(home, clock, &started)? else {
+    let Some(answer) = answer::answer(home, clock, &context::user_folders(), &waiting)? else {
         return Ok(());
     };
     let mut out = std::io::stdout();
     // A client that no longer listens was told nothing.
     if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {
         let _ = fault::point("answer-given");
-        capture::confirm(home, clock, &answer)?;
+        answer::confirm(home, clock, &answer)?;
     }
     Ok(())
 }

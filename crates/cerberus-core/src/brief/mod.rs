@@ -7,6 +7,7 @@
 pub mod failing;
 mod fit;
 mod gather;
+pub mod memories;
 mod relevance;
 mod shorten;
 
@@ -19,6 +20,7 @@ use crate::time::Timestamp;
 use crate::tokens;
 
 pub use gather::done_by_reference;
+pub use memories::MemoryItem;
 pub use shorten::{FileNames, base};
 
 /// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].
@@ -136,6 +138,7 @@ pub struct Dropped {
 pub struct Brief {
     pub text: String,
     pub tokens: usize,
+    pub memories: Vec<MemoryItem>,
     pub items: Vec<Item>,
     pub dropped: Vec<Dropped>,
 }
@@ -157,7 +160,18 @@ pub fn compose(request: &Request) -> Brief {
     let header = format!("proj:{}", text::name(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
-    Brief { tokens: tokens::estimate(&text), text, items, dropped }
+    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
+}
+
+impl Brief {
+    /// The same with memories before the session part, a blank line between.
+    pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
+        let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();
+        let parts = [lines.join("\n"), self.text];
+        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        dropped.extend(self.dropped);
+        Brief { tokens: tokens::estimate(&text), text, memories, items: self.items, dropped }
+    }
 }
 
 fn render(header: &str, items: &[Item]) -> String {

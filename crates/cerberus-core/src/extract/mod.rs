@@ -51,6 +51,8 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Compact { .. }
         | Event::End { .. }
         | Event::Receipt { .. }
+        | Event::Memory(_)
+        | Event::Used { .. }
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Complete
@@ -107,7 +109,8 @@ fn shell(used: &ToolUse, out: &mut Extracted) {
         out.facts.extend(test_fact(&recognised, &run));
         out.run = Some((recognised, run));
     }
-    if used.outcome == Outcome::Done {
+    // Git's own report is enough, where nobody says how the command ended.
+    if used.outcome.may_be_done() {
         out.facts.extend(git::commits(command, output));
     }
 }

@@ -3,11 +3,24 @@
 //! A proposal and the memory it becomes are one thing with one id, seen at different moments of its life. Pure: texts
 //! and times come in, decisions go out; nothing here stores, searches or asks.
 
+pub mod cluster;
+mod concepts;
+pub mod conflict;
 pub mod correction;
+pub mod exchange;
+pub mod guide;
+pub mod meaning;
+pub mod proposal;
+pub mod rank;
+mod reach;
+mod stem;
+pub mod terms;
+mod wording;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::id::ProjectId;
 use crate::text::Clean;
@@ -51,9 +64,25 @@ impl fmt::Display for Scope {
 pub enum Status {
     /// Waits for the user's word.
     Proposed,
-    Accepted,
+    Approved,
     /// Never comes back.
     Rejected,
+}
+
+impl Status {
+    pub const ALL: [Status; 3] = [Status::Proposed, Status::Approved, Status::Rejected];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Proposed => "proposed",
+            Status::Approved => "approved",
+            Status::Rejected => "rejected",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.word() == word)
+    }
 }
 
 /// A proposal or memory as it stands after a change: every change is recorded whole.
@@ -72,9 +101,17 @@ pub struct Memory<'a> {
     pub project: Option<ProjectId>,
     pub confidence: f64,
     pub created_at: Timestamp,
+    pub updated_at: Timestamp,
     /// Who made it: `user`, `corrections`, `import`, or what an imported line says.
     #[serde(borrow)]
     pub source: Clean<'a>,
+    #[serde(borrow, default, skip_serializing_if = "Background::is_empty")]
+    pub background: Background<'a>,
+}
+
+/// What stands behind a memory, beside its words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Background<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<Clean<'a>>,
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
@@ -85,6 +122,48 @@ pub struct Memory<'a> {
     /// It was approved without anybody being asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_automatic: bool,
+    /// Whatever came with it from outside, kept as it is.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// What was counted before it came here.
+    #[serde(default, skip_serializing_if = "Uses::is_none")]
+    pub uses: Uses,
+}
+
+impl Background<'_> {
+    pub fn is_empty(&self) -> bool {
+        *self == Background::default()
+    }
+
+    pub fn into_owned(self) -> Background<'static> {
+        let Background { rationale, evidence, supersedes, is_automatic, metadata, uses } = self;
+        Background {
+            rationale: rationale.map(Clean::into_owned),
+            evidence: evidence.into_iter().map(Evidence::into_owned).collect(),
+            supersedes: supersedes.into_iter().map(Clean::into_owned).collect(),
+            is_automatic,
+            metadata,
+            uses,
+        }
+    }
+}
+
+/// How often a memory was told or found, and when last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uses {
+    pub count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<Timestamp>,
+}
+
+impl Uses {
+    fn is_none(&self) -> bool {
+        *self == Uses::default()
+    }
+
+    pub fn plus(self, other: Uses) -> Uses {
+        Uses { count: self.count.saturating_add(other.count), last_at: self.last_at.max(other.last_at) }
+    }
 }
 
 /// The user's own words, and where they were said.
@@ -99,4 +178,12 @@ pub struct Evidence<'a> {
     pub session: Clean<'a>,
     #[serde(borrow)]
     pub key: Clean<'a>,
+}
+
+impl Evidence<'_> {
+    pub fn into_owned(self) -> Evidence<'static> {
+        let Evidence { text, agent, session, key } = self;
+        let (text, agent) = (text.into_owned(), agent.into_owned());
+        Evidence { text, agent, session: session.into_owned(), key: key.into_owned() }
+    }
 }

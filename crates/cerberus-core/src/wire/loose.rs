@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub struct Text<'a>(pub Option<Cow<'a, str>>);
 
 /// A string as it stands in the JSON text, quotes left out and escapes kept; empty for anything else.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Escaped<'a>(pub &'a str);
 
 /// Any value as it stands in the JSON text, unread; empty when it is missing.
@@ -140,6 +140,26 @@ impl<'a> Escaped<'a> {
             true => serde_json::from_str(&format!("\"{}\"", self.0)).map_or(Cow::Borrowed(""), Cow::Owned),
             false => Cow::Borrowed(self.0),
         }
+    }
+
+    /// Its lines, still escaped.
+    pub fn lines(self) -> impl Iterator<Item = Escaped<'a>> {
+        let mut rest = Some(self.0);
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let mut bytes = text.bytes().enumerate();
+            let end = loop {
+                match bytes.next() {
+                    // What a backslash escapes is never the beginning of another escape.
+                    Some((at, b'\\')) if bytes.next().is_some_and(|(_, escaped)| escaped == b'n') => break Some(at),
+                    Some(_) => {}
+                    None => break None,
+                }
+            };
+            rest = end.map(|end| &text[end + 2..]);
+            let line = &text[..end.unwrap_or(text.len())];
+            Some(Escaped(line.strip_suffix("\\r").unwrap_or(line)))
+        })
     }
 }
 
@@ -343,6 +363,14 @@ mod tests {
             assert_eq!(all.entries.0.len(), usize::from(value.starts_with('{')), "{value}");
             assert_eq!(all.list.0.len(), if value.starts_with('[') { 2 } else { 0 });
         }
+    }
+
+    #[test]
+    fn escaped_text_has_lines() {
+        let lines = |text| Escaped(text).lines().map(|line| line.0).collect::<Vec<_>>();
+        assert_eq!(lines(r"a\nb\r\n\\n\\\nc\n"), ["a", "b", r"\\n\\", "c", ""]);
+        assert_eq!(lines(""), [""]);
+        assert_eq!(lines(r"größe\"), [r"größe\"]);
     }
 
     #[test]

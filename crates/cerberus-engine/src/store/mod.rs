@@ -2,8 +2,10 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+mod memories;
 mod opencode;
 mod read;
+mod search;
 mod write;
 
 use std::path::Path;
@@ -13,12 +15,14 @@ use crate::home::open_append;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit};
+pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -109,11 +113,18 @@ impl Store {
     /// Takes sessions out, free pages included.
     pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
         let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
-        let tables = ["event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt"];
-        let mut sql = "PRAGMA secure_delete=ON; BEGIN IMMEDIATE;".to_string();
+        let tables = ["event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt", "correction"];
+        let mut sql = "BEGIN IMMEDIATE;".to_string();
         tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
-        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT; PRAGMA wal_checkpoint(TRUNCATE);"));
-        self.said(self.connection.execute_batch(&sql))
+        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));
+        self.said(self.connection.execute_batch(&sql))?;
+        self.wipe_deleted()
+    }
+
+    /// Writes the view anew without what was deleted: SQLite leaves it in pages, the log and the free list.
+    pub fn wipe_deleted(&self) -> Result<()> {
+        self.said(self.connection.execute_batch("VACUUM"))?;
+        self.said(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
     }
 
     /// SQLite's own word on the file's health.

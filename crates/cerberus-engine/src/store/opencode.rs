@@ -108,3 +108,81 @@ fn uri(path: &str) -> String {
     let is_at_rest = !std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0);
     format!("file:{escaped}{}", if is_at_rest { "?immutable=1" } else { "" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// The tables as the client makes them, as far as we look at them.
+    fn database(path: &Path) -> Connection {
+        let connection = Connection::open(path).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;
+                 CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT NOT NULL, time_created INTEGER);
+                 CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT NOT NULL);
+                 CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT NOT NULL);
+                 INSERT INTO session VALUES ('ses_2', 'ses_1', '/home/dev/hydra', 2), ('ses_1', NULL, '/home/dev/hydra', 1),
+                     ('ses_3', 'ses_2', '/home/dev/hydra', 3);
+                 INSERT INTO message VALUES ('msg_2', 'ses_1', 2, '{\"role\":\"assistant\"}'), ('msg_1', 'ses_1', 1, '{\"role\":\"user\"}'),
+                     ('msg_3', 'ses_1', 3, 'damaged'), ('msg_4', 'ses_3', 4, '{\"role\":\"user\"}');
+                 INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{\"type\":\"text\",\"text\":\"hi\"}'), ('prt_2', 'msg_2', 'ses_1', '{'),
+                     ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"text\",\"text\":\"ho\"}');",
+            )
+            .unwrap();
+        connection
+    }
+
+    fn exported(store: &OpencodeStore, session: &str) -> (Value, usize) {
+        let exported = store.export(session).unwrap();
+        (serde_json::from_slice(&exported.json).unwrap(), exported.damaged_rows)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn sessions_are_told_as_they_would_be_exported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd %20 ?name#.db");
+        let writer = database(&path);
+        let check = || {
+            let store = OpencodeStore::open(&path).unwrap();
+            assert_eq!(store.sessions().unwrap(), ["ses_1", "ses_2", "ses_3"]);
+            let (text, said) = (json!({"type": "text", "text": "hi"}), json!({"type": "text", "text": "ho"}));
+            let messages = json!([
+                {"id": "msg_1", "info": {"role": "user"}, "parts": [text]},
+                {"id": "msg_2", "info": {"role": "assistant"}, "parts": [said]},
+            ]);
+            let info = json!({"id": "ses_1", "parentID": null, "directory": "/home/dev/hydra"});
+            assert_eq!(exported(&store, "ses_1"), (json!({"info": info, "messages": messages}), 2));
+            assert_eq!(exported(&store, "ses_3").0["info"]["parentID"], "ses_1", "not the one between");
+        };
+        // While the client is at work, with its writes still in the log; then at rest.
+        check();
+        writer.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        drop(writer);
+        let before = names(folder.path());
+        let bytes = std::fs::read(&path).unwrap();
+        check();
+        assert_eq!((names(folder.path()), std::fs::read(&path).unwrap()), (before, bytes), "nothing is written");
+    }
+
+    #[test]
+    fn what_is_no_database_of_theirs_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opencode.db");
+        std::fs::write(&path, "no database, but long enough to be taken for one at the first look").unwrap();
+        let failed = OpencodeStore::open(&path).and_then(|store| store.sessions()).unwrap_err().to_string();
+        assert!(failed.starts_with("opencode's database"), "{failed}");
+        assert!(OpencodeStore::open(&folder.path().join("absent.db")).is_err());
+        assert!(!folder.path().join("absent.db").exists());
+    }
+}

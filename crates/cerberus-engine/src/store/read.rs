@@ -278,7 +278,7 @@ impl Store {
         self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
     }
 
-    fn rows<T, P: Params>(
+    pub(super) fn rows<T, P: Params>(
         &self,
         sql: &str,
         params: P,
@@ -292,7 +292,7 @@ impl Store {
     }
 }
 
-fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
+pub(super) fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
     row.get(column).map(Timestamp::from_millis)
 }
 

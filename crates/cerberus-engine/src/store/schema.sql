@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS session (
     last_activity INTEGER NOT NULL,
     process TEXT,
     transcript TEXT,
+    -- The end of what the agent said last.
+    last_words TEXT NOT NULL DEFAULT '',
     -- Nothing is known to have ended it.
     is_open INTEGER NOT NULL DEFAULT 1,
     UNIQUE (agent, agent_session_id)
@@ -106,11 +108,71 @@ CREATE TABLE IF NOT EXISTS closing (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS closing_by_session ON closing (session, at);
 
+-- What the user said against what the agent did.
+CREATE TABLE IF NOT EXISTS correction (
+    row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    confidence REAL NOT NULL,
+    text TEXT NOT NULL,
+    -- The agent's words before it.
+    before TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at);
+
+-- How far corrections were made proposals of.
+CREATE TABLE IF NOT EXISTS distilled (
+    row INTEGER PRIMARY KEY,
+    correction INTEGER NOT NULL
+) STRICT;
+
+-- Proposals and memories, one row a version: it stood from `from_at` until `until_at`, or still does.
+CREATE TABLE IF NOT EXISTS memory (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    from_at INTEGER NOT NULL,
+    until_at INTEGER,
+    -- The version that comes back when this one is taken back.
+    before INTEGER,
+    status TEXT NOT NULL,
+    content TEXT NOT NULL,
+    category TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    project TEXT,
+    confidence REAL NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    supersedes TEXT,
+    background TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS memory_by_id ON memory (id, row);
+CREATE INDEX IF NOT EXISTS memory_by_scope ON memory (scope, updated_at) WHERE status = 'approved';
+CREATE INDEX IF NOT EXISTS memory_superseding ON memory (row) WHERE supersedes IS NOT NULL;
+CREATE INDEX IF NOT EXISTS memory_undecided ON memory (status, row) WHERE status <> 'approved';
+CREATE INDEX IF NOT EXISTS memory_own ON memory (row) WHERE source <> 'import';
+
+CREATE VIRTUAL TABLE IF NOT EXISTS memory_terms
+    USING fts5(terms, content='', contentless_delete=1, tokenize="ascii");
+
+CREATE TABLE IF NOT EXISTS memory_use (
+    row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS memory_use_by_id ON memory_use (id, at);
+
 CREATE TABLE IF NOT EXISTS receipt (
     row INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    codes TEXT NOT NULL
+    -- How the session began; nothing when it was told on a prompt.
+    source TEXT,
+    codes TEXT NOT NULL,
+    memories TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 

@@ -1,12 +1,14 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
 
 use cerberus_core::brief::base;
-use cerberus_core::event::{Event, Named, Record, Severity, ToolUse, Touch};
+use cerberus_core::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::Agent;
+use cerberus_core::memory::correction::{self, Correction};
 use cerberus_core::session::TIMEOUT;
+use cerberus_core::text::clip_front;
 use cerberus_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
@@ -14,12 +16,18 @@ use serde::Serialize;
 use super::{Result, StoreError};
 
 /// Where rows came from.
-struct Source {
-    session: i64,
-    event: i64,
-    at: Timestamp,
-    name: &'static str,
+pub(super) struct Source {
+    pub session: i64,
+    pub event: i64,
+    pub at: Timestamp,
+    pub name: &'static str,
 }
+
+/// As much of the agent's words as tells what the user answers to.
+const LAST_WORDS_BYTES_MAX: usize = 600;
+
+/// What is said about memories belongs to no session.
+const NO_SESSION: i64 = 0;
 
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
@@ -32,7 +40,7 @@ fn source_name(record: &Record) -> &'static str {
 
 /// Rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
-    transaction: Transaction<'a>,
+    pub(super) transaction: Transaction<'a>,
     path: String,
 }
 
@@ -47,9 +55,9 @@ impl<'a> FoldTransaction<'a> {
 
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables =
-            ["segment", "session", "event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt", "file"];
-        let clear: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
+        let tables = "segment session event mark fact run prompt unnamed closing receipt file correction memory
+            memory_use memory_terms distilled";
+        let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
 
@@ -68,7 +76,7 @@ impl<'a> FoldTransaction<'a> {
 
     /// Adds what a record says; the same record again changes nothing.
     pub fn apply(&self, record: &Record) -> Result<()> {
-        let session = self.session(record)?;
+        let session = if is_of_no_session(&record.event) { NO_SESSION } else { self.session(record)? };
         let (kind, tool) = event_words(&record.event);
         let sql = "INSERT OR IGNORE INTO event (session, key, at, kind, tool) VALUES (?1, ?2, ?3, ?4, ?5)";
         if self.run(sql, params![session, &*record.key, record.at.millis(), kind, tool])? == 0 {
@@ -76,6 +84,11 @@ impl<'a> FoldTransaction<'a> {
         }
         let source =
             Source { session, event: self.transaction.last_insert_rowid(), at: record.at, name: source_name(record) };
+        match &record.event {
+            Event::Memory(change) => return self.memory(&source, change),
+            Event::Used { memories } => return self.used(&source, memories),
+            _ => {}
+        }
         self.mark(session, record)?;
         let extracted = extract(&record.event);
         for fact in &extracted.facts {
@@ -89,9 +102,11 @@ impl<'a> FoldTransaction<'a> {
             self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
         match &record.event {
-            Event::Receipt { codes, .. } => {
-                let sql = "INSERT INTO receipt (session, at, codes) VALUES (?1, ?2, ?3)";
-                self.run(sql, params![session, source.at.millis(), json(codes)])?;
+            Event::Receipt { source: begun, codes, memories } => {
+                let sql = "INSERT INTO receipt (session, at, source, codes, memories) VALUES (?1, ?2, ?3, ?4, ?5)";
+                let begun = begun.map(StartSource::name);
+                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
+                self.used(&source, memories)?;
             }
             // A transcript speaks of files as they were; looking at them now would tell of others.
             Event::Tool(used) if !record.imported => self.unnamed(&source, record, used)?,
@@ -100,7 +115,39 @@ impl<'a> FoldTransaction<'a> {
                 let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4)";
                 self.run(sql, params![source.event, session, source.at.millis(), &**text])?;
             }
+            Event::Stop { message } => {
+                let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
+                self.run(sql, params![session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
+            }
             _ => {}
+        }
+        self.corrections(&source, &record.event)
+    }
+
+    /// What the user said against what the agent did: in a prompt, or with a tool use that was rejected.
+    fn corrections(&self, source: &Source, event: &Event) -> Result<()> {
+        let (prompt, is_rejection) = match event {
+            Event::Prompt { text } => (&**text, false),
+            Event::Tool(used) if used.outcome == Outcome::Interrupted => {
+                match used.error.as_deref().and_then(correction::feedback) {
+                    Some(feedback) => (feedback, true),
+                    None => return Ok(()),
+                }
+            }
+            _ => return Ok(()),
+        };
+        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
+            ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
+        let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
+        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let (before, was_at_work) = self.said(find.query_row([source.session, source.event], read))?;
+        let is_interruption = is_rejection || was_at_work == Some(true);
+        let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
+        for Correction { kind, text, confidence } in found {
+            let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, before)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let at = source.at.millis();
+            self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before])?;
         }
         Ok(())
     }
@@ -262,22 +309,26 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
+    pub(super) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
         self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }
 
-fn json<T: Serialize>(value: &T) -> String {
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
 fn is_activity(event: &Event) -> bool {
     use Event::{Archive, Complete, Crash, Named, Receipt, Recover};
     !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Complete | Archive)
+}
+
+fn is_of_no_session(event: &Event) -> bool {
+    matches!(event, Event::Memory(_) | Event::Used { .. })
 }
 
 fn is_stamp(text: &str) -> bool {
@@ -300,6 +351,8 @@ fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
         Event::Note(_) => ("note", None),
         Event::Named(_) => ("named", None),
         Event::Receipt { .. } => ("receipt", None),
+        Event::Memory(_) => ("memory", None),
+        Event::Used { .. } => ("used", None),
         Event::Pulse => ("pulse", None),
         Event::Crash { .. } => ("crash", None),
         Event::Recover(_) => ("recover", None),

@@ -6,11 +6,11 @@ use anyhow::Context as _;
 use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
 use cerberus_core::event::StartSource;
 use cerberus_engine::config;
-use cerberus_engine::recall::{self, Briefing, Question};
+use cerberus_engine::recall::{self, Briefing, Budget, Question};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -29,7 +29,8 @@ pub struct BriefCommand {
     #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = source)]
     source: StartSource,
 
-    /// How many tokens it may have [default: 1000, or `brief.session_tokens` in config.toml]
+    /// How many tokens it may have in all, memories and sessions [default: 2500, of which sessions
+    /// 1000 or `brief.session_tokens` in config.toml]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     budget: Option<u32>,
 
@@ -52,20 +53,24 @@ impl BriefCommand {
             .hint(format!("brief.session_tokens is a number from {low} to {high}; correct or remove the file"))?;
         let prompt = self.prompt_text()?;
         let store = context.store()?;
-        let budget_tokens = self.budget.map_or(config.brief.session_tokens, |budget| budget as usize);
+        let budget = match self.budget {
+            Some(tokens) => Budget::of_all(tokens as usize),
+            None => Budget::of_session(config.brief.session_tokens),
+        };
         let question = Question {
             now: context.clock.now,
             source: self.source,
-            budget_tokens,
+            budget,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: prompt.as_deref(),
+            folders: &user_folders(),
             session: None,
         };
         let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
         if context.json {
-            render::json(&as_json(&briefing, budget_tokens));
+            render::json(&as_json(&briefing, budget.both_tokens));
         } else if self.explain {
-            explain(&briefing, budget_tokens);
+            explain(&briefing, budget.both_tokens);
         } else if !briefing.brief.text.is_empty() {
             render::line(&briefing.brief.text);
         }
@@ -94,10 +99,19 @@ struct ItemJson<'a> {
 
 fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
     let brief = &briefing.brief;
-    let items: Vec<ItemJson> = brief
-        .items
-        .iter()
-        .map(|item| ItemJson {
+    let memories = brief.memories.iter().map(|item| ItemJson {
+        kind: &item.category,
+        code: &item.code,
+        text: &item.text,
+        path: None,
+        // A memory is of no session; its id says where to look.
+        session: item.id.as_str(),
+        at: item.at.to_string(),
+        tokens: item.tokens,
+        why: item.why.clone(),
+    });
+    let items: Vec<ItemJson> = memories
+        .chain(brief.items.iter().map(|item| ItemJson {
             kind: item.kind.word(),
             code: &item.code,
             text: &item.text,
@@ -106,7 +120,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
             at: item.at.to_string(),
             tokens: item.tokens,
             why: item.why(),
-        })
+        }))
         .collect();
     let dropped: Vec<_> = brief.dropped.iter().map(|d| json!({"code": d.code, "reason": d.reason})).collect();
     let mut value = json!({
@@ -126,6 +140,9 @@ fn explain(briefing: &Briefing, budget_tokens: usize) {
     let summary = format!("{} of {budget_tokens} tokens, {} sessions", brief.tokens, sessions.len());
     render::line(&format!("proj:{}  ({summary})", briefing.project));
     let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
+    for item in &brief.memories {
+        render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
+    }
     for item in &brief.items {
         render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why()));
     }

@@ -7,7 +7,7 @@ use cerberus_core::event::{Event, StartSource};
 use cerberus_core::id::Agent;
 use cerberus_core::text::{Clean, Keep};
 use cerberus_engine::capture::own_record;
-use cerberus_engine::{fold, journal, process};
+use cerberus_engine::{journal, process};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -46,7 +46,7 @@ impl Run {
         };
         let status = watch(context, &session, child, signals)?;
         record(context, &session, "end", Event::End { reason: Clean::new(how(&status), Keep::SUBJECT) })?;
-        fold::open(&context.home).hint("`cerberus doctor` says what is wrong")?;
+        context.now_again().learn()?;
         std::process::exit(code(&status))
     }
 }

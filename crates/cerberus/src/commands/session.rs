@@ -4,7 +4,8 @@ use cerberus_core::brief::Section;
 use cerberus_core::event::StartSource;
 use cerberus_core::id::SessionId;
 use cerberus_core::seed::{SeedExport, SeedMetadata};
-use cerberus_engine::recall::{self, Briefing, Question};
+use cerberus_engine::guides::UserFolders;
+use cerberus_engine::recall::{self, Briefing, Budget, Question};
 use cerberus_engine::{legacy, lifecycle};
 use serde_json::json;
 
@@ -73,9 +74,10 @@ fn carried_over(context: &Context) -> Result<Briefing> {
     let question = Question {
         now: context.clock.now,
         source: StartSource::Startup,
-        budget_tokens: usize::MAX,
+        budget: Budget { session_tokens: usize::MAX, memory_tokens: 0, both_tokens: usize::MAX },
         chars_max: usize::MAX,
         prompt: None,
+        folders: &UserFolders::default(),
         session: None,
     };
     recall::brief(&context.store()?, &context.located(), &question).hint(DOCTOR)

@@ -37,6 +37,7 @@ impl Watch {
                 ));
             }
             drop(store);
+            now.learn()?;
             std::thread::sleep(Duration::from_secs(self.interval));
         }
     }

@@ -1,5 +1,8 @@
 //! How results are printed: data to standard output, and a reader that has gone is no error.
 
+pub mod keys;
+pub mod memory;
+
 use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
@@ -35,5 +38,10 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
 
 /// `3 files`, `1 file`.
 pub fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    counted(number, thing, &format!("{thing}s"))
+}
+
+/// The same for things whose plural is another word.
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

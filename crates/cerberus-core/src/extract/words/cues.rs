@@ -16,7 +16,7 @@ pub(super) static FILLERS: LazyLock<Set> = LazyLock::new(|| {
     )
 });
 /// Left out where a sentence begins.
-pub(super) static ASSENTS: LazyLock<Set> =
+pub(crate) static ASSENTS: LazyLock<Set> =
     LazyLock::new(|| Set::new("ok|okay|yes|yeah|yep|yup|hmm|hm|ah|oh|well|so|and|but|also|,|-"));
 /// Words that point at something said before.
 pub(super) static POINTING: LazyLock<Set> = LazyLock::new(|| Set::new("this|that|it|them|these|those|both|either|so"));
@@ -41,7 +41,8 @@ pub(super) static QUESTIONS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
         "do|does|did|have|has|had|will|would|could|can|shall|may|might @thing",
         "is|are|was|were|am|isn't|aren't|wasn't|doesn't|didn't|don't|haven't|won't|wouldn't|couldn't|can't|shouldn't|should @thing",
-        "is|are|was|were|does|do|did|should|would|could|can +",
+        "is|are|was|were|does|did|should|would|could|can +",
+        "do !not +",
         "what|why|how|which|who|whose|where|whats|what's|how's|where's|who's",
         "any idea|ideas|suggestion|suggestions|thoughts|other|chance",
         "question|q :",
@@ -56,55 +57,15 @@ pub(super) static REQUESTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"])
 });
 
-/// Named classes of words.
-pub(super) const CLASSES: &[(&str, &str)] = &[
-    (
-        "thing",
-        "i|you|we|they|he|she|it|this|that|these|those|there|the|a|an|our|my|your|all|any|everything|anything|someone",
-    ),
-    ("we", "i|we|i'm|we're|we've|i've|we'll|i'll|i'd|we'd|you|they"),
-    ("lets", "let's|lets"),
-    // Verbs that begin talk or work; what follows them is not chosen.
-    (
-        "talk",
-        "discuss|look|see|talk|say|check|confirm|review|examine|verify|validate|proceed|continue|pause|wait|think|\
-         summarize|summarise|assume|focus|understand|investigate|figure|find|know|compare|brainstorm|explore|plan|hold|\
-         be|hope|consider|recap|chat|double|analyze|analyse|dig|step|walk|commit|push|resume|debug|ask|clarify|revisit|\
-         imagine|pretend|suppose|not|give|hear|read|get|go|start|run|test|try|take|move",
-    ),
-    // Verbs of choosing and changing.
-    (
-        "act",
-        "use|keep|drop|remove|replace|rename|switch|move|make|add|store|skip|avoid|stick|go|pick|choose|split|merge|\
-         support|ship|leave|put|default|migrate|treat|call|name|write|do|have|build|delete|extract|return|show|allow|\
-         disable|enable|hide|start|stay|simplify|expose|pin|upgrade|revert|change|fix|implement|create",
-    ),
-    // Verbs of choosing alone.
-    (
-        "choice",
-        "use|keep|drop|stick|go|skip|avoid|switch|replace|remove|rename|pick|default|leave|revert|split|merge|move|choose|\
-         adopt|target|ignore|hide|disable|delete|prefer|rely|stay",
-    ),
-    // Verbs of work to be done now.
-    ("bare", "adjust|update|work|finish|tackle|log|file|open|raise"),
-    ("fail", "failing|broken|crashing|hanging|flaky|stuck|erroring|red|failed"),
-    ("fails", "fails|crashes|hangs|crashed|hung|broke"),
-    ("notwork", "doesn't|don't|didn't|won't|isn't|aren't|not|never|stopped|cannot|can't|doesnt|dont|didnt|wont|isnt"),
-    (
-        "ticket",
-        "issue|issues|ticket|tickets|todo|todos|to-do|task|tasks|story|follow-up|followup|backlog|card|reminder",
-    ),
-];
-
 /// A clause with one of these before the cue only supposes it, or asks about it.
-static SUPPOSING: LazyLock<Set> = LazyLock::new(|| {
+pub(crate) static SUPPOSING: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "if|when|whenever|whether|unless|why|how|what|case|once|suppose|imagine|assuming|says|said|until|where|would",
     )
 });
 /// With one of these anywhere before it a failure is only possible, with one of those close before it there is none.
 static DOUBTING: LazyLock<Set> = LazyLock::new(|| Set::new("could|might|may|maybe|perhaps|should|can|consider"));
-static DENYING: LazyLock<Set> = LazyLock::new(|| {
+pub(crate) static DENYING: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "not|no|never|nothing|isn't|aren't|wasn't|longer|without|neither|nobody|none|fixed|resolved|was|were|\
     won't|wouldn't|don't|doesn't|avoid|prevent",
@@ -112,7 +73,7 @@ static DENYING: LazyLock<Set> = LazyLock::new(|| {
 });
 
 /// An order does not begin with one of these.
-static SOMEBODY: LazyLock<Set> = LazyLock::new(|| Set::new("@we|@thing"));
+pub(crate) static SOMEBODY: LazyLock<Set> = LazyLock::new(|| Set::new("@we|@thing"));
 
 /// Where a cue may stand.
 enum Place {
@@ -294,7 +255,7 @@ impl Cue {
 }
 
 /// Where the order begins: after "ok, can you please".
-fn request(clause: &[Word]) -> usize {
+pub(crate) fn request(clause: &[Word]) -> usize {
     let opening = fillers(clause);
     let asked = REQUESTS.iter().find_map(|pattern| pattern.match_len(&clause[opening..]));
     let order = opening + asked.unwrap_or(0).min(2);

@@ -1,30 +1,37 @@
 //! Word lists and patterns, compiled once: what the tables of cues are written in, and how they are matched.
 //!
 //! A pattern is words between spaces: `a|b` one of these, `?a|b` perhaps one of these, `!a|b` none of these follows,
-//! `@x` a word of a class, `+` any word, `*` up to a few words, `#` a number or letter, `$` the end of a clause.
+//! `@x` a word of a class, `+` any word, `?+` perhaps one more, `*` up to a few words, `#` a number or letter, `$` the end of a clause; by form
+//! alone `%` a verb as an order has it, `=` a word in -ing, `&` a plural.
 
-use super::cues::CLASSES;
+use super::classes::CLASSES;
+use super::form;
 use super::sentence::{FAULT, QUOTE, Word};
 
 /// How many words `*` stands for at most.
 const GAP_WORDS_MAX: usize = 7;
 
-/// A list of words, `a|b|@class`, sorted. Most words that are looked for begin with no letter of the list.
-pub(super) struct Set {
+/// A list of words, `a|b|@class`, sorted, and of forms. Most words that are looked for begin with no letter of the list.
+pub(crate) struct Set {
     words: Vec<&'static str>,
+    forms: Vec<Form>,
     initials: u128,
 }
+
+type Form = fn(&str) -> bool;
 
 impl Set {
     pub fn new(list: &'static str) -> Set {
         let mut words = Vec::new();
-        collect(list, &mut words);
+        let mut forms = Vec::new();
+        collect(list, &mut words, &mut forms);
         words.sort_unstable();
-        Set { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words }
+        Set { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words, forms }
     }
 
     pub fn has(&self, word: &str) -> bool {
-        self.initials & initial(word) != 0 && self.words.binary_search(&word).is_ok()
+        let is_listed = self.initials & initial(word) != 0 && self.words.binary_search(&word).is_ok();
+        is_listed || self.forms.iter().any(|fits| fits(word))
     }
 
     pub fn has_any(&self, words: &[Word]) -> bool {
@@ -37,20 +44,24 @@ fn initial(word: &str) -> u128 {
     1 << word.bytes().next().unwrap_or(0).min(127)
 }
 
-fn collect(list: &'static str, words: &mut Vec<&'static str>) {
+fn collect(list: &'static str, words: &mut Vec<&'static str>, forms: &mut Vec<Form>) {
     for one in list.split('|').map(str::trim_start) {
-        match one.strip_prefix('@') {
-            Some(class) => {
+        match (one, one.strip_prefix('@')) {
+            (_, Some(class)) => {
                 let members = CLASSES.iter().filter(|(name, _)| *name == class);
-                members.for_each(|(_, members)| collect(members, words));
+                members.for_each(|(_, members)| collect(members, words, forms));
             }
-            None => words.push(one),
+            ("%", _) => forms.push(form::is_order),
+            ("=", _) => forms.push(form::is_gerund),
+            ("&", _) => forms.push(form::is_plural),
+            _ => words.push(one),
         }
     }
 }
 
 enum Step {
-    Gap,
+    /// At most so many words.
+    Gap(usize),
     Any,
     Mark,
     End,
@@ -59,12 +70,13 @@ enum Step {
     One(Set),
 }
 
-pub(super) struct Pattern(Vec<Step>);
+pub(crate) struct Pattern(Vec<Step>);
 
 impl Pattern {
     pub fn new(pattern: &'static str) -> Pattern {
         let step = |word: &'static str| match word.as_bytes() {
-            b"*" => Step::Gap,
+            b"*" => Step::Gap(GAP_WORDS_MAX),
+            b"?+" => Step::Gap(1),
             b"+" => Step::Any,
             b"#" => Step::Mark,
             b"$" => Step::End,
@@ -86,7 +98,7 @@ impl Pattern {
 }
 
 /// Compiles a table.
-pub(super) fn patterns(table: &[&'static str]) -> Vec<Pattern> {
+pub(crate) fn patterns(table: &[&'static str]) -> Vec<Pattern> {
     table.iter().map(|pattern| Pattern::new(pattern)).collect()
 }
 
@@ -96,7 +108,7 @@ fn match_len(steps: &[Step], words: &[Word]) -> Option<usize> {
     let take = |count: usize| Some(count + match_len(rest, words.get(count..)?)?);
     let is_word = || !head.is_empty() && (head.chars().any(char::is_alphanumeric) || head == QUOTE || head == FAULT);
     match first {
-        Step::Gap => (0..=GAP_WORDS_MAX.min(words.len())).find_map(take),
+        Step::Gap(max) => (0..=(*max).min(words.len())).find_map(take),
         Step::Any => is_word().then(|| take(1)).flatten(),
         Step::Mark => is_mark(head).then(|| take(1)).flatten(),
         Step::End => (!is_word()).then(|| match_len(rest, words)).flatten(),

@@ -5,11 +5,13 @@
 //! word for what it does not say. It never reads code, logs, quotations or what we wrote ourselves, and nothing it
 //! gives is longer than a line.
 
-mod cues;
-mod matcher;
-mod outline;
-mod own;
-mod sentence;
+mod classes;
+pub(crate) mod cues;
+pub(crate) mod form;
+pub(crate) mod matcher;
+pub(crate) mod outline;
+pub(crate) mod own;
+pub(crate) mod sentence;
 mod steps;
 
 use std::sync::LazyLock;
@@ -19,12 +21,12 @@ use crate::fact::Kind;
 use crate::injected::without_ours;
 use crate::text::{clip, clip_front, line};
 
-const TEXT_CHARS_MAX: usize = 300;
+pub(crate) const TEXT_CHARS_MAX: usize = 300;
 /// One message that says more than this says nothing worth carrying over.
 const SAID_MAX: usize = 10;
 const STEPS_MAX: usize = 20;
 /// What is read of a text. A prompt and a plan begin with what matters, a message and a summary end with it.
-const READ_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const READ_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
@@ -39,15 +41,19 @@ struct Heard(Vec<Said>);
 
 impl Heard {
     fn add(&mut self, kind: Kind, text: &str) {
-        let text = line(text, TEXT_CHARS_MAX);
-        let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
-        let text = text.trim_start_matches([')', ':', ' ']).trim_end_matches(['(', ' ']);
-        let says_something = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
-        let said = Said { kind, text: text.to_string() };
-        if says_something && self.0.len() < SAID_MAX && !self.0.contains(&said) {
+        let Some(said) = tidy(text).map(|text| Said { kind, text }) else { return };
+        if self.0.len() < SAID_MAX && !self.0.contains(&said) {
             self.0.push(said);
         }
     }
+}
+
+/// One clean line without the punctuation it was cut at; none when no words are left.
+pub(crate) fn tidy(text: &str) -> Option<String> {
+    let text = line(text, TEXT_CHARS_MAX);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
+    let text = text.trim_start_matches([')', ':', ' ']).trim_end_matches(['(', ' ']);
+    (text.chars().filter(|c| c.is_alphabetic()).count() >= 2).then(|| text.to_string())
 }
 
 /// What the user decided, is blocked by or wants next, in their own words.
@@ -90,23 +96,30 @@ fn spoken(line: &str, heard: &mut Heard) {
             return;
         }
         for (kind, clause) in cues::said(words, &clauses) {
-            // What is asked after it is not part of it.
-            let asked =
-                clauses.iter().find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
-            let last = asked.map_or(words.len(), |asked| asked.start) - 1;
-            let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
-            let from = if is_long { clause.start } else { 0 };
-            let assents = words[from..last].iter().take_while(|word| cues::ASSENTS.has(&word.low));
-            let start = words[from + assents.count()].start;
-            let end = words[last].end;
+            let (start, end) = span(words, &clauses, clause);
             let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
             heard.add(kind, &line[start..end]);
         }
     });
 }
 
+/// From where to where the sentence is told for what `clause` of it says: without assent before, and without what is
+/// asked after it.
+pub(crate) fn span(
+    words: &[sentence::Word],
+    clauses: &[sentence::Clause],
+    clause: &sentence::Clause,
+) -> (usize, usize) {
+    let asked = clauses.iter().find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
+    let last = asked.map_or(words.len(), |asked| asked.start) - 1;
+    let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;
+    let from = if is_long { clause.start } else { 0 };
+    let assents = words[from..last].iter().take_while(|word| cues::ASSENTS.has(&word.low));
+    (words[from + assents.count()].start, words[last].end)
+}
+
 /// A short sentence that only makes sense with the one before it: "let's remove this too".
-fn points_back(words: &[sentence::Word]) -> bool {
+pub(crate) fn points_back(words: &[sentence::Word]) -> bool {
     const WORDS_MAX: usize = 8;
     words.len() <= WORDS_MAX && cues::POINTING.has_any(words)
 }

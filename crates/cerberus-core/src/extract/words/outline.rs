@@ -4,14 +4,14 @@
 //! no items.
 
 /// One line of a list: how deep it stands and what it says.
-pub(super) struct Item<'a> {
+pub(crate) struct Item<'a> {
     pub indent: usize,
     pub numbered: bool,
     pub text: &'a str,
 }
 
 /// The lines outside code.
-pub(super) fn prose(text: &str) -> Vec<&str> {
+pub(crate) fn prose(text: &str) -> Vec<&str> {
     let mut fenced = false;
     text.lines()
         .filter(|line| {
@@ -23,7 +23,7 @@ pub(super) fn prose(text: &str) -> Vec<&str> {
 }
 
 /// The item that `line` is, by its bullet or number.
-pub(super) fn item(line: &str) -> Option<Item<'_>> {
+pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
     let bullet = text.strip_prefix(['-', '*', '•', '+', '–']).filter(|rest| rest.starts_with([' ', '\t']));
@@ -40,7 +40,7 @@ pub(super) fn item(line: &str) -> Option<Item<'_>> {
 }
 
 /// A heading's level and words.
-pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
+pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim_start();
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     ((1..=6).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
@@ -48,7 +48,7 @@ pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
 
 /// A line that names what follows: a heading, a bold label, a few words with a colon. Gives the label in lower case
 /// and what stands after it on the same line.
-pub(super) fn label(line: &str) -> Option<(String, &str)> {
+pub(crate) fn label(line: &str) -> Option<(String, &str)> {
     if let Some((_, title)) = heading(line) {
         return Some((plain_label(title), ""));
     }
@@ -70,7 +70,7 @@ fn plain_label(text: &str) -> String {
 }
 
 /// An item that is checked, ticked or struck through.
-pub(super) fn is_finished(text: &str) -> bool {
+pub(crate) fn is_finished(text: &str) -> bool {
     const MARKS: &[&str] = &["[x]", "[X]", "✅", "✓", "✔", "☑", "~~", "**~~", "(done)", "done:", "❌", "**✅"];
     let text = text.trim();
     let low = text.to_lowercase();
@@ -82,7 +82,7 @@ pub(super) fn is_finished(text: &str) -> bool {
 }
 
 /// "Would you like me to …" asks; nothing is planned yet.
-pub(super) fn is_offer(text: &str) -> bool {
+pub(crate) fn is_offer(text: &str) -> bool {
     const OPENINGS: &[&str] = &[
         "would you",
         "let me know",
@@ -111,14 +111,14 @@ pub(super) fn is_offer(text: &str) -> bool {
 }
 
 /// The item's words without marks of emphasis and empty boxes.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
     text.replace("**", "").replace("__", "")
 }
 
 /// The items of the list that `lines` begins with, those of its first depth. Blank lines may stand between them.
-pub(super) fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
+pub(crate) fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
     let mut items: Vec<Item> = Vec::new();
     let mut blank = false;
     for line in lines {

@@ -21,7 +21,7 @@ const JOINED_BYTES_MAX: usize = 600;
 const HANDED_WORDS_MIN: usize = 6;
 
 #[derive(Debug, Default)]
-pub(super) struct Own<'a> {
+pub(crate) struct Own<'a> {
     pub lines: Vec<String>,
     /// The first pasted line that reports a failure.
     pub fault: Option<&'a str>,
@@ -46,7 +46,7 @@ static HANDING_OVER: LazyLock<Set> = LazyLock::new(|| {
 });
 
 /// `text` with its `<tag>…</tag>` blocks and our own lines removed: the owned half of [`own`].
-pub(super) fn without_blocks(prompt: &str) -> String {
+pub(crate) fn without_blocks(prompt: &str) -> String {
     let text = without_ours(prompt);
     let mut out = String::with_capacity(text.len());
     let mut rest = &*text;
@@ -81,7 +81,7 @@ fn block_len(text: &str, begins_line: bool) -> Option<usize> {
 }
 
 /// The lines of `text` (without blocks) that are the user's own.
-pub(super) fn own(text: &str) -> Own<'_> {
+pub(crate) fn own(text: &str) -> Own<'_> {
     let mut own = Own::default();
     let trimmed = text.trim_start();
     if FOREIGN_OPENINGS.iter().any(|opening| trimmed.starts_with(opening)) {
@@ -145,7 +145,7 @@ fn reports_fault(line: &str) -> bool {
 }
 
 /// A line with which a tool reports that it failed.
-pub(super) fn is_failure(line: &str) -> bool {
+pub(crate) fn is_failure(line: &str) -> bool {
     const STARTS: &[&str] =
         &["fatal:", "error:", "error[", "Error:", "ERROR:", "FAIL", "--- FAIL", "panic:", "Traceback", "npm ERR", "✗"];
     let line = line.trim();

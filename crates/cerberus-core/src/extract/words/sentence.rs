@@ -7,15 +7,15 @@ use super::cues::{FAULTS, FILLERS, JOINTS, QUESTIONS, REQUESTS};
 use super::matcher::Pattern;
 
 /// A quotation, and a quotation of something that went wrong. No typed word can look like these.
-pub(super) const QUOTE: &str = "\"";
-pub(super) const FAULT: &str = "\"fault";
+pub(crate) const QUOTE: &str = "\"";
+pub(crate) const FAULT: &str = "\"fault";
 
 /// More words than this is no sentence anyone typed.
 const WORDS_MAX: usize = 120;
 const FAULT_BYTES_MAX: usize = 200;
 
 #[derive(Debug)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// Lower case; punctuation that separates clauses is a word of its own.
     pub low: String,
     pub start: usize,
@@ -43,7 +43,7 @@ impl Word {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     Statement,
     /// "Can you …": an imperative in polite form.
     Request,
@@ -52,14 +52,14 @@ pub(super) enum Mood {
 
 /// From `start` (a word of the sentence) to the next clause.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clause {
+pub(crate) struct Clause {
     pub start: usize,
     pub end: usize,
     pub mood: Mood,
 }
 
 /// Calls `each` with the words of every sentence of `line`.
-pub(super) fn sentences(line: &str, mut each: impl FnMut(&[Word])) {
+pub(crate) fn sentences(line: &str, mut each: impl FnMut(&[Word])) {
     let words = words(line);
     for sentence in words.split_inclusive(Word::is_end) {
         if sentence.len() <= WORDS_MAX && sentence.iter().any(|word| !word.is_end() && !word.is_break()) {
@@ -69,7 +69,7 @@ pub(super) fn sentences(line: &str, mut each: impl FnMut(&[Word])) {
 }
 
 /// The clauses of one sentence, in order.
-pub(super) fn clauses(sentence: &[Word]) -> Vec<Clause> {
+pub(crate) fn clauses(sentence: &[Word]) -> Vec<Clause> {
     let asks = sentence.last().is_some_and(|word| word.low == "?");
     let mut starts = vec![0];
     for (at, word) in sentence.iter().enumerate() {
@@ -109,7 +109,7 @@ fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
 }
 
 /// How many words at the beginning say nothing: "ok, so yeah …", "#2 …".
-pub(super) fn fillers(clause: &[Word]) -> usize {
+pub(crate) fn fillers(clause: &[Word]) -> usize {
     leading(clause, |word| word.is_silent() || word.is_number())
 }
 

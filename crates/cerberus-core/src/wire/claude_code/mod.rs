@@ -1,22 +1,28 @@
-//! Claude Code's hook payloads, and the reply it accepts.
+//! Claude Code's hook payloads, and those of hosts that speak its protocol.
 //!
-//! Paths come out as the client wrote them; whoever knows the project makes them relative.
+//! Some hosts run hooks that were installed for Claude Code. Their payloads give them away, and are read as if the
+//! host's own hook had sent them: the same agent, the same keys, so that what both report counts once. Paths come out
+//! as the client wrote them; whoever knows the project makes them relative.
 
 mod tool;
 pub mod transcript;
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
-use self::tool::{ToolInput, ToolResponse, task, tool_use};
+use self::tool::{ToolInput, ToolResponse, tool_use};
 use super::loose::{Flag, Object, Text};
-use super::{Heard, WireError};
-use crate::event::{CompactStage, Event, Outcome, StartSource, TaskState};
-use crate::id::fnv1a;
+use super::tool::task;
+use super::{Heard, WireError, codex, copilot, cursor};
+use crate::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
+use crate::id::{Agent, fnv1a};
 use crate::text::{Clean, Keep};
 
+/// A payload in Claude Code's shape. What tools take and return is each host's own.
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Payload<'a> {
+#[serde(default, bound = "Input: Default + Deserialize<'de>, Response: Default + Deserialize<'de>")]
+pub(super) struct Payload<'a, Input, Response> {
     #[serde(borrow)]
     hook_event_name: Text<'a>,
     #[serde(borrow)]
@@ -35,13 +41,13 @@ struct Payload<'a> {
     tool_name: Text<'a>,
     #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
-    tool_input: Object<ToolInput<'a>>,
-    #[serde(borrow)]
-    tool_response: Object<ToolResponse<'a>>,
+    tool_input: Input,
+    tool_response: Response,
     #[serde(borrow)]
     error: Text<'a>,
     is_interrupt: Flag,
+    #[serde(borrow)]
+    agent_id: Text<'a>,
     #[serde(borrow)]
     agent_type: Text<'a>,
     #[serde(borrow)]
@@ -52,16 +58,64 @@ struct Payload<'a> {
     task_id: Text<'a>,
     #[serde(borrow)]
     task_subject: Text<'a>,
+    // What only other hosts send.
+    #[serde(borrow)]
+    turn_id: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    #[serde(borrow)]
+    conversation_id: Text<'a>,
+    #[serde(borrow)]
+    cursor_version: Text<'a>,
+}
+
+/// One use of a tool, as the payload tells it.
+pub(super) struct Call<'a, Input, Response> {
+    pub tool: Cow<'a, str>,
+    pub input: Input,
+    pub response: Response,
+    pub error: Option<Cow<'a, str>>,
+    pub outcome: Outcome,
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
 pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
-    let mut said: Payload = serde_json::from_slice(payload)?;
+    let said: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
+    match sender(&said) {
+        Agent::Cursor => cursor::parse(payload),
+        Agent::Codex => codex::parse(payload),
+        Agent::Copilot => copilot::parse(payload),
+        _ => heard(Agent::ClaudeCode, payload, said, tool_use),
+    }
+}
+
+/// Who really sent it: hosts run hooks that were installed for another.
+fn sender<Input, Response>(said: &Payload<'_, Input, Response>) -> Agent {
+    let transcript = said.transcript_path.0.as_deref();
+    let transcript_name = transcript.map(|path| path.rsplit('/').next().unwrap_or_default());
+    if said.conversation_id.0.is_some() || said.cursor_version.0.is_some() {
+        Agent::Cursor
+    } else if said.turn_id.0.is_some() || transcript_name.is_some_and(|name| name.starts_with("rollout-")) {
+        Agent::Codex
+    } else if said.timestamp.0.is_some() && transcript_name.is_none_or(|name| name == "events.jsonl") {
+        Agent::Copilot
+    } else {
+        Agent::ClaudeCode
+    }
+}
+
+/// What a payload of this shape says, its tools read by `tool_use`.
+pub(super) fn heard<'a, Input, Response>(
+    agent: Agent,
+    payload: &'a [u8],
+    mut said: Payload<'a, Input, Response>,
+    tool_use: impl FnOnce(Call<'a, Input, Response>) -> ToolUse<'a>,
+) -> Result<Option<Heard<'a>>, WireError> {
     let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
     let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
     let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
     let tool_use_id = said.tool_use_id.0.take();
-    let Some(event) = event(&name, said) else {
+    let Some(event) = event(&name, said, tool_use) else {
         return Ok(None);
     };
     let key = match (&event, tool_use_id) {
@@ -69,7 +123,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
         (Event::Prompt { text }, _) => prompt_key(text, payload),
         _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
     };
-    Ok(Some(Heard { session: Clean::new(session, Keep::NAME), cwd: Clean::new(cwd, Keep::NAME), key, event }))
+    Ok(Some(Heard { agent, session: Clean::new(session, Keep::NAME), cwd: Clean::new(cwd, Keep::NAME), key, event }))
 }
 
 /// A prompt's key begins with what it says, so that a transcript's copy of it can be recognised.
@@ -82,13 +136,16 @@ pub fn prompt_key_prefix(text: &str) -> String {
     format!("prompt-{:016x}-", fnv1a(text.as_bytes()))
 }
 
-/// What a SessionStart hook prints so that the model sees `context`.
-pub fn session_start_reply(context: &str) -> String {
-    serde_json::json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}})
-        .to_string()
-}
-
-fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+fn event<'a, Input, Response>(
+    name: &str,
+    said: Payload<'a, Input, Response>,
+    tool_use: impl FnOnce(Call<'a, Input, Response>) -> ToolUse<'a>,
+) -> Option<Event<'a>> {
+    let tool = |said: Payload<'a, Input, Response>, outcome| {
+        let (tool, error) = (said.tool_name.0?, said.error.0);
+        let call = Call { tool, input: said.tool_input, response: said.tool_response, error, outcome };
+        Some(Event::Tool(tool_use(call)))
+    };
     Some(match name {
         "SessionStart" => Event::Start {
             source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
@@ -96,6 +153,8 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
             phase: None,
             process: None,
         },
+        // A subagent is prompted by its agent, not by the user.
+        "UserPromptSubmit" if said.agent_id.0.is_some() => return None,
         "UserPromptSubmit" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
         "PostToolUse" => tool(said, Outcome::Done)?,
         "PostToolUseFailure" if said.is_interrupt.0 => tool(said, Outcome::Interrupted)?,
@@ -115,11 +174,6 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
         "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
-}
-
-fn tool<'a>(said: Payload<'a>, outcome: Outcome) -> Option<Event<'a>> {
-    let (input, response) = (said.tool_input.0, said.tool_response.0);
-    Some(Event::Tool(tool_use(said.tool_name.0?, input, response, said.error.0, outcome)))
 }
 
 fn message(text: Text<'_>) -> Clean<'_> {
@@ -303,12 +357,5 @@ mod tests {
         assert!(
             parse(&payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]}))).unwrap().is_some()
         );
-    }
-
-    #[test]
-    fn the_reply_is_exactly_what_the_client_accepts() {
-        let expected =
-            r#"{"hookSpecificOutput":{"additionalContext":"proj:x\nnext:\"y\"","hookEventName":"SessionStart"}}"#;
-        assert_eq!(session_start_reply("proj:x\nnext:\"y\""), expected);
     }
 }

@@ -4,16 +4,12 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
-use crate::extract::{git, names, runs};
+use super::Call;
+use crate::event::{Outcome, TaskState, ToolUse};
 use crate::text::{Clean, Keep};
 use crate::wire::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
-
-/// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
-const TODOS_MAX: usize = 100;
-const ANSWERS_MAX: usize = 20;
-const RANGES_MAX: usize = 64;
-const NAMES_MAX: usize = 64;
+use crate::wire::patch;
+use crate::wire::tool::{self, task, task_state};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -92,113 +88,51 @@ pub(super) struct Hunk<'a> {
     pub lines: List<Escaped<'a>>,
 }
 
-pub(super) fn task<'a>(id: Option<Cow<'a, str>>, subject: Option<Cow<'a, str>>, state: TaskState) -> Option<Task<'a>> {
-    if id.is_none() && subject.is_none() {
-        return None;
-    }
-    let subject = subject.map(|subject| Clean::new(subject, Keep::SUBJECT));
-    Some(Task { id: id.map(|id| Clean::new(id, Keep::SUBJECT)), subject, state })
-}
-
-fn task_state(status: Option<&str>) -> TaskState {
-    match status {
-        Some("completed") => TaskState::Done,
-        Some("deleted" | "cancelled") => TaskState::Dropped,
-        _ => TaskState::Open,
-    }
-}
-
-/// What one use of a tool leaves. `error` is what a failed one printed.
-pub(super) fn tool_use<'a>(
-    tool: Cow<'a, str>,
-    input: ToolInput<'a>,
-    response: ToolResponse<'a>,
-    error: Option<Cow<'a, str>>,
-    outcome: Outcome,
-) -> ToolUse<'a> {
+/// What one use of a tool leaves. Its error is what a failed one printed.
+pub(super) fn tool_use<'a>(call: Call<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>) -> ToolUse<'a> {
+    let Call { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
     let mut used = ToolUse { outcome, ..ToolUse::default() };
-    match &*tool {
-        "Bash" => shell(&mut used, input.command, response, error),
+    match &*name {
+        "Bash" => {
+            if response.interrupted.0 {
+                used.outcome = Outcome::Interrupted;
+            }
+            tool::shell(&mut used, input.command, error, || printed(&response));
+        }
         // What failed changed and showed nothing.
         _ if outcome != Outcome::Done => used.error = error.map(|error| Clean::new(error, Keep::ERROR)),
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" | "Read" | "NotebookRead" => {
-            touch(&mut used, &tool, input, &response);
-        }
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
+        "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
         "TodoWrite" => {
-            let todos = input.todos.unwrap_or_default().0.into_iter().take(TODOS_MAX);
-            let todo = |todo: Todo<'a>| task(None, Some(todo.content.0?), task_state(todo.status.0.as_deref()));
-            used.todos = Some(todos.filter_map(|item| todo(item.0)).collect());
+            let items = input.todos.unwrap_or_default().0.into_iter();
+            tool::todos(&mut used, items.map(|Object(todo)| (todo.content, todo.status)));
         }
         "TaskCreate" => used.task = task(response.task.0.id.0, input.subject.0, TaskState::Open),
         "TaskUpdate" if input.task_id.0.is_some() => {
             used.task = task(input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
         }
-        "AskUserQuestion" => {
-            let answers = response.answers.0.into_iter().take(ANSWERS_MAX);
-            let clean = |text| Clean::new(text, Keep::SUBJECT);
-            used.answers = answers.map(|(question, answer)| (clean(question), clean(answer))).collect();
-        }
+        "AskUserQuestion" => tool::answers(&mut used, response.answers.0.into_iter()),
         "ExitPlanMode" => used.plan = input.plan.0.map(|plan| Clean::new(plan, Keep::PROMPT)),
         _ => {}
     }
-    used.tool = Clean::new(tool, Keep::SUBJECT);
+    used.tool = Clean::new(name, Keep::SUBJECT);
     used
 }
 
-/// A command, and its output where that says what came of it.
-fn shell<'a>(used: &mut ToolUse<'a>, command: Text<'a>, response: ToolResponse<'a>, error: Option<Cow<'a, str>>) {
-    if response.interrupted.0 {
-        used.outcome = Outcome::Interrupted;
+/// Both streams of a command, as one text.
+fn printed<'a>(response: &ToolResponse<'a>) -> Cow<'a, str> {
+    match response.stderr.0 {
+        "" => response.stdout.unescaped(),
+        _ => Cow::Owned(format!("{}\n{}", response.stdout.unescaped(), response.stderr.unescaped())),
     }
-    let said = command.0.as_deref().unwrap_or_default();
-    let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
-    used.command = command.0.map(|command| Clean::new(command, Keep::COMMAND));
-    if let Some(error) = error {
-        used.error = Some(Clean::new(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
-        return;
-    }
-    // Any other output may be a file's content, which is never kept.
-    let output = match (is_run, may_commit) {
-        (true, _) if response.stderr.0.is_empty() => response.stdout.unescaped(),
-        (true, _) => Cow::Owned(format!("{}\n{}", response.stdout.unescaped(), response.stderr.unescaped())),
-        (false, true) => Cow::Owned(git::telling_lines(&response.stdout.unescaped())),
-        (false, false) => return,
-    };
-    used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
 }
 
-fn touch<'a>(used: &mut ToolUse<'a>, tool: &str, input: ToolInput<'a>, response: &ToolResponse<'a>) {
-    let Some(path) = input.file_path.0.or(input.notebook_path.0) else {
-        return;
-    };
-    let how = if matches!(tool, "Read" | "NotebookRead") { Touch::Read } else { Touch::Edited };
+fn edit<'a>(used: &mut ToolUse<'a>, input: ToolInput<'a>, response: ToolResponse<'a>) {
     let mut lines = Vec::new();
-    if how == Touch::Edited {
-        let edits = input.edits.0.iter().map(|edit| &edit.0.new_string);
-        for text in [&input.content, &input.new_string, &input.new_source].into_iter().chain(edits) {
-            names::scan(text.0, NAMES_MAX, &mut used.names);
-        }
-        for hunk in &response.structured_patch.0 {
-            changed_lines(&hunk.0, &mut lines);
-        }
-        lines.truncate(RANGES_MAX);
+    for Object(hunk) in response.structured_patch.0 {
+        patch::changed_lines(hunk.new_start.0, hunk.lines.0.into_iter(), &mut lines);
     }
-    used.files.push(FileTouch { path: Clean::new(path, Keep::NAME), how, lines });
-}
-
-/// The ranges of new lines in a hunk; a deletion counts as the line it happened at.
-fn changed_lines(hunk: &Hunk<'_>, ranges: &mut Vec<(u32, u32)>) {
-    let mut number = hunk.new_start.0;
-    for line in &hunk.lines.0 {
-        let sign = line.0.as_bytes().first();
-        if matches!(sign, Some(b'+' | b'-')) {
-            match ranges.last_mut() {
-                Some((first, last)) if (*first..=last.saturating_add(1)).contains(&number) => *last = number.max(*last),
-                _ => ranges.push((number, number)),
-            }
-        }
-        if !matches!(sign, Some(b'-' | b'\\')) {
-            number = number.saturating_add(1);
-        }
-    }
+    let texts = [input.content, input.new_string, input.new_source];
+    let edits = input.edits.0.into_iter().map(|edit| edit.0.new_string);
+    tool::edited(used, Text(input.file_path.0.or(input.notebook_path.0)), texts.into_iter().chain(edits), lines);
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::event::{CompactStage, Event, Outcome};
 use crate::text::{Clean, Keep};
@@ -171,7 +172,8 @@ impl<'a> Reader<'a> {
                     let Some((_, name, input)) = self.pending.remove(&id) else { continue };
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
-                    let used = tool_use(name, input, std::mem::take(&mut result), error, outcome);
+                    let response = Object(std::mem::take(&mut result));
+                    let used = tool_use(Call { tool: name, input: Object(input), response, error, outcome });
                     self.push(standing, Clean::new(id, Keep::NAME), Event::Tool(used));
                 }
                 (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),

@@ -1,6 +1,6 @@
 //! Copilot CLI's session events: `events.jsonl`, one event a line.
 //!
-//! Its hooks do not say which tool use they report on, so a use is known by what it did. What a subagent does carries
+//! Its hooks do not say which tool use they report on, so a use is known by what it was given. What a subagent does carries
 //! the subagent's name; it works for the session but does not speak.
 
 use std::borrow::Cow;
@@ -104,7 +104,7 @@ pub fn read(bytes: &[u8]) -> Transcript<'_> {
 struct Reader<'a> {
     scribe: Scribe<'a>,
     /// Tool uses that have no result yet, by their id, with their number.
-    open: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, Cow<'a, str>)>,
+    open: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, Raw<'a>)>,
     begun: usize,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
             Some("tool.execution_start") => {
                 if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
                     self.begun += 1;
-                    self.open.insert(call, (self.begun, tool, unpacked(&data.arguments)));
+                    self.open.insert(call, (self.begun, tool, data.arguments));
                 }
             }
             Some("tool.execution_complete") => self.answered(data),
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
     }
 
     fn answered(&mut self, data: Data<'a>) {
-        let Some((call, (_, tool, arguments))) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
+        let Some((id, (_, tool, given))) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
             return;
         };
         let content = data.result.0.content.0.unwrap_or_default();
@@ -169,16 +169,16 @@ impl<'a> Reader<'a> {
                 Answer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..Answer::default() }
             }
         };
-        let used = tool_use(&tool, &Arguments::read(&arguments), &answer);
-        self.scribe.tool(UseKey::Only(call), used);
+        let used = tool_use(&tool, &Arguments::read(&unpacked(&given)), &answer);
+        self.scribe.tool(UseKey::Given { arguments: given.0, id }, used);
     }
 
     fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
         self.scribe.finish_turn();
         let mut open: Vec<_> = self.open.into_iter().collect();
         open.sort_by_key(|(_, (number, ..))| *number);
-        for (call, (_, tool, arguments)) in open {
-            self.scribe.in_flight(&call, Arguments::read(&arguments).shown(&tool));
+        for (id, (_, tool, given)) in open {
+            self.scribe.in_flight(&id, Arguments::read(&unpacked(&given)).shown(&tool));
         }
         Transcript { damaged_lines, ..self.scribe.read }
     }

@@ -1,8 +1,8 @@
 //! Gemini CLI's chats: one message a line, the whole message again whenever more is known of it. Older files are one
 //! object that holds them all.
 //!
-//! Its hooks do not say which tool use they report on, so a use is known by what it did. What the user took back still
-//! happened. A history that was rewritten for the model tells nothing new but its summary, and which folder the chat
+//! Its hooks do not say which tool use they report on, so a use is known by what it was given. What the user took back
+//! still happened. A history that was rewritten for the model tells nothing new but its summary, and which folder the chat
 //! speaks of; where it does not, whoever found the file may know.
 
 use std::borrow::Cow;
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
             _ => return self.scribe.in_flight(&id, arguments.shown(&name)),
         };
         let used = tool_use(&name, &arguments, &answer);
-        self.scribe.tool(UseKey::Only(id), used);
+        self.scribe.tool(UseKey::Given { arguments: call.args.0, id }, used);
     }
 }
 

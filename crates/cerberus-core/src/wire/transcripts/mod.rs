@@ -14,6 +14,7 @@ mod tests;
 mod tools;
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use crate::event::{CompactStage, Event, ToolUse};
 use crate::id::{Agent, fnv1a};
@@ -57,29 +58,19 @@ pub fn read(agent: Agent, bytes: &[u8]) -> Option<Transcript<'_>> {
     }
 }
 
-/// The part of a key that others may share: prompts of the same words, uses of the same tool on the same thing. The
-/// n-th of them in a transcript is the n-th that was heard, whatever the rest of its key.
+/// The part of a key that others may share: prompts of the same words, tool uses that were given the same. The n-th of
+/// them in a transcript is the n-th that was heard, whatever the rest of its key.
 pub fn shared_part(key: &str) -> Option<&str> {
-    let is_counted = key.starts_with("prompt-") || key.starts_with("use-");
-    key.rfind('-').filter(|_| is_counted).map(|end| &key[..=end])
+    let (shared, _) = key.rsplit_once('-')?;
+    let hash = shared.strip_prefix("prompt-").or(shared.strip_prefix("tool-"))?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| &key[..=shared.len()])
 }
 
-/// What the keys of all uses of this tool on the same thing begin with.
-///
-/// Some agents' hooks do not say which use they report on. The n-th of the same in a transcript is then the n-th that
-/// was heard.
-pub fn tool_key_prefix(used: &ToolUse) -> String {
-    let mut said = format!("{}\0{}", &*used.tool, used.command.as_deref().unwrap_or_default());
-    for touched in &used.files {
-        said.push('\0');
-        said.push_str(&touched.path);
-    }
-    format!("use-{:016x}-", fnv1a(said.as_bytes()))
-}
-
-/// The key of a use that has no id; `source` tells it from others of the same.
-pub fn tool_key(used: &ToolUse, source: &[u8]) -> Clean<'static> {
-    Clean::new(format!("{}{:016x}", tool_key_prefix(used), fnv1a(source)), Keep::NAME)
+/// The key of a tool use whose id the hooks do not give: what it was given, as the agent wrote it in JSON, and what
+/// tells it from others of the same.
+pub(super) fn use_key(arguments: &str, other: impl Display) -> Clean<'static> {
+    Clean::new(format!("tool-{:016x}-{other}", fnv1a(arguments.as_bytes())), Keep::NAME)
 }
 
 /// Whether the client, not the user, wrote these words.
@@ -104,8 +95,8 @@ fn each_line<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8], mut take: impl FnMu
 enum UseKey<'a> {
     /// The agent's own id, which its hooks give too.
     Id(Cow<'a, str>),
-    /// Its hooks give none; this tells it from others of the same.
-    Only(Cow<'a, str>),
+    /// Its hooks give none, only what it was given.
+    Given { arguments: &'a str, id: Cow<'a, str> },
 }
 
 /// Writes a transcript event by event. Where a line stands is carried on to lines that do not say.
@@ -165,7 +156,7 @@ impl<'a> Scribe<'a> {
     fn tool(&mut self, key: UseKey<'a>, mut used: ToolUse<'static>) {
         let key = match key {
             UseKey::Id(id) => Clean::new(id, Keep::NAME),
-            UseKey::Only(source) => tool_key(&used, source.as_bytes()),
+            UseKey::Given { arguments, id } => use_key(arguments, format_args!("{:016x}", fnv1a(id.as_bytes()))),
         };
         if let Some(cwd) = self.cwd.as_deref() {
             tools::stands_in(&mut used, cwd);

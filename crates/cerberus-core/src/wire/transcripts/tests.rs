@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::wire;
 
 const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
 const CODEX_NEWER: &str = include_str!("fixtures/codex-newer.jsonl");
@@ -153,18 +154,22 @@ fn copilot_events() {
         COPILOT,
         &[
             (1, "prompt", prompt("Mount the app")),
-            (4, "use", tool("create", json!({"files": [whole("web/app.ts")], "names": ["mount"]}))),
-            (6, "use", tool("edit", json!({"files": [edited("src/a.rs", json!([[4, 4]]))], "names": ["y"]}))),
+            (4, "tool", tool("create", json!({"files": [whole("web/app.ts")], "names": ["mount"]}))),
+            (6, "tool", tool("edit", json!({"files": [edited("src/a.rs", json!([[4, 4]]))], "names": ["y"]}))),
             (
                 7,
-                "use",
+                "tool",
                 tool("bash", json!({"outcome": "failed", "command": "npm test", "error": "Exit code 1\n1 failing"})),
             ),
-            (8, "use", tool("view", json!({"outcome": "failed", "error": "Path does not exist"}))),
-            (10, "use", tool("ask_user", json!({"answers": [["Which port?", "8080"]]}))),
-            (11, "use", tool("update_todo", json!({"todos": todos}))),
-            (12, "use", tool("apply_patch", json!({"files": [edited("web/b.ts", json!([[0, 0]]))], "names": ["two"]}))),
-            (14, "use", tool("view", json!({"files": [seen("README.md")]}))),
+            (8, "tool", tool("view", json!({"outcome": "failed", "error": "Path does not exist"}))),
+            (10, "tool", tool("ask_user", json!({"answers": [["Which port?", "8080"]]}))),
+            (11, "tool", tool("update_todo", json!({"todos": todos}))),
+            (
+                12,
+                "tool",
+                tool("apply_patch", json!({"files": [edited("web/b.ts", json!([[0, 0]]))], "names": ["two"]})),
+            ),
+            (14, "tool", tool("view", json!({"files": [seen("README.md")]}))),
             (16, "compact-e26", json!({"compact": {"stage": "after", "summary": "The app mounts."}})),
             (15, "stop-e25", stop("Mounted.\nNext: style it.")),
             (18, "prompt", prompt("stop there")),
@@ -186,12 +191,12 @@ fn gemini_chats() {
         GEMINI,
         &[
             (1, "prompt", prompt("Explain @a.rs")),
-            (3, "use", tool("write_file", json!({"files": [edited("b.py", json!([[1, 2]]))], "names": ["b"]}))),
-            (4, "use", tool("run_shell_command", failed)),
-            (7, "use", tool("run_shell_command", json!({"command": "pytest b.py", "output": "1 passed in 0.1s"}))),
-            (8, "use", tool("read_file", json!({"files": [seen("README.md")]}))),
-            (9, "use", tool("replace", json!({"outcome": "failed", "error": "0 occurrences found"}))),
-            (10, "use", tool("write_todos", json!({"todos": todos}))),
+            (3, "tool", tool("write_file", json!({"files": [edited("b.py", json!([[1, 2]]))], "names": ["b"]}))),
+            (4, "tool", tool("run_shell_command", failed)),
+            (7, "tool", tool("run_shell_command", json!({"command": "pytest b.py", "output": "1 passed in 0.1s"}))),
+            (8, "tool", tool("read_file", json!({"files": [seen("README.md")]}))),
+            (9, "tool", tool("replace", json!({"outcome": "failed", "error": "0 occurrences found"}))),
+            (10, "tool", tool("write_todos", json!({"todos": todos}))),
             (
                 15,
                 "compact-c1",
@@ -209,12 +214,12 @@ fn gemini_chats() {
         GEMINI_OLDER,
         &[
             (1, "prompt", prompt("Write c")),
-            (3, "use", tool("write_file", json!({"files": [whole("c.go")], "names": ["C"]}))),
+            (3, "tool", tool("write_file", json!({"files": [whole("c.go")], "names": ["C"]}))),
             (3, "stop-m2", stop("Done.")),
         ],
     );
     let subagent = GEMINI.replace("\"kind\":\"main\"", "\"kind\":\"subagent\"");
-    assert!(told(Agent::Gemini, &subagent).iter().all(|(_, key, _)| key == "use" || key.starts_with("compact")));
+    assert!(told(Agent::Gemini, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
 }
 
 #[test]
@@ -260,17 +265,25 @@ fn the_client_speaks_through_the_user() {
 }
 
 #[test]
-fn the_same_use_has_the_same_beginning_of_a_key_whatever_its_result() {
-    let arguments = tools::Arguments::read(r#"{"command":"make","path":"a.rs"}"#);
-    let used = |tool, output: &'static str| {
-        let answer = tools::Answer { output: Cow::Borrowed(output), ..tools::Answer::default() };
-        tool_key_prefix(&tools::tool_use(tool, &arguments, &answer))
-    };
-    assert_eq!(used("bash", "one"), used("bash", "two"));
-    assert_ne!(used("bash", ""), used("view", ""));
-    let key = tool_key(&tools::tool_use("bash", &arguments, &tools::Answer::default()), b"id");
-    assert_eq!(shared_part(&key), Some(&*used("bash", "")));
-    assert_eq!((shared_part("call_1-2"), shared_part("toolu_1")), (None, None));
+fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
+    let args = json!({"path": "/home/dev/hydra/README.md"});
+    let heard = json!({"sessionId": "cop-1", "timestamp": 1, "cwd": "/home/dev/hydra", "toolName": "view", "toolArgs": args,
+        "toolResult": {"resultType": "success", "textResultForLlm": "hi"}});
+    let heard = heard.to_string();
+    let heard = wire::parse(Agent::Copilot, heard.as_bytes()).unwrap().unwrap();
+    let read = copilot::read(COPILOT.as_bytes());
+    assert_eq!(shared_part(&heard.key), shared_part(&read.events[8].key));
+    let args = json!({"file_path": "README.md"});
+    let heard = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
+        "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});
+    let heard = heard.to_string();
+    let heard = wire::parse(Agent::Gemini, heard.as_bytes()).unwrap().unwrap();
+    let read = gemini::read(GEMINI.as_bytes());
+    assert_eq!(shared_part(&heard.key), shared_part(&read.events[4].key));
+    assert!(shared_part(&heard.key).is_some());
+    for key in ["call_1-2", "toolu_1", "tool-abc-1", "prompt-x", "stop-0123456789abcdef-1"] {
+        assert_eq!(shared_part(key), None, "{key}");
+    }
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl SessionCleanup {
         let what = render::count(ids.len(), "archived session");
         if !self.dry_run && !ids.is_empty() {
             render::confirm(&format!("Delete {what} for good?"), self.yes)?;
-            forget::forget(&context.home, &mut store, &old).hint("some may be gone already; run it again")?;
+            forget::sessions(&context.home, &mut store, &old).hint("some may be gone already; run it again")?;
         }
         match (context.json, self.dry_run) {
             (true, _) => render::json(&json!({"deleted": ids.len(), "sessions": ids, "dry_run": self.dry_run})),

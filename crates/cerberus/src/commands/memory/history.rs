@@ -8,6 +8,7 @@ use cerberus_engine::recover::settled;
 use serde_json::{Value, json};
 
 use super::DOCTOR;
+use super::status::CORRECTIONS_MAX;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -29,6 +30,7 @@ struct Row {
     minutes: f64,
     tools: usize,
     files: usize,
+    corrections: usize,
     status: &'static str,
 }
 
@@ -43,13 +45,13 @@ impl SessionHistory {
             render::line(&format!("no session in the last {}", render::count(self.days as usize, "day")));
             return Ok(());
         }
-        render::line("session             started           minutes  tools  files  status");
+        render::line("session             started           minutes  tools  files  corrections  status");
         for row in &rows {
             let started = row.started.to_string().replace('T', " ");
             let started = started.get(..16).unwrap_or(&started);
             let line = format!(
-                "{:<18}  {started}  {:>7.1}  {:>5}  {:>5}  {}",
-                row.id, row.minutes, row.tools, row.files, row.status
+                "{:<18}  {started}  {:>7.1}  {:>5}  {:>5}  {:>11}  {}",
+                row.id, row.minutes, row.tools, row.files, row.corrections, row.status
             );
             render::line(&line);
         }
@@ -89,6 +91,7 @@ impl SessionHistory {
                 minutes: (end.since(session.started_at).as_secs_f64() / 6.0).round() / 10.0,
                 tools: tools.iter().map(|(_, count)| count).sum(),
                 files: files.len(),
+                corrections: store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?.len(),
                 status: session.state.status.word(),
             });
         }
@@ -117,7 +120,7 @@ impl SessionHistory {
 fn as_json(row: &Row) -> Value {
     json!({
         "session_id": row.id, "started_at": row.started.to_string(), "ended_at": row.ended.map(|at| at.to_string()),
-        "duration_minutes": row.minutes, "correction_count": 0, "tool_count": row.tools, "modified_files": row.files,
+        "duration_minutes": row.minutes, "correction_count": row.corrections, "tool_count": row.tools, "modified_files": row.files,
         "status": row.status,
     })
 }

@@ -1,13 +1,30 @@
-//! `cerberus memory`: sessions looked after, one file a command.
+//! `cerberus memory`: sessions and memories looked after, one file a command or a pair of them.
 
 mod cleanup;
+mod decide;
+mod edit;
+mod forget;
 mod history;
+mod learn;
+mod list;
 mod live;
+mod propose;
 mod recover;
+mod review;
+mod search;
+mod show;
+mod stats;
 mod status;
+mod transfer;
+
+use std::str::FromStr;
+
+use cerberus_core::memory::Scope;
+use cerberus_core::time::Timestamp;
+use cerberus_engine::store::{MemoryRow, Store};
 
 use crate::context::Context;
-use crate::failure::Result;
+use crate::failure::{Hint, Result};
 
 /// Look after sessions and memories
 #[derive(clap::Args)]
@@ -24,6 +41,20 @@ enum MemoryCommand {
     SessionHistory(history::SessionHistory),
     SessionCleanup(cleanup::SessionCleanup),
     Recover(recover::Recover),
+    Propose(propose::Propose),
+    Review(review::Review),
+    Approve(decide::Approve),
+    Reject(decide::Reject),
+    Undo(decide::Undo),
+    Learn(learn::Learn),
+    Search(search::Search),
+    List(list::List),
+    Show(show::Show),
+    Edit(edit::Edit),
+    Forget(forget::Forget),
+    Stats(stats::Stats),
+    Export(transfer::Export),
+    Import(transfer::Import),
 }
 
 /// What to do when the view or the journal fails.
@@ -38,6 +69,61 @@ impl Memory {
             MemoryCommand::SessionHistory(command) => command.run(context),
             MemoryCommand::SessionCleanup(command) => command.run(context),
             MemoryCommand::Recover(command) => command.run(context),
+            MemoryCommand::Propose(command) => command.run(context),
+            MemoryCommand::Review(command) => command.run(context),
+            MemoryCommand::Approve(command) => command.run(context),
+            MemoryCommand::Reject(command) => command.run(context),
+            MemoryCommand::Undo(command) => command.run(context),
+            MemoryCommand::Learn(command) => command.run(context),
+            MemoryCommand::Search(command) => command.run(context),
+            MemoryCommand::List(command) => command.run(context),
+            MemoryCommand::Show(command) => command.run(context),
+            MemoryCommand::Edit(command) => command.run(context),
+            MemoryCommand::Forget(command) => command.run(context),
+            MemoryCommand::Stats(command) => command.run(context),
+            MemoryCommand::Export(command) => command.run(context),
+            MemoryCommand::Import(command) => command.run(context),
         }
+    }
+}
+
+/// A scope as it is typed: `project` alone is the one we are in.
+#[derive(Clone, Debug)]
+enum ScopeArgument {
+    ThisProject,
+    Given(Scope),
+}
+
+impl FromStr for ScopeArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<ScopeArgument, String> {
+        match Scope::parse(text) {
+            Some(scope) => Ok(ScopeArgument::Given(scope)),
+            None if text == "project" => Ok(ScopeArgument::ThisProject),
+            None => Err("write universal, language:NAME, project:NAME, or project for this one".to_string()),
+        }
+    }
+}
+
+impl ScopeArgument {
+    fn resolve(self, project: &str) -> Scope {
+        match self {
+            ScopeArgument::ThisProject => Scope::Project(project.to_string()),
+            ScopeArgument::Given(scope) => scope,
+        }
+    }
+}
+
+/// The memory or proposal that an id, or its beginning, names.
+fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
+    let found = store.memory(id, now).hint(DOCTOR)?;
+    let missing = || anyhow::anyhow!("no one memory is called {id:?}");
+    found.ok_or_else(missing).hint("`cerberus memory list --all` shows the ids")
+}
+
+fn tell_superseded(rows: &[MemoryRow]) {
+    for row in rows {
+        eprintln!("takes the place of {}: {}", row.id, cerberus_core::text::line(&row.memory.content, 120));
     }
 }

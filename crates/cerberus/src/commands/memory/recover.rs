@@ -6,6 +6,7 @@ use cerberus_engine::{fold, forget};
 use serde_json::json;
 
 use super::DOCTOR;
+use super::status::CORRECTIONS_MAX;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -48,12 +49,13 @@ fn list(context: &Context) -> Result<()> {
     let mut shown = Vec::new();
     for session in &crashed {
         let facts = store.carried(std::slice::from_ref(session), context.clock.now).hint(DOCTOR)?.facts.len();
-        shown.push((session, facts));
+        let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, context.clock.now).hint(DOCTOR)?.len();
+        shown.push((session, facts, corrections));
     }
     if context.json {
-        let rows = shown.iter().map(|(session, facts)| {
+        let rows = shown.iter().map(|(session, facts, corrections)| {
             json!({"session_id": session.id, "project": session.project_name, "crashed_at": crashed_at(session),
-                "last_activity": session.last_activity.to_string(), "corrections": 0, "facts": facts})
+                "last_activity": session.last_activity.to_string(), "corrections": corrections, "facts": facts})
         });
         render::json(&rows.collect::<Vec<_>>());
         return Ok(());
@@ -61,10 +63,11 @@ fn list(context: &Context) -> Result<()> {
     if shown.is_empty() {
         render::line("no session died unrecovered");
     }
-    for (session, facts) in shown {
+    for (session, facts, corrections) in shown {
         let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
         let line = format!("{}  {}  last active {}", session.id, session.project_name, session.last_activity);
-        render::line(&format!("{line}, {}: {evidence}", render::count(facts, "fact")));
+        let (facts, corrections) = (render::count(facts, "fact"), render::count(corrections, "correction"));
+        render::line(&format!("{line}, {facts}, {corrections}: {evidence}"));
     }
     Ok(())
 }
@@ -116,7 +119,7 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
     let facts = store.carried(std::slice::from_ref(&session), context.clock.now).hint(DOCTOR)?.facts;
     let what = render::count(facts.len(), "fact");
     render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
-    forget::forget(&context.home, &mut store, std::slice::from_ref(&session)).hint("run it again")?;
+    forget::sessions(&context.home, &mut store, std::slice::from_ref(&session)).hint("run it again")?;
     fold::fold(&context.home, &mut store).hint(DOCTOR)?;
     if context.json {
         let codes: Vec<&str> = facts.iter().map(|known| known.fact.code.as_str()).collect();

@@ -31,6 +31,9 @@ pub struct SessionStatus {
     id: Option<String>,
 }
 
+/// More than anybody says in one session.
+pub const CORRECTIONS_MAX: usize = 10_000;
+
 impl SessionStatus {
     pub fn run(self, context: &Context) -> Result<()> {
         session_status(context, self.all, self.id)
@@ -78,6 +81,10 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
         for fact in session["facts"].as_array().into_iter().flatten() {
             render::line(&format!("  {}", fact["code"].as_str().unwrap_or_default()));
         }
+        for said in session["corrections"].as_array().into_iter().flatten() {
+            let text = |name: &str| said[name].as_str().unwrap_or_default();
+            render::line(&format!("  you said ({}): {}", text("kind"), text("text")));
+        }
     }
     Ok(())
 }
@@ -88,11 +95,20 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
     let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;
     carried.add(failing::blockers(&runs));
+    let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?;
+    let corrections: Vec<Value> = corrections
+        .iter()
+        .map(|row| {
+            let said = &row.correction;
+            let (kind, at) = (said.kind.word(), row.at.to_string());
+            json!({"text": said.text, "kind": kind, "confidence": said.confidence, "at": at, "before": row.before})
+        })
+        .collect();
     let mut value = json!({
         "id": session.id, "agent": session.agent, "agent_session_id": session.agent_session_id,
         "status": session.state.status, "started_at": session.started_at.to_string(),
         "last_activity": session.last_activity.to_string(), "cwd": session.cwd, "turn_count": turns,
-        "facts": facts_json(&carried), "corrections": [], "tools_used": tools,
+        "facts": facts_json(&carried), "corrections": corrections, "tools_used": tools,
         "tests": tests_json(&runs),
     });
     let mut add = |name: &str, text: Option<String>| {

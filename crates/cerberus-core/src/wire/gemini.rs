@@ -1,0 +1,363 @@
+//! Gemini CLI's hook payloads.
+//!
+//! Tool uses have no id: what they were given, and the payload, which says when to the millisecond, are the key. A
+//! command's exit code stands only in the text for the model, below its output, and only when it is not zero.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::claude_code::prompt_key;
+use super::loose::{Escaped, List, Object, Pairs, Raw, Text};
+use super::tool::{self, Exit};
+use super::transcripts::use_key;
+use super::{Heard, WireError, patch};
+use crate::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use crate::id::{Agent, fnv1a};
+use crate::text::{Clean, Keep};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    hook_event_name: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    #[serde(borrow)]
+    prompt_response: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_input: Object<Input<'a>>,
+    #[serde(borrow)]
+    tool_response: Object<Response<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Input<'a> {
+    #[serde(borrow)]
+    file_path: Text<'a>,
+    /// What older versions call it.
+    #[serde(borrow)]
+    absolute_path: Text<'a>,
+    #[serde(borrow)]
+    include: List<Text<'a>>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    #[serde(borrow)]
+    new_string: Escaped<'a>,
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(borrow)]
+    todos: List<Object<Todo<'a>>>,
+    #[serde(borrow)]
+    questions: List<Object<Question<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Todo<'a> {
+    #[serde(borrow)]
+    description: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Question<'a> {
+    #[serde(borrow)]
+    question: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Response<'a> {
+    #[serde(rename = "llmContent", borrow)]
+    for_model: Escaped<'a>,
+    #[serde(rename = "returnDisplay", borrow)]
+    shown: Object<Shown<'a>>,
+    #[serde(borrow)]
+    error: Option<Object<Failure<'a>>>,
+}
+
+/// What the user sees of an edit.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Shown<'a> {
+    #[serde(rename = "fileDiff", borrow)]
+    diff: Escaped<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failure<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// What a tool was given, as it stands there: a transcript knows the same use by it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Given<'a> {
+    #[serde(borrow)]
+    tool_input: Raw<'a>,
+}
+
+/// Reads one payload; `None` when it is of no interest to us.
+pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+    let mut said: Payload = serde_json::from_slice(payload)?;
+    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
+    let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
+    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
+    let Some(event) = event(&name, said) else {
+        return Ok(None);
+    };
+    let key = match &event {
+        Event::Prompt { text } => prompt_key(text, payload),
+        Event::Tool(_) => {
+            let given: Given = serde_json::from_slice(payload)?;
+            use_key(given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
+        }
+        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+    };
+    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    Ok(Some(Heard { agent: Agent::Gemini, session, cwd, key, event }))
+}
+
+fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+    Some(match name {
+        "SessionStart" => Event::Start {
+            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
+            phase: None,
+            process: None,
+        },
+        "BeforeAgent" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
+        "AfterTool" => Event::Tool(tool_use(said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
+        "AfterAgent" => Event::Stop { message: Clean::new(said.prompt_response.0.unwrap_or_default(), Keep::MESSAGE) },
+        // The automatic one is sent before every call of the model, whether anything is compressed or not.
+        "PreCompress" if said.trigger.0.as_deref() == Some("manual") => {
+            Event::Compact { stage: CompactStage::Before, summary: None }
+        }
+        "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        _ => return None,
+    })
+}
+
+fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
+    let mut used = ToolUse::default();
+    match (&*name, response.error) {
+        ("run_shell_command", _) => {
+            let (exit, output) = ending(&response.for_model.unescaped());
+            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+        }
+        (_, Some(Object(failure))) => tool::failed(&mut used, failure.message.0.unwrap_or_default()),
+        ("write_file" | "replace", None) => {
+            let lines = patch::unified(response.shown.0.diff);
+            let is_whole = &*name == "write_file" && lines == [FileTouch::SOMEWHERE];
+            let lines = if is_whole { Vec::new() } else { lines };
+            tool::edited(&mut used, input.file_path, [input.content, input.new_string], lines);
+        }
+        ("read_file", None) => tool::read(&mut used, Text(input.file_path.0.or(input.absolute_path.0))),
+        ("read_many_files", None) => {
+            // Patterns name no file.
+            let is_plain = |path: &Text| path.0.as_deref().is_some_and(|path| !path.contains(['*', '?', '{', '[']));
+            input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
+        }
+        ("write_todos", None) => {
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| (todo.description, todo.status)));
+        }
+        ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
+        _ => {}
+    }
+    used.tool = Clean::new(name, Keep::SUBJECT);
+    used
+}
+
+/// How a command ended and what it printed: `Output: …`, then lines with labels, not all of them always.
+fn ending(for_model: &str) -> (Exit, String) {
+    let text = for_model.trim().trim_start_matches("<untrusted_context>").trim_end_matches("</untrusted_context>");
+    let Some(text) = text.trim().strip_prefix("Output: ") else {
+        let is_cancelled = text.trim().starts_with("Command was") && text.contains("cancelled");
+        return (if is_cancelled { Exit::Interrupted } else { Exit::Untold }, text.trim().to_string());
+    };
+    let mut exit = Exit::Code(0);
+    let mut output = text;
+    while let Some((before, last)) = output.rsplit_once('\n') {
+        match last.split_once(": ") {
+            Some(("Exit Code", code)) => exit = code.parse().map_or(Exit::Untold, Exit::Code),
+            Some(("Signal", _)) => exit = Exit::Interrupted,
+            Some(("Process Group PGID" | "Background PIDs", _)) => {}
+            _ => break,
+        }
+        output = before;
+    }
+    (exit, if output == "(empty)" { String::new() } else { output.to_string() })
+}
+
+/// `{"answers":{"0":"…"}}`: to the questions, by their number.
+fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Given<'b> {
+        #[serde(borrow)]
+        answers: Pairs<'b>,
+    }
+    let Ok(Object(given)) = serde_json::from_str::<Object<Given>>(for_model) else { return };
+    let answer = |number: usize| {
+        let number = number.to_string();
+        given.answers.0.iter().find(|(key, _)| **key == number).map(|(_, answer)| Cow::Owned(answer.to_string()))
+    };
+    let asked = questions.0.into_iter().enumerate();
+    tool::answers(used, asked.filter_map(|(number, Object(asked))| Some((asked.question.0?, answer(number)?))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A payload with the base fields that the client always sends.
+    fn payload(name: &str, extra: Value) -> Vec<u8> {
+        let mut value = json!({
+            "session_id": "0b0a", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-0b0a.jsonl",
+            "cwd": "/home/ann/hydra", "hook_event_name": name, "timestamp": "2026-01-22T13:35:14.120Z",
+        });
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(name: &str, extra: Value) -> Value {
+        let bytes = payload(name, extra);
+        parse(&bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+    }
+
+    #[test]
+    fn every_event_we_take_is_reduced_to_what_lasts() {
+        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-0b0a.jsonl";
+        for (name, extra, expected) in [
+            (
+                "SessionStart",
+                json!({"source": "clear"}),
+                json!({"start": {"source": "clear", "transcript": transcript}}),
+            ),
+            ("BeforeAgent", json!({"prompt": "go on"}), json!({"prompt": {"text": "go on"}})),
+            (
+                "AfterAgent",
+                json!({"prompt": "go on", "prompt_response": "Done."}),
+                json!({"stop": {"message": "Done."}}),
+            ),
+            ("PreCompress", json!({"trigger": "manual"}), json!({"compact": {"stage": "before"}})),
+            ("PreCompress", json!({"trigger": "auto"}), Value::Null),
+            ("SessionEnd", json!({"reason": "exit"}), json!({"end": {"reason": "exit"}})),
+            ("BeforeTool", json!({"tool_name": "read_file", "tool_input": {"file_path": "a"}}), Value::Null),
+            ("BeforeModel", json!({"llm_request": {"messages": []}}), Value::Null),
+            ("Notification", json!({"message": "m"}), Value::Null),
+        ] {
+            assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
+        }
+        assert!(parse(b"{\"hook_event_name\": \"AfterTool\"").is_err() && parse(b"{}").is_err());
+    }
+
+    #[test]
+    fn every_tool_leaves_its_trace() {
+        let printed = |text: &str| json!({"llmContent": format!("<untrusted_context>\n{text}\n</untrusted_context>")});
+        let diff = json!({"returnDisplay": {"fileDiff": "--- a\n+++ a\n@@ -4,2 +4,2 @@\n x\n-y\n+fn z() {\n"}});
+        for (name, input, response, expected) in [
+            (
+                "run_shell_command",
+                json!({"command": "make check"}),
+                printed("Output: Exit Code: 9\nbad\nExit Code: 3\nProcess Group PGID: 37"),
+                json!({"command": "make check", "outcome": "failed", "error": "Exit code 3\nExit Code: 9\nbad"}),
+            ),
+            (
+                "run_shell_command",
+                json!({"command": "cargo test"}),
+                printed("Output: Exit Code: 9\nok\nProcess Group PGID: 37"),
+                json!({"command": "cargo test", "output": "Exit Code: 9\nok"}),
+            ),
+            ("run_shell_command", json!({"command": "ls"}), printed("Output: (empty)"), json!({"command": "ls"})),
+            (
+                "run_shell_command",
+                json!({"command": "sleep 9"}),
+                json!({"llmContent": "Command was cancelled by user before it could complete."}),
+                json!({"command": "sleep 9", "outcome": "interrupted",
+                    "error": "Command was cancelled by user before it could complete."}),
+            ),
+            (
+                "replace",
+                json!({"file_path": "/p/a.rs", "old_string": "y", "new_string": "fn z() {"}),
+                diff,
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[5, 5]]}], "names": ["z"]}),
+            ),
+            (
+                "replace",
+                json!({"file_path": "/p/a.rs", "new_string": "fn z() {"}),
+                json!({"returnDisplay": "done"}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[0, 0]]}], "names": ["z"]}),
+            ),
+            (
+                "write_file",
+                json!({"file_path": "/p/b.py", "content": "class B:\n"}),
+                json!({}),
+                json!({"files": [{"path": "/p/b.py", "how": "edited"}], "names": ["B"]}),
+            ),
+            ("read_file", json!({"file_path": "a"}), json!({}), json!({"files": [{"path": "a", "how": "read"}]})),
+            (
+                "read_file",
+                json!({"absolute_path": "a"}),
+                json!({"error": {"message": "File not found: a"}}),
+                json!({"outcome": "failed", "error": "File not found: a"}),
+            ),
+            (
+                "read_many_files",
+                json!({"include": ["a.rs", "src/**/*.rs"]}),
+                json!({}),
+                json!({"files": [{"path": "a.rs", "how": "read"}]}),
+            ),
+            (
+                "write_todos",
+                json!({"todos": [{"description": "A", "status": "completed"}, {"description": "B", "status": "cancelled"}]}),
+                json!({}),
+                json!({"todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "dropped"}]}),
+            ),
+            (
+                "ask_user",
+                json!({"questions": [{"question": "Which store?"}, {"question": "And?"}]}),
+                json!({"llmContent": "{\"answers\":{\"1\":\"WAL\"}}"}),
+                json!({"answers": [["And?", "WAL"]]}),
+            ),
+            ("glob", json!({"pattern": "*"}), json!({"llmContent": [1]}), json!({})),
+            ("write_file", json!("odd"), json!("odd"), json!({})),
+        ] {
+            let mut expected = expected;
+            expected["tool"] = json!(name);
+            let extra = json!({"tool_name": name, "tool_input": input, "tool_response": response});
+            assert_eq!(event_of("AfterTool", extra)["tool"], expected, "{name} {input} {response}");
+        }
+    }
+
+    #[test]
+    fn without_an_id_the_payload_is_the_key() {
+        let key = |timestamp: &str| {
+            let extra = json!({"timestamp": timestamp, "tool_name": "glob", "tool_input": {}});
+            parse(&payload("AfterTool", extra)).unwrap().unwrap().key.to_string()
+        };
+        assert_eq!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.120Z"));
+        assert_ne!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.121Z"));
+    }
+}

@@ -1,0 +1,391 @@
+//! Proposals and memories in the view: a row a version, each with the time it stood, so that any moment can be asked for.
+
+use std::collections::HashMap;
+
+use cerberus_core::event::{MemoryChange, Record};
+use cerberus_core::id::{MemoryId, ProjectId};
+use cerberus_core::memory::correction::{Correction, CorrectionKind};
+use cerberus_core::memory::rank::{self, Candidate};
+use cerberus_core::memory::{Background, Memory, Scope, Status, Uses, terms};
+use cerberus_core::text::Clean;
+use cerberus_core::time::Timestamp;
+use rusqlite::{OptionalExtension, Params, Row, params};
+
+use super::read::time;
+use super::write::{FoldTransaction, Source, json};
+use super::{Result, Store};
+
+/// A correction, with where and when it was said.
+#[derive(Clone, Debug)]
+pub struct CorrectionRow {
+    pub session: i64,
+    pub agent: String,
+    pub agent_session_id: String,
+    pub project: ProjectId,
+    pub project_name: String,
+    pub key: String,
+    pub at: Timestamp,
+    pub correction: Correction,
+    /// The agent's words before it.
+    pub before: String,
+}
+
+/// A proposal or memory as it stood at the moment asked for.
+#[derive(Clone, Debug)]
+pub struct MemoryRow {
+    pub row: i64,
+    pub id: MemoryId,
+    pub memory: Memory<'static>,
+    /// All uses, those from before it came here included.
+    pub uses: Uses,
+    /// There is a version that comes back when the last change is taken back.
+    pub has_earlier: bool,
+    /// The newer memory that contradicts it.
+    pub superseded_by: Option<MemoryId>,
+}
+
+impl MemoryRow {
+    pub fn scope(&self) -> Scope {
+        Scope::parse(&self.memory.scope).unwrap_or(Scope::Universal)
+    }
+
+    /// As core ranks it; `scope` is its own.
+    pub fn candidate<'a>(&'a self, scope: &'a Scope) -> Candidate<'a> {
+        Candidate {
+            content: &self.memory.content,
+            category: &self.memory.category,
+            scope,
+            project: self.memory.project.as_ref(),
+            confidence: self.memory.confidence,
+            updated_at: self.memory.updated_at,
+            used_at: self.uses.last_at,
+            uses: self.uses.count,
+        }
+    }
+
+    /// Nobody changed or used it for so long that it is worth a look.
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        rank::is_stale(&self.candidate(&self.scope()), now)
+    }
+}
+
+const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
+    background, before IS NOT NULL";
+
+/// Stood at the moment `?1`.
+const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+
+impl FoldTransaction<'_> {
+    /// A new version takes the place of the one that stood, or the version before it comes back.
+    pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+        let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
+        let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
+        let standing =
+            self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
+        let standing = self.said(standing)?;
+        match (&change.stands, standing) {
+            (Some(memory), _) => self.new_version(source, &change.id, memory, standing.map(|(row, _)| row))?,
+            (None, Some((_, Some(before)))) => self.old_version(source, before)?,
+            (None, _) => return Ok(()),
+        }
+        if let Some((row, _)) = standing {
+            let sql = "UPDATE memory SET until_at = max(?2, from_at) WHERE row = ?1";
+            self.run(sql, params![row, source.at.millis()])?;
+        }
+        Ok(())
+    }
+
+    fn new_version(&self, source: &Source, id: &str, memory: &Memory, before: Option<i64>) -> Result<()> {
+        let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
+            created_at, updated_at, source, supersedes, background)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        let background = &memory.background;
+        let supersedes = (!background.supersedes.is_empty()).then(|| json(&background.supersedes));
+        self.run(
+            sql,
+            params![
+                id,
+                source.at.millis(),
+                before,
+                memory.status.word(),
+                &*memory.content,
+                &*memory.category,
+                &*memory.scope,
+                memory.project.as_ref().map(ProjectId::as_str),
+                memory.confidence,
+                memory.created_at.millis(),
+                memory.updated_at.millis(),
+                &*memory.source,
+                supersedes,
+                (!background.is_empty()).then(|| json(background)),
+            ],
+        )?;
+        self.index(&memory.content)
+    }
+
+    fn old_version(&self, source: &Source, before: i64) -> Result<()> {
+        let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
+            created_at, updated_at, source, supersedes, background)
+            SELECT id, ?2, before, status, content, category, scope, project, confidence, created_at, updated_at,
+            source, supersedes, background FROM memory WHERE row = ?1";
+        self.run(sql, params![before, source.at.millis()])?;
+        let row = self.transaction.last_insert_rowid();
+        let content: String =
+            self.said(
+                self.transaction.query_row("SELECT content FROM memory WHERE row = ?1", [row], |found| found.get(0)),
+            )?;
+        self.index(&content)
+    }
+
+    /// Makes the version that was just added findable.
+    fn index(&self, content: &str) -> Result<()> {
+        let row = self.transaction.last_insert_rowid();
+        let sql = "INSERT INTO memory_terms (rowid, terms) VALUES (?1, ?2)";
+        self.run(sql, params![row, terms::index_terms(content)])?;
+        Ok(())
+    }
+
+    /// Takes a memory out, with every version of it and everything that was counted of it.
+    pub fn forget_memory(&self, id: &MemoryId) -> Result<()> {
+        for sql in [
+            "DELETE FROM memory_terms WHERE rowid IN (SELECT row FROM memory WHERE id = ?1)",
+            "DELETE FROM event WHERE session = 0 AND kind = 'memory' AND substr(key, 1, length(?1) + 1) = ?1 || '#'",
+            "DELETE FROM memory WHERE id = ?1",
+            "DELETE FROM memory_use WHERE id = ?1",
+        ] {
+            self.run(sql, [id.as_str()])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the index anew: until then, what was deleted from it is only passed over.
+    pub fn forget_terms(&self) -> Result<()> {
+        self.run("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", [])?;
+        Ok(())
+    }
+
+    /// Takes out what an event said; it can then be said otherwise.
+    pub fn forget_event(&self, record: &Record) -> Result<()> {
+        let sql = "SELECT event.row FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
+        let found = self.transaction.prepare_cached(sql).and_then(|mut find| {
+            let names = [record.agent.name(), &record.session, &record.key];
+            find.query_row(names, |row| row.get::<_, i64>(0)).optional()
+        });
+        let Some(event) = self.said(found)? else { return Ok(()) };
+        for table in ["fact", "closing", "run", "prompt", "unnamed", "correction"] {
+            self.run(&format!("DELETE FROM {table} WHERE event = ?1"), [event])?;
+        }
+        self.run("DELETE FROM event WHERE row = ?1", [event])?;
+        Ok(())
+    }
+
+    pub(super) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
+        for id in memories {
+            let sql = "INSERT INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
+            self.run(sql, params![source.event, &**id, source.at.millis()])?;
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// The memory of this id, or of the only id that begins so.
+    pub fn memory(&self, id: &str, now: Timestamp) -> Result<Option<MemoryRow>> {
+        let exact = self.memory_rows("id = ?2", params![now.millis(), id], now)?;
+        if let [_, ..] = exact.as_slice() {
+            return Ok(exact.into_iter().next());
+        }
+        let after = format!("{id}\u{10ffff}");
+        let mut begun = self.memory_rows("id >= ?2 AND id < ?3", params![now.millis(), id, after], now)?;
+        Ok(if begun.len() == 1 && !id.is_empty() { begun.pop() } else { None })
+    }
+
+    /// All of this status, oldest first.
+    pub fn memories(&self, status: Status, now: Timestamp) -> Result<Vec<MemoryRow>> {
+        self.memory_rows("status = ?2 ORDER BY row", params![now.millis(), status.word()], now)
+    }
+
+    /// What was not imported, and what was decided about: what a new proposal is compared with. Newest first.
+    pub fn own_memories(&self, limit: usize, now: Timestamp) -> Result<Vec<MemoryRow>> {
+        self.memory_rows("source <> 'import' ORDER BY row DESC LIMIT ?2", params![now.millis(), limit], now)
+    }
+
+    /// Accepted memories of these scopes, the latest changed first.
+    pub fn memories_in(&self, scopes: &[String], limit: usize, now: Timestamp) -> Result<Vec<MemoryRow>> {
+        let mut found = Vec::new();
+        for scope in scopes {
+            let filter = "scope = ?2 AND status = 'approved' ORDER BY updated_at DESC LIMIT ?3";
+            found.extend(self.memory_rows(filter, params![now.millis(), scope, limit], now)?);
+        }
+        Ok(found)
+    }
+
+    /// Is there any memory that holds for a language only?
+    pub fn has_language_memories(&self, now: Timestamp) -> Result<bool> {
+        let sql = format!(
+            "SELECT 1 FROM memory WHERE scope >= 'language:' AND scope < 'language;' AND status = 'approved' AND {STANDS}
+             LIMIT 1"
+        );
+        Ok(!self.rows(&sql, [now.millis()], |_| Ok(()))?.is_empty())
+    }
+
+    /// The memories that these rows hold, in the same order.
+    pub fn memories_at(&self, rows: &[i64], now: Timestamp) -> Result<Vec<MemoryRow>> {
+        let list = rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let mut found = self.memory_rows(&format!("row IN ({list})"), params![now.millis()], now)?;
+        found.sort_by_key(|memory| rows.iter().position(|row| *row == memory.row));
+        Ok(found)
+    }
+
+    /// Every version that ever was of this id, oldest first.
+    pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
+        let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
+        self.rows(&sql, [id], |row| Ok((time(row, 13)?, memory_row(row)?.memory)))
+    }
+
+    /// How many versions of a memory there are, and when the one that stands was changed.
+    pub fn memory_standing(&self, id: &str) -> Result<(usize, Option<Timestamp>)> {
+        let sql = "SELECT count(*), max(iif(until_at IS NULL, updated_at, NULL)) FROM memory WHERE id = ?1";
+        let read = |row: &Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
+        Ok(self.rows(sql, [id], read)?.into_iter().next().unwrap_or((0, None)))
+    }
+
+    /// How many memories there are of each status, scope and category.
+    pub fn memory_counts(&self, now: Timestamp) -> Result<Vec<(Status, String, String, usize)>> {
+        let sql = format!(
+            "SELECT status, scope, category, count(*) FROM memory WHERE {STANDS} GROUP BY status, scope, category"
+        );
+        self.rows(&sql, [now.millis()], |row| Ok((status(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+    }
+
+    /// Corrections of these sessions (of all when empty) up to `now`, in the order in which they were said.
+    pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
+        let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
+        let sql = format!(
+            "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
+             correction.kind, confidence, text, before FROM correction JOIN event ON event.row = correction.event
+             JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
+             ORDER BY correction.at DESC, correction.row DESC LIMIT ?2"
+        );
+        let read = |row: &Row| {
+            let kind: String = row.get(7)?;
+            let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Fix);
+            Ok(CorrectionRow {
+                session: row.get(0)?,
+                agent: row.get(1)?,
+                agent_session_id: row.get(2)?,
+                project: ProjectId::from_stored(row.get(3)?),
+                project_name: row.get(4)?,
+                key: row.get(5)?,
+                at: time(row, 6)?,
+                correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
+                before: row.get(10)?,
+            })
+        };
+        let mut found = self.rows(&sql, params![now.millis(), limit], read)?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// The place of the correction that was heard last, and of the last one that was made proposals of.
+    pub fn newest_correction(&self) -> Result<i64> {
+        let newest = self.rows("SELECT max(row) FROM correction", [], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(newest.into_iter().flatten().next().unwrap_or(0))
+    }
+
+    pub fn distilled(&self) -> Result<i64> {
+        Ok(self.rows("SELECT correction FROM distilled", [], |row| row.get(0))?.into_iter().next().unwrap_or(0))
+    }
+
+    pub fn set_distilled(&self, correction: i64) -> Result<()> {
+        let sql =
+            "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
+        self.said(self.connection.execute(sql, [correction]))?;
+        Ok(())
+    }
+
+    /// Some of the files that a session edited.
+    pub fn edited_paths(&self, session: i64) -> Result<Vec<String>> {
+        let sql = "SELECT DISTINCT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL LIMIT 100";
+        self.rows(sql, [session], |row| row.get(0))
+    }
+
+    pub fn correction_count(&self, now: Timestamp) -> Result<usize> {
+        let found = self.rows("SELECT count(*) FROM correction WHERE at <= ?1", [now.millis()], |row| row.get(0))?;
+        Ok(found.into_iter().next().unwrap_or(0))
+    }
+
+    /// The ids of the memories that a session was told up to `now`, since its context was last empty.
+    pub fn told_memories(&self, session: i64, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT memories FROM receipt WHERE session = ?1 AND at <= ?2 AND row >= coalesce(
+            (SELECT max(row) FROM receipt WHERE session = ?1 AND at <= ?2 AND source IN ('startup', 'clear', 'compact')), 0)";
+        let lists = self.rows(sql, params![session, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(lists.iter().flat_map(|ids| serde_json::from_str::<Vec<String>>(ids).unwrap_or_default()).collect())
+    }
+
+    fn memory_rows(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Vec<MemoryRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM memory WHERE {STANDS} AND {filter}");
+        let mut found = self.rows(&sql, params, memory_row)?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let superseded = self.superseded(now)?;
+        for memory in &mut found {
+            memory.superseded_by = superseded.get(memory.id.as_str()).cloned().map(MemoryId::new);
+            memory.uses = memory.uses.plus(self.uses(memory.id.as_str(), now)?);
+        }
+        Ok(found)
+    }
+
+    fn uses(&self, id: &str, now: Timestamp) -> Result<Uses> {
+        let sql = "SELECT count(*), max(at) FROM memory_use WHERE id = ?1 AND at <= ?2";
+        let read = |row: &Row| {
+            let last_at: Option<i64> = row.get(1)?;
+            Ok(Uses { count: row.get(0)?, last_at: last_at.map(Timestamp::from_millis) })
+        };
+        Ok(self.rows(sql, params![id, now.millis()], read)?.into_iter().next().unwrap_or_default())
+    }
+
+    /// Which accepted memories are contradicted by a newer accepted one.
+    fn superseded(&self, now: Timestamp) -> Result<HashMap<String, String>> {
+        let sql = format!(
+            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'approved' AND {STANDS}"
+        );
+        let found = self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let pairs = found.into_iter().flat_map(|(newer, older)| {
+            let older: Vec<String> = serde_json::from_str(&older).unwrap_or_default();
+            older.into_iter().map(move |older| (older, newer.clone()))
+        });
+        Ok(pairs.collect())
+    }
+}
+
+fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
+    let background: Option<String> = row.get(11)?;
+    let background =
+        background.and_then(|text| serde_json::from_str::<Background>(&text).ok().map(Background::into_owned));
+    let background = background.unwrap_or_default();
+    let project: Option<String> = row.get(6)?;
+    let memory = Memory {
+        status: status(row, 2)?,
+        content: Clean::from_stored(row.get(3)?),
+        category: Clean::from_stored(row.get(4)?),
+        scope: Clean::from_stored(row.get(5)?),
+        project: project.map(ProjectId::from_stored),
+        confidence: row.get(7)?,
+        created_at: time(row, 8)?,
+        updated_at: time(row, 9)?,
+        source: Clean::from_stored(row.get(10)?),
+        background,
+    };
+    let id = MemoryId::new(row.get::<_, String>(1)?);
+    let (row, has_earlier) = (row.get(0)?, row.get(12)?);
+    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, has_earlier, superseded_by: None })
+}
+
+fn status(row: &Row, column: usize) -> rusqlite::Result<Status> {
+    let word: String = row.get(column)?;
+    Ok(Status::from_word(&word).unwrap_or(Status::Rejected))
+}

@@ -1,0 +1,88 @@
+use std::process::Command;
+
+use anyhow::Context as _;
+use cerberus_core::text::{Clean, Keep};
+use serde_json::json;
+
+use super::{DOCTOR, ScopeArgument};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Change a memory or proposal; `cerberus memory undo ID` takes the change back
+///
+/// Without a new text or a flag, your editor opens with the words as they are.
+#[derive(clap::Args)]
+pub struct Edit {
+    /// Its id, or the beginning of it
+    id: String,
+
+    /// The new words
+    text: Option<String>,
+
+    /// The new category
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+
+    /// The new scope: universal, language:NAME, project:NAME, or project (this one)
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<ScopeArgument>,
+}
+
+impl Edit {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.store()?;
+        let located = context.located();
+        let keeper = context.keeper(&located);
+        let row = super::find(&store, &self.id, context.clock.now)?;
+        let mut memory = row.memory.clone();
+        let text = match self.text {
+            None if self.category.is_none() && self.scope.is_none() => Some(in_editor(&memory.content)?),
+            text => text,
+        };
+        if let Some(text) = text {
+            let text = text.trim();
+            if text.is_empty() {
+                return Err(anyhow::anyhow!("the new text is empty; nothing was changed"))
+                    .hint(format!("`cerberus memory forget {}` removes it", row.id));
+            }
+            memory.content = Clean::new(text.to_string(), Keep::MEMORY);
+            // More evidence must not put other words in the place of the user's.
+            memory.source = Clean::word("user");
+        }
+        if let Some(category) = self.category {
+            memory.category = Clean::new(category, Keep::SUBJECT);
+        }
+        if let Some(scope) = self.scope {
+            let scope = scope.resolve(&located.name);
+            memory.project = keeper.project_of(&scope);
+            memory.scope = Clean::new(scope.to_string(), Keep::NAME);
+        }
+        let superseded = keeper.revise(&mut store, &row, memory).hint(DOCTOR)?;
+        if context.json {
+            render::json(&json!({"id": row.id}));
+            return Ok(());
+        }
+        render::line(&format!("changed {}", row.id));
+        super::tell_superseded(&superseded);
+        Ok(())
+    }
+}
+
+/// What the user makes of a text in their own editor.
+pub fn in_editor(text: &str) -> Result<String> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let editor = set("VISUAL").or_else(|| set("EDITOR"));
+    let Some(editor) = editor else {
+        return Err(anyhow::anyhow!("no editor is set")).hint("give the new text, or set EDITOR");
+    };
+    let edit = || -> anyhow::Result<String> {
+        let file = tempfile::Builder::new().prefix("memory-").suffix(".txt").tempfile()?;
+        std::fs::write(file.path(), text)?;
+        // An editor is often set with arguments; the shell takes them apart as the user expects.
+        let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file.path()).status()?;
+        anyhow::ensure!(status.success(), "{editor} ended with {status}");
+        Ok(std::fs::read_to_string(file.path())?)
+    };
+    edit().context("editing").hint("nothing was changed; give the new text after the id instead")
+}

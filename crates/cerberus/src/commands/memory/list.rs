@@ -1,0 +1,49 @@
+use cerberus_core::memory::Status;
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// List the memories of all scopes
+#[derive(clap::Args)]
+pub struct List {
+    /// Only of this scope: universal, language:NAME, project:NAME
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+
+    /// Only of this category
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+
+    /// Proposals and rejected ones too
+    #[arg(long)]
+    all: bool,
+}
+
+impl List {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        let now = context.clock.now;
+        let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
+        if self.all {
+            rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
+            rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
+        }
+        rows.retain(|row| self.scope.as_deref().is_none_or(|scope| scope == &*row.memory.scope));
+        rows.retain(|row| self.category.as_deref().is_none_or(|category| category == &*row.memory.category));
+        if context.json {
+            render::json(&rows.iter().map(|row| render::memory::whole(row, now)).collect::<Vec<_>>());
+            return Ok(());
+        }
+        if rows.is_empty() {
+            render::line("no memories; `cerberus memory learn` keeps one, `cerberus memory propose` suggests some");
+        }
+        for row in &rows {
+            let status = row.memory.status;
+            let mark = if status == Status::Approved { String::new() } else { format!("[{}] ", status.word()) };
+            render::line(&format!("{mark}{}", render::memory::line(row, now)));
+        }
+        Ok(())
+    }
+}

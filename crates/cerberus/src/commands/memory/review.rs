@@ -1,0 +1,167 @@
+use std::io::{BufRead, IsTerminal};
+
+use cerberus_core::memory::Status;
+use cerberus_core::text::{Clean, Keep};
+use cerberus_engine::distill;
+use cerberus_engine::memories::Keeper;
+use cerberus_engine::store::{MemoryRow, Store};
+use serde_json::json;
+
+use super::DOCTOR;
+use super::edit::in_editor;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+use crate::render::keys;
+
+/// Go through the proposals one by one, with a key each
+///
+/// Each is shown with what you said. a approves, e lets you reword and approve it, r rejects it for good, l leaves it for
+/// later, u takes the last answer back, q stops. Where the input is no terminal, answers are read a line each, and
+/// `e NEW WORDS` rewords.
+#[derive(clap::Args)]
+pub struct Review {}
+
+/// What the user wants done with a proposal.
+enum Answer {
+    Approve,
+    /// With these words, or with what the editor gives.
+    Reword(Option<String>),
+    Reject,
+    Later,
+    Undo,
+    Quit,
+}
+
+impl Review {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let located = context.located();
+        let mut store = context.store()?;
+        let keeper = context.keeper(&located);
+        let rows = distill::waiting(&keeper, &mut store).hint(DOCTOR)?;
+        let mut reviewing = Reviewing { keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
+        reviewing.go_through(&rows, context.json)?;
+        let (approved, rejected) = (reviewing.approved, reviewing.rejected);
+        let left = rows.len() - approved - rejected;
+        match context.json {
+            true => render::json(&json!({"approved": approved, "rejected": rejected, "left": left})),
+            false if rows.is_empty() => render::line("no proposals are waiting"),
+            false => render::line(&format!("{approved} approved, {rejected} rejected, {left} left for later")),
+        }
+        Ok(())
+    }
+}
+
+struct Reviewing<'a> {
+    keeper: Keeper<'a>,
+    store: &'a mut Store,
+    /// The places of the proposals that were decided, in order.
+    decided: Vec<(usize, Status)>,
+    approved: usize,
+    rejected: usize,
+}
+
+impl Reviewing<'_> {
+    fn go_through(&mut self, rows: &[MemoryRow], is_quiet: bool) -> Result<()> {
+        let mut at = 0;
+        while let Some(row) = rows.get(at) {
+            if !is_quiet {
+                show(row, at, rows.len());
+            }
+            match ask()? {
+                Answer::Approve => self.decide(at, row, None)?,
+                Answer::Reword(words) => {
+                    let words = match words {
+                        Some(words) => words,
+                        None => in_editor(&row.memory.content)?,
+                    };
+                    self.decide(at, row, Some(words))?;
+                }
+                Answer::Reject => {
+                    self.keeper.decide(self.store, row, Status::Rejected).hint(DOCTOR)?;
+                    self.decided.push((at, Status::Rejected));
+                    self.rejected += 1;
+                }
+                Answer::Later => {}
+                Answer::Undo => {
+                    at = self.take_back(rows, at)?;
+                    continue;
+                }
+                Answer::Quit => return Ok(()),
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, at: usize, row: &MemoryRow, words: Option<String>) -> Result<()> {
+        let mut memory = row.memory.clone();
+        memory.status = Status::Approved;
+        if let Some(words) = words.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
+            memory.content = Clean::new(words.to_string(), Keep::MEMORY);
+        }
+        let superseded = self.keeper.revise(self.store, row, memory).hint(DOCTOR)?;
+        super::tell_superseded(&superseded);
+        self.decided.push((at, Status::Approved));
+        self.approved += 1;
+        Ok(())
+    }
+
+    /// Takes the last answer back; gives the proposal to go on with.
+    fn take_back(&mut self, rows: &[MemoryRow], at: usize) -> Result<usize> {
+        let Some((last, status)) = self.decided.pop() else { return Ok(at) };
+        let row = super::find(self.store, rows[last].id.as_str(), self.keeper.clock.now)?;
+        self.keeper.undo(self.store, &row).hint(DOCTOR)?;
+        match status {
+            Status::Approved => self.approved -= 1,
+            _ => self.rejected -= 1,
+        }
+        Ok(last)
+    }
+}
+
+fn show(row: &MemoryRow, at: usize, of: usize) {
+    let memory = &row.memory;
+    render::line(&format!(
+        "\n{} of {of}  {}  {}  {}  confidence {:.2}",
+        at + 1,
+        row.id,
+        &*memory.category,
+        &*memory.scope,
+        memory.confidence
+    ));
+    render::line(&format!("  {}", &*memory.content));
+    if let Some(rationale) = &memory.background.rationale {
+        render::line(&format!("  why: {}", &**rationale));
+    }
+    for said in &memory.background.evidence {
+        render::line(&format!("  you said: {}", &*said.text));
+    }
+    render::line("  [a]pprove  [e]dit  [r]eject  [l]ater  [u]ndo  [q]uit");
+}
+
+/// Waits for an answer that is one; the end of the input stops.
+fn ask() -> Result<Answer> {
+    let stdin = std::io::stdin();
+    loop {
+        let (key, words) = if stdin.is_terminal() {
+            (keys::pressed().hint("answer with `memory approve` and `memory reject` instead")?, None)
+        } else {
+            let mut line = String::new();
+            if stdin.lock().read_line(&mut line).unwrap_or(0) == 0 {
+                return Ok(Answer::Quit);
+            }
+            let (key, words) = line.trim().split_at(line.trim().len().min(1));
+            (key.chars().next().unwrap_or('\n'), Some(words.trim().to_string()).filter(|words| !words.is_empty()))
+        };
+        match key {
+            'a' | 'y' => return Ok(Answer::Approve),
+            'e' => return Ok(Answer::Reword(words)),
+            'r' | 'n' => return Ok(Answer::Reject),
+            'l' | ' ' | '\n' | '\r' => return Ok(Answer::Later),
+            'u' => return Ok(Answer::Undo),
+            'q' | '\u{3}' | '\u{4}' | '\u{1b}' => return Ok(Answer::Quit),
+            _ => eprintln!("  a, e, r, l, u or q"),
+        }
+    }
+}

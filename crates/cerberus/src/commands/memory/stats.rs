@@ -1,0 +1,55 @@
+use std::collections::BTreeMap;
+
+use cerberus_core::memory::Status;
+use serde_json::json;
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Count memories: by scope and category, how many are stale, superseded, unused, waiting
+#[derive(clap::Args)]
+pub struct Stats {}
+
+impl Stats {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        let now = context.clock.now;
+        let (mut by_scope, mut by_category) = (BTreeMap::new(), BTreeMap::new());
+        let (mut proposed, mut rejected) = (0, 0);
+        for (status, scope, category, count) in store.memory_counts(now).hint(DOCTOR)? {
+            match status {
+                Status::Approved => {
+                    *by_scope.entry(scope).or_insert(0) += count;
+                    *by_category.entry(category).or_insert(0) += count;
+                }
+                Status::Proposed => proposed += count,
+                Status::Rejected => rejected += count,
+            }
+        }
+        let total: usize = by_scope.values().sum();
+        let rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
+        let count =
+            |is_it: &dyn Fn(&cerberus_engine::store::MemoryRow) -> bool| rows.iter().filter(|r| is_it(r)).count();
+        let stale = count(&|row| row.is_stale(now));
+        let superseded = count(&|row| row.superseded_by.is_some());
+        let unused = count(&|row| row.uses.count == 0);
+        let corrections = store.correction_count(now).hint(DOCTOR)?;
+        if context.json {
+            render::json(&json!({
+                "total": total, "by_scope": by_scope, "by_category": by_category, "stale": stale,
+                "superseded": superseded, "unused": unused, "proposed": proposed, "rejected": rejected,
+                "corrections": corrections,
+            }));
+            return Ok(());
+        }
+        render::line(&render::counted(total, "memory", "memories"));
+        for (title, counts) in [("scope", by_scope), ("category", by_category)] {
+            counts.iter().for_each(|(name, count)| render::line(&format!("  {title} {name}: {count}")));
+        }
+        render::line(&format!("  stale {stale}, superseded {superseded}, never used {unused}"));
+        render::line(&format!("  proposals waiting {proposed}, rejected {rejected}, corrections heard {corrections}"));
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use cerberus_core::memory::Status;
+use cerberus_core::memory::exchange::Line;
+use cerberus_engine::replace;
+use serde_json::json;
+
+use super::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Write the memories to a file, one JSON object a line (- for standard output)
+#[derive(clap::Args)]
+pub struct Export {
+    file: PathBuf,
+
+    /// Proposals and rejected ones too
+    #[arg(long)]
+    all: bool,
+}
+
+/// Take memories from a file of `memory export`, or any JSON Lines with a `content` (- for standard input)
+///
+/// Each line is stored as it is, never merged with another. What is here already stays; the same file twice is once.
+#[derive(clap::Args)]
+pub struct Import {
+    file: PathBuf,
+}
+
+/// A file larger than this holds something else.
+const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+
+impl Export {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        let now = context.clock.now;
+        let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
+        if self.all {
+            rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
+            rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
+        }
+        let mut text = String::new();
+        for row in &rows {
+            let line = Line::of(&row.id, &row.memory, row.uses);
+            text.push_str(&serde_json::to_string(&line).context("writing a memory").hint(DOCTOR)?);
+            text.push('\n');
+        }
+        if self.file == Path::new("-") {
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            return Ok(());
+        }
+        let name = self.file.display().to_string();
+        replace::replace(&self.file, text.as_bytes(), 0o600)
+            .context(name.clone())
+            .hint("give a path that can be written")?;
+        match context.json {
+            true => render::json(&json!({"exported": rows.len(), "file": name})),
+            false => render::line(&format!("{} written to {name}", render::counted(rows.len(), "memory", "memories"))),
+        }
+        Ok(())
+    }
+}
+
+impl Import {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let text = self.read().context(self.file.display().to_string()).hint("give a file of `memory export`")?;
+        let mut lines = Vec::new();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let parsed = Line::parse(line).with_context(|| format!("line {}", number + 1));
+            lines.push(parsed.hint("nothing was imported; mend the line and import again")?);
+        }
+        let located = context.located();
+        let mut store = context.store()?;
+        let met = lines.len();
+        let new = context.keeper(&located).import(&mut store, lines).hint("run it again; what is there stays")?;
+        match context.json {
+            true => render::json(&json!({"imported": new, "known": met - new})),
+            false => {
+                let known = if met > new { format!(", {} known already", met - new) } else { String::new() };
+                render::line(&format!("{} imported{known}", render::counted(new, "memory", "memories")));
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self) -> std::io::Result<String> {
+        let mut text = String::new();
+        match self.file == Path::new("-") {
+            true => std::io::stdin().take(FILE_BYTES_MAX).read_to_string(&mut text)?,
+            false => std::fs::File::open(&self.file)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?,
+        };
+        Ok(text)
+    }
+}

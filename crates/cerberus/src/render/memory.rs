@@ -1,0 +1,58 @@
+//! How proposals and memories are printed.
+
+use cerberus_core::time::Timestamp;
+use cerberus_engine::store::MemoryRow;
+use serde_json::{Value, json};
+
+/// Everything that is known of it.
+pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
+    let (memory, background) = (&row.memory, &row.memory.background);
+    let mut value = json!({
+        "id": row.id, "content": memory.content, "category": memory.category, "scope": memory.scope,
+        "status": memory.status, "confidence": memory.confidence, "source": memory.source,
+        "created_at": memory.created_at.to_string(), "updated_at": memory.updated_at.to_string(),
+        "last_used": row.uses.last_at.map(|at| at.to_string()), "use_count": row.uses.count,
+        "supersedes": background.supersedes, "superseded_by": row.superseded_by,
+        "stale": row.is_stale(now),
+        "automatic": background.is_automatic, "metadata": background.metadata,
+    });
+    if !background.evidence.is_empty() {
+        value["evidence"] = json!(evidence(row));
+        value["rationale"] = json!(background.rationale);
+    }
+    value
+}
+
+/// The proposal's shape: what is suggested, and why.
+pub fn proposal(row: &MemoryRow) -> Value {
+    let memory = &row.memory;
+    json!({
+        "id": row.id, "content": memory.content, "category": memory.category, "scope": memory.scope,
+        "rationale": memory.background.rationale.as_deref().unwrap_or_default(), "confidence": memory.confidence,
+        "evidence": evidence(row), "status": memory.status, "automatic": memory.background.is_automatic,
+    })
+}
+
+fn evidence(row: &MemoryRow) -> Vec<&str> {
+    row.memory.background.evidence.iter().map(|said| &*said.text).collect()
+}
+
+/// One line: the id, where it holds, what it says, and what is to be known about it.
+pub fn line(row: &MemoryRow, now: Timestamp) -> String {
+    let memory = &row.memory;
+    let mut marks = Vec::new();
+    if let Some(newer) = &row.superseded_by {
+        marks.push(format!("superseded by {newer}"));
+    }
+    if row.is_stale(now) {
+        marks.push("stale".to_string());
+    }
+    if memory.background.is_automatic {
+        marks.push("approved by itself".to_string());
+    }
+    let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
+    let content = cerberus_core::text::line(&memory.content, LINE_CHARS_MAX);
+    format!("{}  {:<10}  {}  {content}{marks}", row.id, &*memory.category, &*memory.scope)
+}
+
+const LINE_CHARS_MAX: usize = 160;
