@@ -231,8 +231,46 @@ fn a_subagents_chat_belongs_to_the_session_that_started_it() {
     env.ok(&["import", "gemini"]);
     let sessions = env.sessions();
     assert_eq!(sessions.len(), 1);
-    assert_eq!(codes(&sessions[0], "file"), ["impl:src/store.rs", "impl:src/sub.rs"]);
+    let mut edited = codes(&sessions[0], "file");
+    edited.sort();
+    assert_eq!(edited, ["impl:src/store.rs", "impl:src/sub.rs"]);
     assert_eq!(sessions[0]["turn_count"], 1);
+}
+
+#[test]
+fn opencodes_own_database_is_read_where_it_lies() {
+    let env = env();
+    let path = env.root().join("data/opencode/opencode.db");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let tables = "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, time_created INTEGER);
+        CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);";
+    database.execute_batch(tables).unwrap();
+    let export: Value = serde_json::from_str(&opencode("s1", env.project().to_str().unwrap())).unwrap();
+    let directory = export["info"]["directory"].as_str().unwrap();
+    database.execute("INSERT INTO session VALUES ('s1', NULL, ?1, 1)", [directory]).unwrap();
+    for (number, message) in export["messages"].as_array().unwrap().iter().enumerate() {
+        let (id, data) = (format!("m{number}"), message["info"].to_string());
+        database.execute("INSERT INTO message VALUES (?1, 's1', ?2, ?3)", (&id, number, data)).unwrap();
+        for (index, part) in message["parts"].as_array().unwrap().iter().enumerate() {
+            let sql = "INSERT INTO part VALUES (?1, ?2, 's1', ?3)";
+            database.execute(sql, (format!("p{number}{index}"), &id, part.to_string())).unwrap();
+        }
+    }
+    database.execute("INSERT INTO message VALUES ('m9', 's1', 9, 'damaged')", []).unwrap();
+    drop(database);
+    let before = std::fs::read(&path).unwrap();
+    for (events, known) in [(3, 0), (0, 3)] {
+        let mut command = env.command();
+        let output = command.args(["import", "--json"]).env("XDG_DATA_HOME", env.root().join("data")).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let report = &report["agents"]["opencode"];
+        assert_eq!((&report["sessions"], &report["damaged_lines"]), (&json!(1), &json!(1)));
+        assert_eq!((&report["events"], &report["known_events"]), (&json!(events), &json!(known)));
+    }
+    assert_eq!(codes(&env.sessions()[0], "file"), ["impl:src/store.rs"]);
+    assert_eq!(std::fs::read(&path).unwrap(), before, "it is theirs");
 }
 
 /// What the agents' hooks heard of the very sessions above.
