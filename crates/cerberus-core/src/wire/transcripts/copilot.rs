@@ -158,10 +158,16 @@ impl<'a> Reader<'a> {
         let content = data.result.0.content.0.unwrap_or_default();
         let answer = match data.success.0 {
             true => {
-                let (exit, output) = exit(&content);
+                let ended = match exit(&content) {
+                    Some((code, output)) => Answer::exited(code, Cow::Borrowed(output)),
+                    None if matches!(&*tool, "bash" | "powershell") => {
+                        Answer { outcome: Outcome::Unknown, output: Cow::Borrowed(&*content), ..Answer::default() }
+                    }
+                    None => Answer::default(),
+                };
                 let chosen = content.strip_prefix("User responded: ").map(Cow::Borrowed);
                 let diff = data.result.0.detailed.0.unwrap_or_default();
-                Answer { diff, chosen: chosen.into_iter().collect(), ..Answer::exited(exit, Cow::Borrowed(output)) }
+                Answer { diff, chosen: chosen.into_iter().collect(), ..ended }
             }
             false => {
                 let is_stopped = matches!(data.error.0.code.0.as_deref(), Some("rejected" | "denied" | "aborted"));
@@ -185,11 +191,8 @@ impl<'a> Reader<'a> {
 }
 
 /// The exit code that stands in the last line of a command's output, and the output without it.
-fn exit(content: &str) -> (i64, &str) {
+fn exit(content: &str) -> Option<(i64, &str)> {
     let (output, last) = content.rsplit_once('\n').unwrap_or(("", content));
-    let told = || {
-        let (_, code) = last.strip_prefix('<')?.strip_suffix('>')?.split_once("exit code ")?;
-        code.parse().ok()
-    };
-    told().map_or((0, content), |code| (code, output))
+    let (_, code) = last.strip_prefix('<')?.strip_suffix('>')?.split_once("exit code ")?;
+    Some((code.parse().ok()?, output))
 }

@@ -8,7 +8,6 @@ pub mod codex;
 pub mod copilot;
 pub mod gemini;
 pub mod opencode;
-mod patch;
 #[cfg(test)]
 mod tests;
 mod tools;

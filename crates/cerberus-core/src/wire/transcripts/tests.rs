@@ -108,7 +108,7 @@ fn codex_in_its_older_form() {
                 json!({"compact": {"stage": "after", "summary": "We opened the store lazily."}}),
             ),
             (66, "call_ask", tool("request_user_input", json!({"answers": [["Which cache?", "An LRU"]]}))),
-            (69, "call_server", tool("Bash", json!({"outcome": "interrupted", "command": "npm run dev"}))),
+            (69, "call_server", tool("Bash", json!({"outcome": "unknown", "command": "npm run dev"}))),
         ],
     );
     let read = codex::read(CODEX_OLDER.as_bytes());
@@ -141,7 +141,8 @@ fn codex_in_its_newer_form_and_both_at_once() {
 
 #[test]
 fn a_codex_subagent_works_for_its_session_and_does_not_speak() {
-    let expected = tool("Bash", json!({"outcome": "interrupted", "command": "ls -l"}));
+    let expected =
+        tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
     check(Agent::Codex, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
     assert_eq!(&*codex::read(CODEX_SUBAGENT.as_bytes()).events[0].session, "thread-1");
 }
@@ -149,6 +150,8 @@ fn a_codex_subagent_works_for_its_session_and_does_not_speak() {
 #[test]
 fn copilot_events() {
     let todos = json!([{"subject": "Mount", "state": "done"}, {"subject": "Style it", "state": "open"}]);
+    let background = "<command started in background with shellId: 3>";
+    let started = json!({"outcome": "unknown", "command": "make watch", "output": background});
     check(
         Agent::Copilot,
         COPILOT,
@@ -169,6 +172,7 @@ fn copilot_events() {
                 "tool",
                 tool("apply_patch", json!({"files": [edited("web/b.ts", json!([[0, 0]]))], "names": ["two"]})),
             ),
+            (12, "tool", tool("bash", started)),
             (14, "tool", tool("view", json!({"files": [seen("README.md")]}))),
             (16, "compact-e26", json!({"compact": {"stage": "after", "summary": "The app mounts."}})),
             (15, "stop-e25", stop("Mounted.\nNext: style it.")),
@@ -178,7 +182,7 @@ fn copilot_events() {
     let read = copilot::read(COPILOT.as_bytes());
     assert_eq!(read.in_flight, [("t9".to_string(), "bash: sleep 9".to_string())]);
     assert_eq!(read.cwd.as_deref(), Some("/home/dev/hydra"), "the project, not the folder in it");
-    let branches: Vec<_> = [0, 11].map(|index| read.events[index].branch.as_deref().unwrap()).into();
+    let branches: Vec<_> = [0, 12].map(|index| read.events[index].branch.as_deref().unwrap()).into();
     assert_eq!(branches, ["main", "style"]);
 }
 
@@ -225,7 +229,8 @@ fn gemini_chats() {
 #[test]
 fn opencode_exports() {
     let todos = json!([{"subject": "Lex", "state": "done"}, {"subject": "Parse", "state": "open"}]);
-    let rejected = json!({"outcome": "interrupted", "command": "rm x"});
+    let error = "The user rejected permission to use this specific tool call.";
+    let rejected = json!({"outcome": "interrupted", "command": "rm x", "error": error});
     check(
         Agent::Opencode,
         OPENCODE,
@@ -272,7 +277,7 @@ fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
     let heard = heard.to_string();
     let heard = wire::parse(Agent::Copilot, heard.as_bytes()).unwrap().unwrap();
     let read = copilot::read(COPILOT.as_bytes());
-    assert_eq!(shared_part(&heard.key), shared_part(&read.events[8].key));
+    assert_eq!(shared_part(&heard.key), shared_part(&read.events[9].key));
     let args = json!({"file_path": "README.md"});
     let heard = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
         "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});

@@ -6,19 +6,11 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::patch;
-use crate::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
-use crate::extract::{git, names, runs};
+use crate::event::{Outcome, ToolUse};
 use crate::path;
 use crate::text::{Clean, Keep};
-use crate::wire::loose::{List, Object, Raw, Text, TextOrList};
-
-/// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
-const TODOS_MAX: usize = 100;
-const ANSWERS_MAX: usize = 20;
-const FILES_MAX: usize = 100;
-const RANGES_MAX: usize = 64;
-const NAMES_MAX: usize = 64;
+use crate::wire::loose::{Escaped, List, Object, Raw, Text, TextOrList};
+use crate::wire::{patch, tool};
 
 /// What a tool is for.
 enum Verb {
@@ -194,133 +186,87 @@ impl<'a> Answer<'a> {
 }
 
 /// What one use of a tool leaves.
-pub fn tool_use(tool: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
-    let mut used = ToolUse { outcome: answer.outcome, ..ToolUse::default() };
-    match verb(tool) {
-        Verb::Run => ran(&mut used, arguments.command_line().as_deref(), answer),
-        // What failed changed and showed nothing.
-        _ if answer.outcome != Outcome::Done => used.error = Some(kept(&answer.output, Keep::ERROR)),
+pub fn tool_use(name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
+    let (new_texts, diff) = (arguments.new_texts().map(escaped).collect::<Vec<_>>(), escaped(&answer.diff));
+    let patch_text = escaped(arguments.patch_text().unwrap_or_default());
+    let path = Text(arguments.touched_path().map(Cow::Borrowed));
+    let mut used = ToolUse { tool: Clean::new(name, Keep::SUBJECT), outcome: answer.outcome, ..ToolUse::default() };
+    match verb(name) {
+        Verb::Run => {
+            let output = Cow::Borrowed(&*answer.output);
+            let is_told = !answer.outcome.may_be_done() && !output.is_empty();
+            let error = is_told.then(|| output.clone());
+            tool::shell(&mut used, Text(arguments.command_line()), error, || output);
+        }
+        _ if !answer.outcome.may_be_done() => tool::failed(&mut used, Cow::Borrowed(&*answer.output)),
         Verb::Edit => {
-            arguments.new_texts().for_each(|text| scan(text, &mut used));
-            let is_whole = arguments.content.0.is_some() || arguments.file_text.0.is_some();
-            let lines = match is_whole && answer.diff.is_empty() {
-                true => Vec::new(),
-                false => patch::changed_lines(&answer.diff, RANGES_MAX),
-            };
-            touch(&mut used, arguments.touched_path(), Touch::Edited, lines);
+            // A new text without a diff is the whole file.
+            let is_whole = diff.is_empty() && (arguments.content.0.is_some() || arguments.file_text.0.is_some());
+            let lines = if is_whole { Vec::new() } else { patch::unified(Escaped(&diff)) };
+            tool::edited(&mut used, path, new_texts.iter().map(|text| Escaped(text)), lines);
         }
-        Verb::Patch => {
-            for file in patch::files(arguments.patch_text().unwrap_or_default()) {
-                scan(&file.added, &mut used);
-                let lines = if file.is_new { Vec::new() } else { vec![patch::SOMEWHERE] };
-                touch(&mut used, Some(&file.path), Touch::Edited, lines);
-            }
-        }
-        Verb::Read => touch(&mut used, arguments.touched_path(), Touch::Read, Vec::new()),
-        Verb::List => used.todos = Some(todos(arguments)),
+        Verb::Patch => patch::apply_patch(&mut used, Escaped(&patch_text)),
+        Verb::Read => tool::read(&mut used, path),
+        Verb::List => todos(&mut used, arguments),
         Verb::Ask => {
-            let pairs = arguments.asked().zip(&answer.chosen).take(ANSWERS_MAX);
-            used.answers =
-                pairs.map(|(asked, chosen)| (kept(asked, Keep::SUBJECT), kept(chosen, Keep::SUBJECT))).collect();
+            let chosen = answer.chosen.iter().map(|chosen| Cow::Borrowed(&**chosen));
+            tool::answers(&mut used, arguments.asked().map(Cow::Borrowed).zip(chosen));
         }
-        Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| kept(plan, Keep::PROMPT)),
+        Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| Clean::new(plan, Keep::PROMPT)),
         Verb::Other => {}
     }
-    used.tool = kept(tool, Keep::SUBJECT);
-    used
+    used.into_owned()
 }
 
 /// A change that is told as a diff, or as a whole new file.
 pub fn changed(used: &mut ToolUse<'static>, path: &str, diff: &str, content: &str) {
-    scan(&patch::added_lines(diff), used);
-    scan(content, used);
-    let lines = if diff.is_empty() { Vec::new() } else { patch::changed_lines(diff, RANGES_MAX) };
-    touch(used, Some(path), Touch::Edited, lines);
-}
-
-/// A file that a use changed or showed, if it has room for it.
-pub fn touch(used: &mut ToolUse<'static>, path: Option<&str>, how: Touch, lines: Vec<(u32, u32)>) {
-    let Some(path) = path.filter(|path| !path.is_empty()).map(|path| kept(path, Keep::NAME)) else { return };
-    if used.files.len() < FILES_MAX && !used.files.iter().any(|known| known.path == path && known.how == how) {
-        used.files.push(FileTouch { path, how, lines });
-    }
+    let (diff, content) = (escaped(diff), escaped(content));
+    let added = Escaped(&diff).lines().filter_map(|line| line.0.strip_prefix('+')).map(Escaped);
+    let lines = if diff.is_empty() { Vec::new() } else { patch::unified(Escaped(&diff)) };
+    let mut one = ToolUse {
+        files: std::mem::take(&mut used.files),
+        names: std::mem::take(&mut used.names),
+        ..ToolUse::default()
+    };
+    tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([Escaped(&*content)]), lines);
+    let one = one.into_owned();
+    (used.files, used.names) = (one.files, one.names);
 }
 
 /// Relative paths begin at `cwd`.
 pub fn stands_in(used: &mut ToolUse<'static>, cwd: &str) {
     for touched in &mut used.files {
-        touched.path = kept(&path::joined(cwd, &touched.path), Keep::NAME);
+        touched.path = Clean::new(path::joined(cwd, &touched.path).into_owned(), Keep::NAME);
     }
 }
 
-/// Adds the names that new text defines.
-pub fn scan(text: &str, used: &mut ToolUse<'static>) {
-    // The scan reads text as it stands in JSON.
-    let Ok(escaped) = serde_json::to_string(text) else { return };
-    let mut found = Vec::new();
-    names::scan(escaped.trim_matches('"'), NAMES_MAX, &mut found);
-    for name in found.into_iter().map(Clean::into_owned) {
-        if used.names.len() < NAMES_MAX && !used.names.contains(&name) {
-            used.names.push(name);
-        }
-    }
+/// The text as it stands in JSON, which is how names and patches are read.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    quoted.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or_default().to_string()
 }
 
-/// A command, and its output where that says what came of it.
-fn ran(used: &mut ToolUse<'static>, command: Option<&str>, answer: &Answer<'_>) {
-    let said = command.unwrap_or_default();
-    let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
-    used.command = command.map(|command| kept(command, Keep::COMMAND));
-    if answer.outcome == Outcome::Failed {
-        used.error = Some(kept(&answer.output, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
-        return;
-    }
-    // Any other output may be a file's content, which is never kept.
-    let output = match (is_run, may_commit) {
-        (true, _) => kept(&answer.output, Keep::OUTPUT),
-        (false, true) => kept(&git::telling_lines(&answer.output), Keep::OUTPUT),
-        (false, false) => return,
-    };
-    used.output = Some(output).filter(|output| !output.is_empty());
-}
-
-fn todos(arguments: &Arguments<'_>) -> Vec<Task<'static>> {
-    let task = |subject: &str, state| Task { id: None, subject: Some(kept(subject, Keep::SUBJECT)), state };
+fn todos<'a>(used: &mut ToolUse<'a>, arguments: &'a Arguments<'_>) {
+    let borrowed = |text: &'a Text<'_>| Text(text.0.as_deref().map(Cow::Borrowed));
     for list in [&arguments.todos, &arguments.plan] {
         match list {
             TextOrList::List(items) => {
-                let item = |todo: &Todo| {
-                    let subject =
-                        [&todo.content, &todo.step, &todo.description].into_iter().find_map(|t| t.0.as_deref())?;
-                    Some(task(subject, task_state(todo.status.0.as_deref())))
+                let subject = |todo: &'a Todo| {
+                    [&todo.content, &todo.step, &todo.description].into_iter().find(|text| text.0.is_some())
                 };
-                return items.iter().filter_map(|todo| item(&todo.0)).take(TODOS_MAX).collect();
+                let items =
+                    items.iter().filter_map(|Object(todo)| Some((borrowed(subject(todo)?), borrowed(&todo.status))));
+                return tool::todos(used, items);
             }
-            TextOrList::Text(checklist) => return ticked(checklist, task).take(TODOS_MAX).collect(),
+            TextOrList::Text(checklist) => return tool::todos(used, checklist.lines().filter_map(ticked)),
             TextOrList::Neither => {}
         }
     }
-    Vec::new()
 }
 
-fn task_state(status: Option<&str>) -> TaskState {
-    match status {
-        Some("completed") => TaskState::Done,
-        Some("cancelled") => TaskState::Dropped,
-        _ => TaskState::Open,
-    }
-}
-
-/// `- [x] written` and `- [ ] to write`, line by line.
-fn ticked<T>(checklist: &str, task: impl Fn(&str, TaskState) -> T) -> impl Iterator<Item = T> {
-    checklist.lines().filter_map(move |line| {
-        let (mark, subject) =
-            line.trim_start().trim_start_matches(['-', '*', ' ']).strip_prefix('[')?.split_once(']')?;
-        let state = if mark.trim().is_empty() { TaskState::Open } else { TaskState::Done };
-        Some(task(subject.trim(), state))
-    })
-}
-
-fn kept(text: &str, keep: Keep) -> Clean<'static> {
-    Clean::new(text, keep).into_owned()
+/// `- [x] written` or `- [ ] to write`.
+fn ticked(line: &str) -> Option<(Text<'_>, Text<'_>)> {
+    let (mark, subject) = line.trim_start().trim_start_matches(['-', '*', ' ']).strip_prefix('[')?.split_once(']')?;
+    let status = if mark.trim().is_empty() { "pending" } else { "completed" };
+    Some((Text(Some(Cow::Borrowed(subject.trim()))), Text(Some(Cow::Borrowed(status)))))
 }

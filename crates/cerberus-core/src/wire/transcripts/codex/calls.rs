@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
-use crate::event::{Outcome, ToolUse, Touch};
+use crate::event::{FileTouch, Outcome, ToolUse, Touch};
 use crate::text::{Clean, clip, clip_front};
 use crate::wire::loose::{Entries, Flag, List, Object, Raw, Text, TextOrList};
-use crate::wire::transcripts::patch::SOMEWHERE;
+use crate::wire::tool;
 use crate::wire::transcripts::tools::{self, Answer, Arguments, tool_use};
 use crate::wire::transcripts::{Scribe, UseKey};
 
@@ -80,7 +80,9 @@ impl<'a> Ended<'a> {
             let path = change.move_path.0.as_deref().unwrap_or(path);
             let diff = change.unified_diff.0.as_deref().unwrap_or_default();
             match change.kind.0.as_deref() {
-                Some("delete") => tools::touch(used, Some(path), Touch::Edited, vec![SOMEWHERE]),
+                Some("delete") => {
+                    tool::push_file(used, path.to_string().into(), Touch::Edited, vec![FileTouch::SOMEWHERE])
+                }
                 _ => tools::changed(used, path, diff, change.content.0.as_deref().unwrap_or_default()),
             }
         }
@@ -154,7 +156,10 @@ impl<'a> Calls<'a> {
             _ => {
                 let answer = match printed.exit {
                     Some(code) => Answer::exited(code, Cow::Borrowed(&*printed.output)),
-                    None => Answer { outcome: outcome(&output), output: Cow::Borrowed(&*output), ..Answer::default() },
+                    None => {
+                        let outcome = outcome(&output, &call.tool);
+                        Answer { outcome, output: Cow::Borrowed(&*output), ..Answer::default() }
+                    }
                 };
                 self.tell(scribe, id, call, Answer { chosen: chosen(&output), ..answer });
             }
@@ -182,7 +187,7 @@ impl<'a> Calls<'a> {
         running.sort_by_key(|(_, call)| call.number);
         for (id, mut call) in running {
             let output = Cow::Owned(std::mem::take(&mut call.output));
-            self.tell(scribe, id, call, Answer { outcome: Outcome::Interrupted, output, ..Answer::default() });
+            self.tell(scribe, id, call, Answer { outcome: Outcome::Unknown, output, ..Answer::default() });
         }
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by_key(|(_, call)| call.number);
@@ -224,8 +229,10 @@ impl Call<'_> {
             None => tool_use(&self.tool, &arguments, &answer),
         };
         if answer.outcome == Outcome::Done {
-            let read = ended.parsed_cmd.0.iter().filter(|parsed| parsed.0.kind.0.as_deref() == Some("read"));
-            read.for_each(|parsed| tools::touch(&mut used, parsed.0.path.0.as_deref(), Touch::Read, Vec::new()));
+            let read = ended.parsed_cmd.0.into_iter().filter(|parsed| parsed.0.kind.0.as_deref() == Some("read"));
+            for path in read.filter_map(|parsed| parsed.0.path.0) {
+                tool::push_file(&mut used, Cow::Owned(path.into_owned()), Touch::Read, Vec::new());
+            }
         }
         if let Some(folder) = folder {
             tools::stands_in(&mut used, folder.strip_prefix("file://").unwrap_or(&folder));
@@ -287,12 +294,14 @@ impl<'a> Printed<'a> {
 }
 
 /// An output that says nothing of an exit is a message of the client's.
-fn outcome(message: &str) -> Outcome {
+fn outcome(message: &str, tool: &str) -> Outcome {
     let line = message.lines().next().unwrap_or_default();
     if line.starts_with("aborted") || line.contains("rejected by user") {
         Outcome::Interrupted
     } else if line.contains(" failed for ") || line.contains(" failed: ") || line.starts_with("unsupported call") {
         Outcome::Failed
+    } else if tool == "Bash" {
+        Outcome::Unknown
     } else {
         Outcome::Done
     }
