@@ -97,7 +97,12 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
 
 fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
     Said {
-        quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
+        quote: Quote {
+            agent: &row.agent,
+            session: &row.agent_session_id,
+            key: &row.key,
+            text: &row.correction.text,
+        },
         kind: row.correction.kind,
         confidence: row.correction.confidence,
         at: row.at,
@@ -109,8 +114,7 @@ fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>)
 
 fn existing(row: &MemoryRow) -> Known<'_> {
     let evidence = row.memory.background.evidence.iter();
-    let evidence =
-        evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
+    let evidence = evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
     Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
 }
 

@@ -300,8 +300,7 @@ impl Store {
     }
 
     pub fn set_distilled(&self, correction: i64) -> Result<()> {
-        let sql =
-            "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
+        let sql = "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
         self.said(self.connection.execute(sql, [correction]))?;
         Ok(())
     }

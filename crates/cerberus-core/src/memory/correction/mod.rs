@@ -74,8 +74,7 @@ impl Turn<'_> {
 
     /// Its last words ask whether to do something, or tell the user to.
     fn was_offered(&self) -> bool {
-        const OFFERS: &[&str] =
-            &["want me to", "would you like", "shall i", "should i", "do you want", "you'll need to", "you need to"];
+        const OFFERS: &[&str] = &["want me to", "would you like", "shall i", "should i", "do you want", "you'll need to", "you need to"];
         let end = clip_front(self.before, OFFER_BYTES_MAX).to_lowercase();
         OFFERS.iter().any(|offer| end.contains(offer))
     }
@@ -182,8 +181,8 @@ pub fn corrections(turn: &Turn) -> Vec<Correction> {
 /// The rules of a list whose label says that they are some; gives how many lines were read.
 fn listed(lines: &[&str], found: &mut Vec<Correction>) -> usize {
     let Some((first, rest)) = lines.split_first() else { return 0 };
-    let is_rules =
-        outline::label(first).is_some_and(|(label, inline)| inline.is_empty() && RULE_LABELS.contains(&label.as_str()));
+    let is_rules = outline::label(first)
+        .is_some_and(|(label, inline)| inline.is_empty() && RULE_LABELS.contains(&label.as_str()));
     if !is_rules {
         return 0;
     }

@@ -21,7 +21,9 @@ fn stopped(prompt: &str) -> Vec<Correction> {
 /// Each prompt gives one correction of this kind, at least this sure and below that.
 #[track_caller]
 fn check(hear: fn(&str) -> Vec<Correction>, cases: &[(&str, CorrectionKind, std::ops::Range<f64>)]) {
-    let is_right = |prompt: &str, kind: CorrectionKind, sure: &std::ops::Range<f64>| matches!(&hear(prompt)[..], [one] if one.kind == kind && sure.contains(&one.confidence));
+    let is_right = |prompt: &str, kind: CorrectionKind, sure: &std::ops::Range<f64>| {
+        matches!(&hear(prompt)[..], [one] if one.kind == kind && sure.contains(&one.confidence))
+    };
     let wrong: Vec<String> = cases
         .iter()
         .filter(|(prompt, kind, sure)| !is_right(prompt, *kind, sure))
@@ -244,9 +246,7 @@ fn an_offer_is_answered_with_a_standing_fact() {
 
 #[test]
 fn an_interruption_makes_it_surer() {
-    for prompt in
-        ["stop adding comments", "you're supposed to use the script", "Never commit to main.", "use plain english"]
-    {
+    for prompt in ["stop adding comments", "you're supposed to use the script", "Never commit to main.", "use plain english"] {
         let (calm, cut) = (&after(prompt)[0], &stopped(prompt)[0]);
         assert!(cut.confidence > calm.confidence && cut.kind == calm.kind, "{calm:?} {cut:?}");
         assert_eq!(cut.confidence >= APPROVED_MIN, calm.confidence >= APPROVED_MIN, "{cut:?}");
@@ -265,10 +265,7 @@ fn an_interruption_makes_it_surer() {
 #[test]
 fn i_dont_know_what_to_do_gives_none() {
     for hear in [first, after, stopped] {
-        check_none(
-            hear,
-            &["I don't know what to do", "i dont know what to do.", "I don't know what to do next, sorry"],
-        );
+        check_none(hear, &["I don't know what to do", "i dont know what to do.", "I don't know what to do next, sorry"]);
     }
 }
 
@@ -451,10 +448,7 @@ fn lists_under_a_label_are_rules() {
 fn a_correction_is_told_in_the_users_words() {
     for (prompt, text) in [
         ("Thanks! ok, never commit to main. Now add the importer.", "never commit to main."),
-        (
-            "What does the guide say? You're supposed to follow that.",
-            "What does the guide say? You're supposed to follow that.",
-        ),
+        ("What does the guide say? You're supposed to follow that.", "What does the guide say? You're supposed to follow that."),
         ("yes and do not split long lines in the docs, what do you think?", "do not split long lines in the docs"),
         ("- always run `make lint`\n- add the importer", "always run `make lint`"),
     ] {

@@ -228,7 +228,7 @@ pub fn changed(used: &mut ToolUse<'static>, path: &str, diff: &str, content: &st
         names: std::mem::take(&mut used.names),
         ..ToolUse::default()
     };
-    tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([Escaped(&*content)]), lines);
+    tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([Escaped(&content)]), lines);
     let one = one.into_owned();
     (used.files, used.names) = (one.files, one.names);
 }
