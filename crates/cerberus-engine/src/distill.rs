@@ -49,10 +49,17 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         if standing.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
             continue;
         }
-        let (memory, _) = superseding(&proposal.id, memory, known.clone());
-        let list = if memory.status == Status::Approved { &mut distilled.approved } else { &mut distilled.proposed };
-        list.push(proposal.id.clone());
-        changes.push((proposal.id, Some(memory)));
+        // Proposed first even when it is sure: what was approved without a word can then be taken back like any other.
+        changes.push((proposal.id.clone(), Some(memory.clone())));
+        if proposal.confidence < AUTOMATIC_MIN {
+            distilled.proposed.push(proposal.id);
+            continue;
+        }
+        let mut approved = Memory { status: Status::Approved, ..memory };
+        approved.background.is_automatic = true;
+        let (approved, _) = superseding(&proposal.id, approved, known.clone());
+        changes.push((proposal.id.clone(), Some(approved)));
+        distilled.approved.push(proposal.id);
     }
     keeper.write(store, changes)?;
     store.set_distilled(newest)?;
@@ -97,12 +104,7 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
 
 fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
     Said {
-        quote: Quote {
-            agent: &row.agent,
-            session: &row.agent_session_id,
-            key: &row.key,
-            text: &row.correction.text,
-        },
+        quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
         kind: row.correction.kind,
         confidence: row.correction.confidence,
         at: row.at,
@@ -114,7 +116,8 @@ fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>)
 
 fn existing(row: &MemoryRow) -> Known<'_> {
     let evidence = row.memory.background.evidence.iter();
-    let evidence = evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
+    let evidence =
+        evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
     Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
 }
 
@@ -127,17 +130,14 @@ fn stand(keeper: &Keeper, proposal: &Proposal, said: &[Said], standing: Option<&
         session: clean(said.quote.session, Keep::NAME),
         key: clean(said.quote.key, Keep::NAME),
     });
-    let is_sure = proposal.confidence >= AUTOMATIC_MIN;
     let background = Background {
         rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
         evidence: evidence.collect(),
-        is_automatic: is_sure,
         ..Background::default()
     };
-    let status = if is_sure { Status::Approved } else { Status::Proposed };
     let created_at = standing.map_or(keeper.clock.now, |row| row.memory.created_at);
     let memory = Memory {
-        status,
+        status: Status::Proposed,
         content: clean(&proposal.content, Keep::MEMORY),
         category: Clean::word(proposal.category.word()),
         scope: clean(&proposal.scope.to_string(), Keep::NAME),

@@ -144,9 +144,14 @@ impl Keeper<'_> {
     /// Records changes, all with one sync, and folds them.
     pub fn write(&self, store: &mut Store, changes: Vec<(MemoryId, Option<Memory<'static>>)>) -> Result<(), FoldError> {
         let mut records = Vec::new();
+        let mut versions: HashMap<MemoryId, usize> = HashMap::new();
         for (id, memory) in changes {
-            let (versions, _) = store.memory_standing(id.as_str())?;
-            records.push(self.record(self.clock.now, change_key(&id, versions), change(&id, memory)));
+            let known = match versions.get(&id) {
+                Some(known) => *known,
+                None => store.memory_standing(id.as_str())?.0,
+            };
+            records.push(self.record(self.clock.now, change_key(&id, known), change(&id, memory)));
+            versions.insert(id, known + 1);
         }
         journal::append_all(self.home, self.clock.wall, &records)?;
         fold::fold(self.home, store)

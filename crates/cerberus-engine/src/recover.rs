@@ -234,6 +234,10 @@ mod tests {
         assert!(read.lines().all(|line| matches!(line.len(), 5 | 99 | 4)), "no line is torn");
         assert_eq!(of("first\nlast\n"), "first\nlast\n");
         let long = "y".repeat(2 * TAIL_BYTES as usize);
-        assert_eq!(of(&format!("{long}\nlast\n")).len(), long.len() - TAIL_BYTES as usize + 6 + 0, "a first line without end");
+        assert_eq!(
+            of(&format!("{long}\nlast\n")).len(),
+            long.len() - TAIL_BYTES as usize + 6,
+            "a first line without end"
+        );
     }
 }

@@ -24,7 +24,7 @@ const RECENCY_MIN: f64 = 0.2;
 const USES_FULL: f64 = 32.0;
 const STALE_AFTER: Duration = Duration::from_secs(60 * DAY_SECS);
 /// The share of a memory that a prompt must speak of.
-const SPOKEN_OF_MIN: f64 = 0.5;
+const SPOKEN_OF_MIN: f64 = 0.39;
 const PREFERENCE: &str = "preference";
 
 /// A memory that may be told.

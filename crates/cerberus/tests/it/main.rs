@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agents;
 mod bad_input;
 mod capture;
 mod claude;
@@ -13,6 +14,7 @@ mod import;
 mod import_agents;
 mod install;
 mod kill;
+mod learn;
 mod lifecycle;
 mod memories;
 mod seeds;

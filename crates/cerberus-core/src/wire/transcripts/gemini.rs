@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::tools::{Answer, Arguments, tool_use};
 use super::{MESSAGES_MAX, Scribe, Transcript, UseKey, each_line};
 use crate::event::Outcome;
+use crate::wire::gemini::without_context;
 use crate::wire::loose::{List, Object, Raw, Text, TextOrList};
 
 #[derive(Default, Deserialize)]
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
             match message.role.0.as_deref() {
                 Some("user") => {
                     let words = Some(spoken(message.shown)).filter(|shown| !shown.is_empty());
-                    let words = words.unwrap_or_else(|| without_files(spoken(message.content)));
+                    let words = words.unwrap_or_else(|| without_files(without_context(spoken(message.content))));
                     // A command to the client itself.
                     if !words.trim_start().starts_with(['/', '?']) && !words.trim().is_empty() {
                         self.scribe.finish_turn();
