@@ -73,7 +73,7 @@ const COLUMNS: &str = "row, id, status, content, category, scope, project, confi
     background, before IS NOT NULL";
 
 /// Stood at the moment `?1`.
-const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
     /// A new version takes the place of the one that stood, or the version before it comes back.
