@@ -23,6 +23,9 @@ pub struct Record<'a> {
     /// It was read from a transcript, perhaps long after it happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// The number of the process of ours that heard it, where another may have heard the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_by: Option<u32>,
     /// The agent's own name for the session: any text, never trusted as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,

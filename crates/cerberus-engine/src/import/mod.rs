@@ -207,7 +207,7 @@ impl Origin {
             }
         }
         let place = Place { branch, ..self.place.clone() };
-        Record { at, key, agent: self.agent, imported: true, session, place, event }
+        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, place, event }
     }
 
     fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
@@ -216,6 +216,7 @@ impl Origin {
             key: Clean::new(format!("import-end-{}", at.millis()), Keep::NAME),
             agent: self.agent,
             imported: true,
+            heard_by: None,
             session: Clean::new(session.to_string(), Keep::NAME),
             place: self.place.clone(),
             event: Event::End { reason: Clean::word("import") },

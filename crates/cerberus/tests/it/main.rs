@@ -19,6 +19,7 @@ mod lifecycle;
 mod memories;
 mod seeds;
 mod style;
+mod twice;
 mod understand;
 mod view;
 
