@@ -139,7 +139,9 @@ export const Cerberus = async ({ directory, worktree }) => {
       const said = (parts ?? []).filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
       // `opencode run` puts an argument that has spaces in quotes.
       const text = said.map((part) => part.text.replace(/^"([^"]*)"$/, "$1")).join("\n")
-      if (text) await report("prompt", id, { id: message?.id ?? input.messageID, text })
+      if (!text) return
+      const relevant = contextOf(await report("prompt", id, { id: message?.id ?? input.messageID, text }))
+      if (relevant) known(id).brief = brief(id).then((told) => [told, relevant].filter(Boolean).join("\n"))
     }),
 
     "tool.execute.after": quietly(async ({ tool, sessionID, callID, args }, { output, metadata }) => {

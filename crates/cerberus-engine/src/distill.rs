@@ -16,7 +16,7 @@ use crate::memories::{Keeper, superseding};
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
 /// What was said longer ago than this many corrections is no evidence any more.
-const CORRECTIONS_MAX: usize = 2_000;
+const CORRECTIONS_MAX: usize = 1_000;
 /// New proposals are compared with this many of what is known.
 const KNOWN_MAX: usize = 2_000;
 /// From this confidence on nobody is asked.

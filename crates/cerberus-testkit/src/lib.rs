@@ -13,4 +13,5 @@ pub mod harness;
 pub mod model_server;
 pub mod process;
 pub mod scratch;
+pub mod terminal;
 pub mod tokens;

@@ -20,7 +20,7 @@ pub struct Cluster {
 /// Groups `texts`; every one of them is in exactly one group.
 pub fn cluster<T: AsRef<str>>(texts: &[T]) -> Vec<Cluster> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut leaders = Known::default();
+    let mut leaders = Nearby::default();
     for (at, text) in texts.iter().enumerate() {
         let meaning = Meaning::of(text.as_ref());
         match leaders.nearest(&meaning) {
@@ -40,7 +40,7 @@ pub fn cluster<T: AsRef<str>>(texts: &[T]) -> Vec<Cluster> {
 
 /// Meanings that are already there, found by what they share with another.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Nearby {
     meanings: Vec<Meaning>,
     /// Who has a concept, and how much of it.
     by_concept: HashMap<String, Vec<(usize, f64)>>,
@@ -49,7 +49,7 @@ pub(super) struct Known {
 /// What shares less is not looked at closer. Below `SAME_MIN`, since words that look alike are only counted then.
 const LOOK_CLOSER_MIN: f64 = 0.45;
 
-impl Known {
+impl Nearby {
     pub fn add(&mut self, meaning: Meaning) {
         for (concept, share) in meaning.shares() {
             self.by_concept.entry(concept.to_string()).or_default().push((self.meanings.len(), share));

@@ -131,6 +131,8 @@ mod tests {
             ("Install packages with pnpm", "Use bun to install packages"),
             ("Merge branches", "Rebase, do not merge"),
             ("Rebase branches", "Merge branches"),
+            ("Use rebase", "Use merge commits"),
+            ("Give detailed explanations", "Keep explanations brief"),
             ("Use camelCase for functions", "Use snake_case for functions"),
             ("Prefer composition over inheritance", "Prefer inheritance over composition"),
             ("Prefer composition over inheritance", "Use inheritance"),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cluster::{self, Known as Nearby, canonical};
+use super::cluster::{self, Nearby, canonical};
 use super::correction::CorrectionKind;
 use super::meaning::Meaning;
 use super::reach::{Place, reach};

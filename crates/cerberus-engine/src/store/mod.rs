@@ -3,6 +3,7 @@
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
 mod memories;
+mod opencode;
 mod read;
 mod search;
 mod write;
@@ -15,6 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
+pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit};
 pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
+use crate::scratch::Scratch;
 
 const PIN: Pin =
     Pin { name: "claude-code", package: "@anthropic-ai/claude-code", version: "2.1.325", program: "claude" };
@@ -22,30 +23,28 @@ impl ClaudeCode {
             .env("CLAUDE_CODE_TMPDIR", place.home.join("tmp"))
             .envs([("ANTHROPIC_BASE_URL", &*place.server_url), ("ANTHROPIC_API_KEY", STUB_KEY)])
             .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_TELEMETRY", "1")])
-            .envs([("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1")]);
+            .envs([("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1"), ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")]);
         command
-    }
-
-    /// Answers what it would ask at its first start in a terminal; for a home where it never ran.
-    pub fn accept_everything(&self, place: &Place) {
-        let state = json!({
-            "hasCompletedOnboarding": true,
-            "lastOnboardingVersion": PIN.version,
-            "theme": "dark",
-            "bypassPermissionsModeAccepted": true,
-            "customApiKeyResponses": { "approved": [STUB_KEY], "rejected": [] },
-            "projects": { place.cwd.to_string_lossy(): {
-                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": [],
-            } },
-        });
-        let file = place.home.join(".claude.json");
-        std::fs::write(&file, state.to_string()).expect("writes into the scratch home");
     }
 }
 
 impl Client for ClaudeCode {
     fn pin(&self) -> Pin {
         PIN
+    }
+
+    /// Answers what it would ask at its first start in a terminal.
+    fn prepare(&self, scratch: &Scratch) {
+        let state = json!({
+            "hasCompletedOnboarding": true,
+            "lastOnboardingVersion": PIN.version,
+            "theme": "dark",
+            "customApiKeyResponses": { "approved": [STUB_KEY], "rejected": [] },
+            "projects": { scratch.repo().to_string_lossy(): {
+                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": [],
+            } },
+        });
+        std::fs::write(scratch.home().join(".claude.json"), state.to_string()).expect("writes into the scratch home");
     }
 
     fn session(&self, place: &Place, prompt: &str) -> Command {
@@ -66,8 +65,10 @@ impl Client for ClaudeCode {
         Reply::tool("Bash", json!({ "command": command, "description": "Run it" }))
     }
 
-    fn todo(&self, what: &str) -> Option<Reply> {
-        Some(Reply::tool("TaskCreate", json!({ "subject": what, "description": what })))
+    /// The tool's description is only given to a model that looks for it.
+    fn todo(&self, what: &str) -> Vec<Reply> {
+        let find = Reply::tool("ToolSearch", json!({ "query": "select:TaskCreate", "max_results": 1 }));
+        vec![find, Reply::tool("TaskCreate", json!({ "subject": what, "description": what }))]
     }
 }
 

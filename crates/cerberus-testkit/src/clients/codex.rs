@@ -66,8 +66,8 @@ impl Client for Codex {
     }
 
     /// It offers a list only in its plan mode.
-    fn todo(&self, _: &str) -> Option<Reply> {
-        None
+    fn todo(&self, _: &str) -> Vec<Reply> {
+        Vec::new()
     }
 }
 

@@ -41,7 +41,7 @@ impl Client for Copilot {
     }
 
     /// It has no list: it is told to keep one in its own database.
-    fn todo(&self, _: &str) -> Option<Reply> {
-        None
+    fn todo(&self, _: &str) -> Vec<Reply> {
+        Vec::new()
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
+use crate::scratch::Scratch;
 
 const PIN: Pin = Pin { name: "gemini", package: "@google/gemini-cli", version: "0.61.0", program: "gemini" };
 
@@ -18,9 +19,9 @@ impl Client for Gemini {
         PIN
     }
 
-    fn prepare(&self, home: &Path) {
+    fn prepare(&self, scratch: &Scratch) {
         let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
-        let dir = home.join(".gemini");
+        let dir = scratch.home().join(".gemini");
         std::fs::create_dir_all(&dir).expect("makes a directory in the scratch home");
         std::fs::write(dir.join("settings.json"), format!("{settings:#}\n")).expect("writes into the scratch home");
     }
@@ -47,7 +48,7 @@ impl Client for Gemini {
         Reply::tool("run_shell_command", json!({ "command": command, "description": "Run it" }))
     }
 
-    fn todo(&self, what: &str) -> Option<Reply> {
-        Some(Reply::tool("write_todos", json!({ "todos": [{ "description": what, "status": "pending" }] })))
+    fn todo(&self, what: &str) -> Vec<Reply> {
+        vec![Reply::tool("write_todos", json!({ "todos": [{ "description": what, "status": "pending" }] }))]
     }
 }

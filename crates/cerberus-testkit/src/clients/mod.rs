@@ -69,7 +69,7 @@ pub trait Client: Sync {
     fn pin(&self) -> Pin;
 
     /// Writes what it must find in its home before it starts for the first time.
-    fn prepare(&self, _home: &Path) {}
+    fn prepare(&self, _scratch: &Scratch) {}
 
     /// One session without a terminal, in a clean environment: the prompt, answered until the turn ends.
     fn session(&self, place: &Place, prompt: &str) -> Command;
@@ -83,8 +83,8 @@ pub trait Client: Sync {
     /// The model runs a command.
     fn run(&self, command: &str) -> Reply;
 
-    /// The model notes what is to be done, where the client offers it a list for that.
-    fn todo(&self, what: &str) -> Option<Reply>;
+    /// The model notes what is to be done; no replies where the client offers it no list for that.
+    fn todo(&self, what: &str) -> Vec<Reply>;
 }
 
 /// Where a session runs.

@@ -52,8 +52,8 @@ impl Client for Opencode {
         Reply::tool("bash", json!({ "command": command, "description": "Run it" }))
     }
 
-    fn todo(&self, what: &str) -> Option<Reply> {
+    fn todo(&self, what: &str) -> Vec<Reply> {
         let todo = json!({ "id": "1", "content": what, "status": "pending", "priority": "medium" });
-        Some(Reply::tool("todowrite", json!({ "todos": [todo] })))
+        vec![Reply::tool("todowrite", json!({ "todos": [todo] }))]
     }
 }

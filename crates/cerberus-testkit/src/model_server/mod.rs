@@ -1,7 +1,7 @@
 //! A model server that answers from a script, so that real agents run without a model or a network.
 //!
 //! The script is data: replies handed out in order, one for each *main* request (see the protocol's file for
-//! what is main). Side requests get [`SIDE_TEXT`] and leave the script alone; after its end every main request
+//! what is main), except that a reply with an addressee waits for it. Side requests get [`SIDE_TEXT`] and leave the script alone; after its end every main request
 //! gets [`DONE_TEXT`]. Every request body is kept, its headers never: they carry keys. The server listens on
 //! 127.0.0.1 on a port the system picks, and dropping it closes every connection and joins every thread.
 //! `http` moves bytes; one file per protocol gives them meaning and does no I/O.
@@ -45,7 +45,11 @@ const CHARS_PER_TOKEN: usize = 4;
 
 /// One turn of the scripted model.
 #[derive(Clone, Debug)]
-pub struct Reply(Turn);
+pub struct Reply {
+    turn: Turn,
+    /// Given only to requests that hold this text.
+    addressee: Option<String>,
+}
 
 #[derive(Clone, Debug)]
 enum Turn {
@@ -66,24 +70,28 @@ enum Block {
 }
 
 impl Reply {
+    fn new(turn: Turn) -> Self {
+        Self { turn, addressee: None }
+    }
+
     /// Says this and ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
-        Self(Turn::Say(vec![Block::Text(text.into())]))
+        Self::new(Turn::Say(vec![Block::Text(text.into())]))
     }
 
     /// Calls one tool.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
-        Self(Turn::Say(vec![Block::Tool { name: name.into(), input }]))
+        Self::new(Turn::Say(vec![Block::Tool { name: name.into(), input }]))
     }
 
     /// Refuses the request with this HTTP status.
     pub fn fail(status: u16) -> Self {
-        Self(Turn::Fail(status))
+        Self::new(Turn::Fail(status))
     }
 
     /// Accepts the request and never answers it; the connection closes when the server stops.
     pub fn hang() -> Self {
-        Self(Turn::Hang)
+        Self::new(Turn::Hang)
     }
 
     /// Says this too, after what the reply already holds.
@@ -96,11 +104,16 @@ impl Reply {
         self.and(Block::Tool { name: name.into(), input })
     }
 
+    /// Is kept for requests that hold this text, where conversations race; others take what comes after it.
+    pub fn to(self, addressee: impl Into<String>) -> Self {
+        Self { addressee: Some(addressee.into()), ..self }
+    }
+
     fn and(self, block: Block) -> Self {
-        match self.0 {
+        match self.turn {
             Turn::Say(mut blocks) => {
                 blocks.push(block);
-                Self(Turn::Say(blocks))
+                Self { turn: Turn::Say(blocks), ..self }
             }
             Turn::Fail(_) | Turn::Hang => {
                 panic!("a reply that fails or hangs says nothing: {block:?} cannot be added to it")
@@ -267,16 +280,15 @@ impl Shared {
 
     /// Keeps the request and takes its reply in one step, so that both have the same order.
     fn receive(&self, received: Received) -> Turn {
-        let kind = received.kind;
+        let (kind, text) = (received.kind, request_text(&received.body));
         let mut state = self.lock();
         state.received.push(received);
         self.changed.notify_all();
-        let constant = |text: &str| Reply::text(text);
         let reply = match kind {
-            Kind::Main => state.script.pop_front().unwrap_or_else(|| constant(DONE_TEXT)),
-            Kind::Side | Kind::Other => constant(SIDE_TEXT),
+            Kind::Main => next_reply(&mut state.script, &text).unwrap_or_else(|| Reply::text(DONE_TEXT)),
+            Kind::Side | Kind::Other => Reply::text(SIDE_TEXT),
         };
-        reply.0
+        reply.turn
     }
 
     /// Blocks until the server stops.
@@ -307,6 +319,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// The first reply of the script that is for this request.
+fn next_reply(script: &mut VecDeque<Reply>, text: &str) -> Option<Reply> {
+    let is_for_it = |reply: &Reply| reply.addressee.as_ref().is_none_or(|addressee| text.contains(addressee));
+    let at = script.iter().position(is_for_it)?;
+    script.remove(at)
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {

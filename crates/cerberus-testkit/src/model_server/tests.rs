@@ -300,3 +300,11 @@ fn tools_are_called_as_the_request_offers_them() {
     let counted = parse(&client.post("/v1beta/models/m:countTokens", &plain));
     assert!(counted["totalTokens"].as_u64() > Some(0));
 }
+
+#[test]
+fn a_reply_waits_for_its_addressee() {
+    let server = ModelServer::start([Reply::text("for a").to("AAA"), Reply::text("for any"), Reply::text("rest")]);
+    let mut client = Client::connect(&server);
+    let mut said = |prompt| parse(&client.post("/v1/messages", &main_request(prompt)))["content"][0]["text"].clone();
+    assert_eq!(["BBB", "AAA", "AAA", "AAA"].map(&mut said), ["for any", "for a", "rest", DONE_TEXT]);
+}

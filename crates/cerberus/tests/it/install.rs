@@ -162,6 +162,55 @@ fn the_installed_command_runs_without_a_shell() {
 }
 
 #[test]
+fn what_is_written_for_a_shell_runs_in_one() {
+    let env = env();
+    let programs = env.root().join("my 'own' programs");
+    fs::create_dir_all(&programs).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cerberus"), programs.join("cerberus")).unwrap();
+    let all = [&["install", "--agent"], &AGENTS[..]].concat();
+    assert!(env.command().args(all).env("PATH", &programs).output().unwrap().status.success());
+    let cwd = env.project();
+    for (agent, file, pointer, payload) in [
+        (
+            "codex",
+            ".codex/hooks.json",
+            "/hooks/SessionStart/0/hooks/0/command",
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"}),
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "/hooks/SessionStart/0/hooks/0/command",
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup",
+                "timestamp": "2026-01-22T13:35:14Z"}),
+        ),
+        (
+            "cursor",
+            ".cursor/hooks.json",
+            "/hooks/sessionStart/0/command",
+            json!({"conversation_id": "s", "workspace_roots": [cwd], "hook_event_name": "sessionStart"}),
+        ),
+        (
+            "copilot",
+            ".copilot/hooks/cerberus.json",
+            "/hooks/sessionStart/0/bash",
+            json!({"sessionId": "s", "cwd": cwd, "timestamp": 1_769_088_914_000_u64, "source": "new"}),
+        ),
+    ] {
+        let settings: Value = serde_json::from_str(&fs::read_to_string(user(&env).join(file)).unwrap()).unwrap();
+        let line = settings.pointer(pointer).and_then(Value::as_str).unwrap().to_string();
+        assert!(line.contains("my '\\''own'\\'' programs"), "{line}");
+        let mut child = env.command_for("sh").args(["-c", &line]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        let detail = check(&env, agent)["detail"].to_string();
+        assert!(detail.contains("last heard of 2026-01-22T13:35:14Z"), "{agent}: {detail}");
+    }
+    env.ok(&["uninstall"]);
+    assert_eq!(snapshot(&user(&env)), []);
+}
+
+#[test]
 fn a_file_that_must_not_be_changed_keeps_no_other_from_it() {
     let env = env();
     write(&user(&env).join(".claude/settings.json"), "{ \"hooks\": ");

@@ -11,6 +11,7 @@ mod concurrency;
 mod faults;
 mod identity;
 mod import;
+mod import_agents;
 mod install;
 mod kill;
 mod learn;

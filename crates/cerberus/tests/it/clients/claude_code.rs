@@ -84,3 +84,88 @@ fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     let starts = journal(&stage).matches("{\"start\":").count();
     assert_eq!(starts, 2, "the plugin's hooks ran beside those of the settings");
 }
+
+/// What a session wrote that has nothing else to tell.
+fn write_proxy(stage: &Stage) -> Reply {
+    ClaudeCode.write(&stage.scratch.repo().join("proxy.go"), "package proxy\n\nfunc Forward() {}\n")
+}
+
+/// The last session goes on; what reached the model with its first request.
+fn continued(stage: &Stage, prompt: &str) -> String {
+    let server = ModelServer::start([Reply::text("Going on.")]);
+    finish(ClaudeCode.session(&stage.place(&server), prompt).arg("--continue"));
+    request_text(&server.main_requests()[0])
+}
+
+#[test]
+fn a_resumed_session_is_told_only_what_is_new() {
+    let stage = Stage::new(&ClaudeCode);
+    stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
+    let server = ModelServer::start([write_proxy(&stage), Reply::text("Written.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), "Write the proxy"));
+    stage.cerberus(&["record", "next", "close idle connections"]);
+
+    let text = continued(&stage, "Go on");
+    assert!(text.contains("Write the proxy"), "it is the same conversation: {text}");
+    for (code, times) in
+        [("next:add-a-mutex-to-the-proxy", 1), ("next:close-idle-connections", 1), ("impl:proxy.go", 0)]
+    {
+        assert_eq!(lines(&text, code), times, "{code} in {text}");
+    }
+    let again = continued(&stage, "And on");
+    assert_eq!(lines(&again, "next:close-idle-connections"), 1, "nothing is new: {again}");
+}
+
+#[test]
+fn after_compaction_a_session_knows_again_what_it_did() {
+    let stage = Stage::new(&ClaudeCode);
+    stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
+    let server = ModelServer::start([write_proxy(&stage), Reply::text("Written.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), "Write the proxy"));
+
+    let server = ModelServer::start([Reply::text("<summary>The user asked for something.</summary>")]);
+    finish(ClaudeCode.session(&stage.place(&server), "/compact").arg("--continue"));
+    let text = continued(&stage, "Go on");
+    assert!(text.contains("The user asked for something."), "it was compacted: {text}");
+    for code in ["impl:proxy.go", "impl:Forward", "next:add-a-mutex-to-the-proxy"] {
+        assert_eq!(lines(&text, code), 1, "{code} in {text}");
+    }
+    assert_eq!(stage.sessions().iter().filter(|session| session["agent"] == "claude-code").count(), 1);
+}
+
+#[test]
+fn a_worktree_is_the_same_project() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start([write_proxy(&stage), Reply::hang()]);
+    kill_after(&mut ClaudeCode.session(&stage.place(&server), "Write the proxy"), &server, 2);
+    stage.scratch.git(&["worktree", "add", "--quiet", "../other"]);
+
+    let server = ModelServer::start([Reply::text("Done.")]);
+    let place = Place { cwd: stage.scratch.root().join("other"), ..stage.place(&server) };
+    finish(&mut ClaudeCode.session(&place, "Go on"));
+    let text = request_text(&server.main_requests()[0]);
+    for code in ["proj:repo", "impl:proxy.go", "next:interrupted:Write-the-proxy"] {
+        assert!(text.contains(code), "{code} in {text}");
+    }
+}
+
+#[test]
+fn what_a_subagent_did_belongs_to_its_session() {
+    let stage = Stage::new(&ClaudeCode);
+    let job = json!({"description": "Write it", "prompt": "Write the file", "subagent_type": "general-purpose"});
+    let ask = "Let somebody else do it";
+    let server = ModelServer::start([
+        Reply::tool("Agent", job).to(ask),
+        Reply::text("Somebody is at it.").to(ask),
+        Reply::text("It is done.").to(ask),
+        write_proxy(&stage),
+        Reply::text("Written."),
+    ]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), ask));
+
+    let text = told(&stage, &ClaudeCode, "Go on");
+    assert_eq!(lines(&text, "impl:proxy.go"), 1, "{text}");
+    let sessions = stage.sessions();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    assert_eq!(sessions[1]["tools_used"]["Write"], 1, "{sessions:?}");
+}

@@ -8,7 +8,7 @@ mod codex;
 mod story;
 mod terminal;
 
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use cerberus_testkit::clients::{Client, Place};
@@ -28,7 +28,7 @@ struct Stage {
 impl Stage {
     fn new(client: &dyn Client) -> Stage {
         let stage = Stage { scratch: Scratch::new() };
-        client.prepare(&stage.scratch.home());
+        client.prepare(&stage.scratch);
         stage.cerberus(&["install", "--agent", client.pin().name]);
         stage
     }
@@ -37,16 +37,27 @@ impl Stage {
         Place::new(&self.scratch, server)
     }
 
+    /// Runs a command that must succeed; what it printed.
     fn cerberus(&self, args: &[&str]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_cerberus"))
+        let output = self.output(args);
+        assert!(output.status.success(), "cerberus {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a command that may fail; all that it printed.
+    fn try_cerberus(&self, args: &[&str]) -> String {
+        let output = self.output(args);
+        [output.stdout, output.stderr].iter().map(|printed| String::from_utf8_lossy(printed)).collect()
+    }
+
+    fn output(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_cerberus"))
             .args(args)
             .env_clear()
             .envs([("HOME", self.scratch.home().as_os_str()), ("PATH", SYSTEM_PATH.as_ref())])
             .current_dir(self.scratch.repo())
             .output()
-            .unwrap();
-        assert!(output.status.success(), "cerberus {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+            .unwrap()
     }
 
     /// The project's sessions, newest first.

@@ -22,12 +22,11 @@ const DECISION: &str = "Let's use a token bucket instead of a fixed window.";
 const TODO: &str = "Document the limiter";
 
 /// What the next session is told, whichever client it is held with.
-const TOLD: [&str; 7] = [
-    "proj:repo",
+const TOLD: [&str; 6] = [
     "impl:limiter.mjs",
     "impl:limiter.test.mjs",
     "impl:takeToken",
-    "dec:use-a-token-bucket-instead-of-a-fixed-window",
+    "dec:Let's-use-a-token-bucket-instead-of-a-fixed-window",
     "block:test:an-empty-bucket-refuses",
     "next:Document-the-limiter",
 ];
@@ -45,10 +44,7 @@ fn tell(client: &dyn Client, end: End) {
     let (code, test) = (stage.scratch.repo().join("limiter.mjs"), stage.scratch.repo().join("limiter.test.mjs"));
     let todo = client.todo(TODO);
     // Where there is no list to put it on, the user says it.
-    let prompt = match todo {
-        Some(_) => DECISION.to_string(),
-        None => format!("{DECISION}\nTodo: {TODO}"),
-    };
+    let prompt = if todo.is_empty() { format!("{DECISION}\nTodo: {TODO}") } else { DECISION.to_string() };
     let mut script = vec![client.write(&code, CODE), client.write(&test, TEST)];
     script.push(client.edit(&code, "let tokens = 1", "let tokens = 2"));
     script.push(client.run("node --test"));

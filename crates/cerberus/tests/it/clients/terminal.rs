@@ -1,1 +1,101 @@
-//! x
+//! Claude Code in a terminal, with somebody typing: `/exit`, `/clear`, a terminal that is closed, kill -9.
+
+use cerberus_testkit::clients::Client;
+use cerberus_testkit::clients::claude_code::ClaudeCode;
+use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::process::{kill_group, wait_until};
+use cerberus_testkit::terminal::Terminal;
+use serde_json::{Value, json};
+
+use super::{LIMIT, Stage, lines, told};
+
+/// A session that wrote a file and waits for its user, before the model's last words.
+fn begin(stage: &Stage, server: &ModelServer) -> Terminal {
+    let mut command = ClaudeCode.command(&stage.place(server));
+    command.args(["--permission-mode", "acceptEdits"]);
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    let began = || (!stage.sessions().is_empty()).then_some(());
+    wait_until("the session to begin", LIMIT, began).unwrap();
+    let asked = || (server.main_requests().len() > 0).then_some(());
+    terminal.enter("Write the proxy", LIMIT, asked).unwrap();
+    server.wait_for_main_requests(2, LIMIT).unwrap();
+    terminal
+}
+
+/// The model writes a file and says something.
+fn script(stage: &Stage) -> [Reply; 2] {
+    let path = stage.scratch.repo().join("proxy.go");
+    [ClaudeCode.write(&path, "package proxy\n\nfunc Forward() {}\n"), Reply::text("Written.")]
+}
+
+/// The file is told to the next session, and the first one is in this state, ended by this.
+fn check(stage: &Stage, status: &str, trigger: &str) {
+    let text = told(stage, &ClaudeCode, "Go on");
+    for code in ["impl:proxy.go", "impl:Forward"] {
+        assert_eq!(lines(&text, code), 1, "{code} in {text}");
+    }
+    let sessions = stage.sessions();
+    let first: &Value = sessions.last().unwrap();
+    assert_eq!((&first["status"], &first["end_trigger"]), (&json!(status), &json!(trigger)), "{first}");
+}
+
+/// Waits until the first session has said all it had to.
+fn wait_for_stop(stage: &Stage) {
+    let journal = || {
+        let days = std::fs::read_dir(stage.scratch.home().join(".cerberus/journal")).ok()?;
+        let text: String = days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect();
+        text.contains("{\"stop\":").then_some(())
+    };
+    wait_until("the turn to end", LIMIT, journal).unwrap();
+}
+
+#[test]
+fn exit_ends_it() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start(script(&stage));
+    let mut terminal = begin(&stage, &server);
+    wait_for_stop(&stage);
+    terminal.type_keys("/exit").unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait(LIMIT).unwrap();
+    check(&stage, "ended", "prompt_input_exit");
+}
+
+#[test]
+fn after_clear_the_new_conversation_is_told_the_state_once() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start(script(&stage));
+    let mut terminal = begin(&stage, &server);
+    wait_for_stop(&stage);
+    terminal.enter("/clear", LIMIT, || (stage.sessions().len() == 2).then_some(())).unwrap();
+    terminal.enter("Go on", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
+    let text = request_text(&server.main_requests()[2]);
+    assert!(!text.contains("Write the proxy"), "the conversation is a new one: {text}");
+    assert_eq!(lines(&text, "impl:proxy.go"), 1, "{text}");
+    let sessions = stage.sessions();
+    assert_eq!((&sessions[1]["status"], &sessions[1]["end_trigger"]), (&json!("ended"), &json!("clear")));
+    assert_eq!(sessions[0]["status"], "active");
+}
+
+#[test]
+fn a_closed_terminal_ends_it() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start(script(&stage));
+    let mut terminal = begin(&stage, &server);
+    wait_for_stop(&stage);
+    terminal.close();
+    terminal.wait(LIMIT).unwrap();
+    check(&stage, "ended", "other");
+}
+
+#[test]
+fn killed_in_its_terminal_it_is_recovered() {
+    let stage = Stage::new(&ClaudeCode);
+    let [write, _] = script(&stage);
+    let server = ModelServer::start([write, Reply::hang()]);
+    let mut terminal = begin(&stage, &server);
+    kill_group(terminal.pid()).unwrap();
+    terminal.wait(LIMIT).unwrap();
+    check(&stage, "recovered", "the agent's process is gone");
+}

@@ -1,0 +1,189 @@
+//! A program in a terminal of its own: what it prints is kept, what a user types is given to it.
+//!
+//! The terminal is a pair of pseudo-terminals; `setsid --ctty` makes it the program's own, so that closing it hangs the
+//! program up as closing a window does. Nothing here draws: the screen is the bytes that came. A program that is still
+//! running when its terminal is dropped is killed with its whole group.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::process::{kill_group, wait_until};
+
+const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// A terminal in which keys reach the program one by one says so with this.
+const TAKES_KEYS: &str = "\x1b[?2004h";
+
+/// A program and its terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    child: Child,
+    keyboard: Option<File>,
+    shared: Arc<Shared>,
+    reader: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    printed: Mutex<Vec<u8>>,
+    is_closing: AtomicBool,
+}
+
+impl Terminal {
+    /// Starts the command, whose environment must have been cleared, in a new terminal.
+    pub fn spawn(command: &Command) -> io::Result<Terminal> {
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        grantpt(&main)?;
+        unlockpt(&main)?;
+        tcsetwinsize(&main, SIZE)?;
+        let name = ptsname(&main, Vec::new())?;
+        let other = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+        let child = in_session(command, other)?.spawn()?;
+        let (keyboard, screen) = (File::from(main.try_clone()?), File::from(main));
+        let shared = Arc::new(Shared::default());
+        let for_reader = Arc::clone(&shared);
+        let reader = std::thread::spawn(move || keep(screen, &for_reader));
+        Ok(Terminal { child, keyboard: Some(keyboard), shared, reader: Some(reader) })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What was printed so far, with everything that moves and colours it.
+    pub fn printed(&self) -> String {
+        let printed = self.shared.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&printed).into_owned()
+    }
+
+    /// Waits until the program reads keys.
+    pub fn wait_for_keys(&self, limit: Duration) -> Result<(), String> {
+        let takes_keys = || self.printed().contains(TAKES_KEYS).then_some(());
+        wait_until("a terminal that takes keys", limit, takes_keys).map_err(|late| self.told(&late))
+    }
+
+    pub fn type_keys(&mut self, keys: &str) -> io::Result<()> {
+        match &mut self.keyboard {
+            Some(keyboard) => keyboard.write_all(keys.as_bytes()),
+            None => Err(io::Error::new(io::ErrorKind::NotConnected, "the terminal is closed")),
+        }
+    }
+
+    /// Types a line, and the key that sends it until it was taken: a program that is still drawing may miss it.
+    pub fn enter<T>(&mut self, line: &str, limit: Duration, mut taken: impl FnMut() -> Option<T>) -> Result<T, String> {
+        const ENTER_EVERY: Duration = Duration::from_millis(500);
+        self.type_keys(line).map_err(|error| error.to_string())?;
+        let tries = limit.as_millis() / ENTER_EVERY.as_millis();
+        for _ in 0..tries {
+            self.type_keys("\r").map_err(|error| error.to_string())?;
+            if let Ok(found) = wait_until("the line to be taken", ENTER_EVERY, &mut taken) {
+                return Ok(found);
+            }
+        }
+        Err(self.told(&format!("{line:?} was not taken within {limit:?}")))
+    }
+
+    /// Has it ended by itself?
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits until it ends.
+    pub fn wait(&mut self, limit: Duration) -> Result<ExitStatus, String> {
+        let child = &mut self.child;
+        let ended = wait_until("the program to end", limit, || child.try_wait().ok().flatten());
+        ended.map_err(|late| self.told(&late))
+    }
+
+    /// Closes the terminal under the program.
+    pub fn close(&mut self) {
+        self.shared.is_closing.store(true, Ordering::Relaxed);
+        self.keyboard = None;
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+
+    fn told(&self, what: &str) -> String {
+        format!("{what}; the terminal shows: {}", self.printed().escape_debug())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ = kill_group(self.pid());
+            let _ = self.child.wait();
+        }
+        self.close();
+    }
+}
+
+/// The same command as the leader of a session of its own, which the terminal belongs to.
+fn in_session(command: &Command, terminal: OwnedFd) -> io::Result<Command> {
+    let mut wrapped = Command::new("setsid");
+    wrapped.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+    wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    wrapped.current_dir(command.get_current_dir().unwrap_or(".".as_ref()));
+    wrapped.stdin(terminal.try_clone()?).stdout(terminal.try_clone()?).stderr(Stdio::from(terminal));
+    Ok(wrapped)
+}
+
+/// Keeps what is printed until the program is gone or the terminal is closed: a read that waits would keep it open.
+fn keep(mut screen: File, shared: &Shared) {
+    let mut piece = [0; 4096];
+    while !shared.is_closing.load(Ordering::Relaxed) {
+        let mut waiting = [PollFd::new(&screen, PollFlags::IN)];
+        match poll(&mut waiting, Some(&LOOK_EVERY)) {
+            Ok(0) => continue,
+            Ok(_) => {}
+            Err(_) => return,
+        }
+        // On Linux the last program that leaves the terminal is an error to whoever reads it.
+        let Ok(length @ 1..) = screen.read(&mut piece) else { return };
+        shared.printed.lock().unwrap_or_else(PoisonError::into_inner).extend(&piece[..length]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn sh(script: &str) -> Terminal {
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().env("PATH", crate::scratch::SYSTEM_PATH).args(["-c", script]);
+        Terminal::spawn(&command).unwrap()
+    }
+
+    #[test]
+    fn a_program_has_a_terminal_and_reads_what_is_typed() {
+        let mut terminal = sh(r#"test -t 0 && printf '\033[?2004h'; read word; echo "got $word"; test -e /dev/tty"#);
+        terminal.wait_for_keys(LIMIT).unwrap();
+        terminal.type_keys("ten\r").unwrap();
+        assert!(terminal.wait(LIMIT).unwrap().success());
+        wait_until("output", LIMIT, || terminal.printed().contains("got ten").then_some(())).unwrap();
+        assert!(terminal.ended().is_some());
+    }
+
+    #[test]
+    fn closing_it_hangs_the_program_up() {
+        let mut terminal = sh("trap 'exit 7' HUP; printf '\\033[?2004h'; while :; do sleep 0.01; done");
+        terminal.wait_for_keys(LIMIT).unwrap();
+        terminal.close();
+        assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(7));
+        assert!(terminal.type_keys("x").is_err());
+    }
+}
