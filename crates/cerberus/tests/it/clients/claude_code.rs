@@ -9,7 +9,7 @@ use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
 use serde_json::json;
 
-use super::{Stage, finish, kill_after, lines, told};
+use super::{Stage, finish, kill_after, times, told};
 
 #[test]
 fn what_a_killed_session_did_is_counted_and_what_it_was_doing_is_told() {
@@ -65,7 +65,7 @@ fn the_plugin_is_enough() {
     finish(&mut with_plugin(&stage.place(&server), "Go on"));
     let first = request_text(&server.main_requests()[0]);
     for code in ["impl:proxy.go", "impl:Forward", "next:interrupted:Write-the-proxy"] {
-        assert_eq!(lines(&first, code), 1, "{code} in {first}");
+        assert_eq!(times(&first, code), 1, "{code} in {first}");
     }
 }
 
@@ -77,7 +77,7 @@ fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     finish(&mut with_plugin(&stage.place(&server), "Go on"));
 
     let first = request_text(&server.main_requests()[0]);
-    assert_eq!(lines(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
+    assert_eq!(times(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
     let sessions = stage.sessions();
     let session = sessions.iter().find(|session| session["agent"] == "claude-code").unwrap();
     assert_eq!((&session["tools_used"], &session["turn_count"]), (&json!({"Bash": 1}), &json!(1)), "{session}");
@@ -107,13 +107,13 @@ fn a_resumed_session_is_told_only_what_is_new() {
 
     let text = continued(&stage, "Go on");
     assert!(text.contains("Write the proxy"), "it is the same conversation: {text}");
-    for (code, times) in
+    for (code, count) in
         [("next:add-a-mutex-to-the-proxy", 1), ("next:close-idle-connections", 1), ("impl:proxy.go", 0)]
     {
-        assert_eq!(lines(&text, code), times, "{code} in {text}");
+        assert_eq!(times(&text, code), count, "{code} in {text}");
     }
     let again = continued(&stage, "And on");
-    assert_eq!(lines(&again, "next:close-idle-connections"), 1, "nothing is new: {again}");
+    assert_eq!(times(&again, "next:close-idle-connections"), 1, "nothing is new: {again}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn after_compaction_a_session_knows_again_what_it_did() {
     let text = continued(&stage, "Go on");
     assert!(text.contains("The user asked for something."), "it was compacted: {text}");
     for code in ["impl:proxy.go", "impl:Forward", "next:add-a-mutex-to-the-proxy"] {
-        assert_eq!(lines(&text, code), 1, "{code} in {text}");
+        assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
     assert_eq!(stage.sessions().iter().filter(|session| session["agent"] == "claude-code").count(), 1);
 }
@@ -164,7 +164,7 @@ fn what_a_subagent_did_belongs_to_its_session() {
     finish(&mut ClaudeCode.session(&stage.place(&server), ask));
 
     let text = told(&stage, &ClaudeCode, "Go on");
-    assert_eq!(lines(&text, "impl:proxy.go"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     assert_eq!(sessions[1]["tools_used"]["Write"], 1, "{sessions:?}");

@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
+use cerberus_testkit::clients::Place;
 use cerberus_testkit::clients::codex::Codex;
-use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 
-use super::{Stage, finish, lines, told};
+use super::{Stage, finish, times, told};
 
 /// The last session goes on.
 fn resume(place: &Place, prompt: &str) -> Command {
@@ -21,7 +21,7 @@ fn a_resumed_session_is_told_only_what_is_new() {
     let stage = Stage::new(&Codex);
     stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
     let first = told(&stage, &Codex, "Write the proxy");
-    assert_eq!(lines(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
+    assert_eq!(times(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
     stage.cerberus(&["record", "next", "close idle connections"]);
 
     let server = ModelServer::start([Reply::text("Going on.")]);
@@ -29,7 +29,7 @@ fn a_resumed_session_is_told_only_what_is_new() {
     let text = request_text(&server.main_requests()[0]);
     assert!(text.contains("Write the proxy"), "it is the same conversation: {text}");
     for code in ["next:add-a-mutex-to-the-proxy", "next:close-idle-connections"] {
-        assert_eq!(lines(&text, code), 1, "{code} in {text}");
+        assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
 }
 
@@ -52,6 +52,6 @@ fn a_brief_gets_through_uncut() {
     }
     let brief = stage.cerberus(&["brief"]);
     let text = told(&stage, &Codex, "Go on");
-    let missing: Vec<&str> = brief.lines().filter(|line| lines(&text, line) != 1).collect();
+    let missing: Vec<&str> = brief.lines().filter(|line| times(&text, line) != 1).collect();
     assert!(brief.lines().count() > 20 && missing.is_empty(), "{missing:?} of {brief}");
 }

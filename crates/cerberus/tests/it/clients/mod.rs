@@ -8,6 +8,8 @@ mod codex;
 mod story;
 mod terminal;
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -20,6 +22,9 @@ use serde_json::Value;
 /// Far beyond what a session takes, for a machine that is busy with something else.
 const LIMIT: Duration = Duration::from_secs(180);
 
+/// Names a directory in which every payload is kept that a hook hears: how the fixtures of `wire` in core are made.
+const RECORD_VARIABLE: &str = "CERBERUS_RECORD";
+
 /// A home in which Cerberus is installed, and a repository.
 struct Stage {
     scratch: Scratch,
@@ -29,8 +34,29 @@ impl Stage {
     fn new(client: &dyn Client) -> Stage {
         let stage = Stage { scratch: Scratch::new() };
         client.prepare(&stage.scratch);
-        stage.cerberus(&["install", "--agent", client.pin().name]);
+        match std::env::var_os(RECORD_VARIABLE) {
+            None => drop(stage.cerberus(&["install", "--agent", client.pin().name])),
+            Some(dir) => stage.install_recorder(client, Path::new(&dir)),
+        }
         stage
+    }
+
+    /// Installs a copy of the binary, which then gives way to a script that keeps what it hears and calls the binary.
+    fn install_recorder(&self, client: &dyn Client, dir: &Path) {
+        let (binary, copy) = (env!("CARGO_BIN_EXE_cerberus"), self.scratch.root().join("cerberus"));
+        std::fs::create_dir_all(dir).unwrap();
+        std::fs::copy(binary, &copy).unwrap();
+        finish(Command::new(&copy).args(["install", "--agent", client.pin().name]).env("HOME", self.scratch.home()));
+        let kept = dir.join(client.pin().name);
+        // The binary takes the script's place, so that its parent is the agent.
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = hook ] || exec '{binary}' \"$@\"\n\
+             kept=$(mktemp '{}.XXXXXXXX')\ncat >\"$kept\"\nexec '{binary}' \"$@\" <\"$kept\"\n",
+            kept.display()
+        );
+        std::fs::remove_file(&copy).unwrap();
+        std::fs::write(&copy, script).unwrap();
+        std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     fn place(&self, server: &ModelServer) -> Place {
@@ -94,7 +120,11 @@ fn told(stage: &Stage, client: &dyn Client, prompt: &str) -> String {
     request_text(first)
 }
 
-/// How many lines of the text are this one.
-fn lines(text: &str, wanted: &str) -> usize {
-    text.lines().filter(|line| *line == wanted).count()
+/// How often a code is told in a text, as a word of its own: clients put words of theirs around the brief.
+fn times(text: &str, code: &str) -> usize {
+    let is_edge = |next: Option<char>| next.is_none_or(|next| next.is_whitespace() || "<>".contains(next));
+    let stands_alone = |(at, _): &(usize, &str)| {
+        is_edge(text[..*at].chars().next_back()) && is_edge(text[at + code.len()..].chars().next())
+    };
+    text.match_indices(code).filter(stands_alone).count()
 }

@@ -6,7 +6,7 @@ use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
 
-use super::{Stage, finish, kill_after, lines, told};
+use super::{Stage, finish, kill_after, times, told};
 
 const CODE: &str = "let tokens = 1\n\nexport function takeToken() {\n  return tokens-- >= 0\n}\n";
 const TEST: &str = "import test from 'node:test'
@@ -63,10 +63,10 @@ fn tell(client: &dyn Client, end: End) {
     assert!(std::fs::read_to_string(&code).unwrap().starts_with("let tokens = 2"), "the edit was made");
 
     let text = told(&stage, client, "Go on");
-    let missing: Vec<&str> = TOLD.into_iter().filter(|code| lines(&text, code) == 0).collect();
+    let missing: Vec<&str> = TOLD.into_iter().filter(|code| times(&text, code) == 0).collect();
     assert!(missing.is_empty(), "{missing:?} did not reach the model; the brief was {}", stage.cerberus(&["brief"]));
     for code in TOLD {
-        assert_eq!(lines(&text, code), 1, "{code} is told once");
+        assert_eq!(times(&text, code), 1, "{code} is told once");
     }
     let states: Vec<String> = stage.sessions().iter().map(|session| session["status"].to_string()).collect();
     let first = match end {

@@ -7,7 +7,7 @@ use cerberus_testkit::process::{kill_group, wait_until};
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
-use super::{LIMIT, Stage, lines, told};
+use super::{LIMIT, Stage, times, told};
 
 /// A session that wrote a file and waits for its user, before the model's last words.
 fn begin(stage: &Stage, server: &ModelServer) -> Terminal {
@@ -33,7 +33,7 @@ fn script(stage: &Stage) -> [Reply; 2] {
 fn check(stage: &Stage, status: &str, trigger: &str) {
     let text = told(stage, &ClaudeCode, "Go on");
     for code in ["impl:proxy.go", "impl:Forward"] {
-        assert_eq!(lines(&text, code), 1, "{code} in {text}");
+        assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
     let sessions = stage.sessions();
     let first: &Value = sessions.last().unwrap();
@@ -72,7 +72,7 @@ fn after_clear_the_new_conversation_is_told_the_state_once() {
     terminal.enter("Go on", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
     let text = request_text(&server.main_requests()[2]);
     assert!(!text.contains("Write the proxy"), "the conversation is a new one: {text}");
-    assert_eq!(lines(&text, "impl:proxy.go"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!((&sessions[1]["status"], &sessions[1]["end_trigger"]), (&json!("ended"), &json!("clear")));
     assert_eq!(sessions[0]["status"], "active");
