@@ -12,6 +12,8 @@ pub mod host;
 pub mod loose;
 pub mod opencode;
 mod patch;
+#[cfg(test)]
+mod recorded;
 mod tool;
 pub mod transcripts;
 
