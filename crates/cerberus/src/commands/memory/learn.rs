@@ -35,18 +35,16 @@ impl Learn {
         let located = context.located();
         let mut store = context.store()?;
         let scope = self.scope.resolve(&located.name);
-        let learnt = context.keeper(&located).learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)?;
-        let (id, is_new, superseded) = match &learnt {
-            Learnt::New { id, supersedes } => (id, true, supersedes.as_slice()),
-            Learnt::Known(known) => (&known.id, false, [].as_slice()),
-        };
+        let keeper = context.keeper(&located);
+        let learnt = keeper.learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)?;
+        let Learnt { id, is_new, supersedes } = learnt;
         if context.json {
-            let ids: Vec<_> = superseded.iter().map(|older| &older.id).collect();
+            let ids: Vec<_> = supersedes.iter().map(|older| &older.id).collect();
             render::json(&json!({"id": id, "new": is_new, "supersedes": ids}));
             return Ok(());
         }
         render::line(&if is_new { format!("learnt {id}") } else { format!("known already: {id}") });
-        super::tell_superseded(superseded);
+        super::tell_superseded(&supersedes);
         Ok(())
     }
 }
