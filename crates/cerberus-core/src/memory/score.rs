@@ -113,14 +113,14 @@ impl Hits {
                 }
             }
         }
-        let mut rows: Vec<usize> = (0..lent.len()).filter(|row| lent[*row] > 0.0).collect();
-        let best_first = |a: &usize, b: &usize| lent[*b].total_cmp(&lent[*a]).then(b.cmp(a));
+        let mut rows: Vec<u32> = (0..).zip(&lent).filter(|(_, lent)| **lent > 0.0).map(|(row, _)| row).collect();
+        let best_first = |a: &u32, b: &u32| lent[*b as usize].total_cmp(&lent[*a as usize]).then(b.cmp(a));
         if rows.len() > size {
             rows.select_nth_unstable_by(size, best_first);
             rows.truncate(size);
         }
         rows.sort_unstable();
-        rows
+        rows.into_iter().map(|row| row as usize).collect()
     }
 }
 
