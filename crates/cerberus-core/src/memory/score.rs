@@ -25,6 +25,8 @@ const SATURATION: f64 = 0.9;
 const ALIKE: f64 = 0.5;
 /// `Anna: I moved.` says whom it is about before the colon.
 const LABELLED: f64 = 1.5;
+/// Has a name of code just as it was typed.
+const AS_TYPED: f64 = 1.1;
 /// Was written at the time that the query speaks of.
 const TIMELY: f64 = 3.0;
 /// A question tells less than what answers it.
@@ -158,6 +160,9 @@ fn fit(query: &Query, rarities: &[f64], hits: &Hits, candidates: &[Candidate], a
     }
     if label(this.content).is_some_and(|label| query.terms.iter().any(|term| term.text == label)) {
         fit += LABELLED;
+    }
+    if query.names.iter().any(|name| this.content.contains(name.as_str())) {
+        fit *= AS_TYPED;
     }
     if this.content.trim_end().ends_with('?') {
         fit *= QUESTION;
