@@ -22,8 +22,8 @@ const BRIEF_URI: &str = "cerberus://brief";
 const INSTRUCTIONS: &str = "\
 Cerberus keeps what the coding sessions of this project did and decided, and what the user wants remembered. \
 session_context gives what earlier sessions left: changed files and functions (impl:), decisions (dec:), blockers \
-(block:), next steps (next:), failing tests (test:) and remembered rules (rule:, pref:). It is worth most at the start \
-of work and after a compaction; given the task as query, it is ranked for it. session_record keeps what only the agent \
+and failing tests (block:), next steps (next:) and remembered rules (rule:, pref:). It is worth most at the start of \
+work and after a compaction; given the task as query, it is ranked for it. session_record keeps what only the agent \
 knows: a decision and its reason, a blocker, what comes next, what is done. memory_learn keeps a rule or preference \
 that the user states, for later sessions; memory_search finds such memories, memory_forget removes them for good. \
 session_history lists recent sessions. Everything stays on this machine.";

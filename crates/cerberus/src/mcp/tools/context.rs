@@ -25,7 +25,7 @@ pub struct Told {
     /// Empty when there is nothing to tell
     text: String,
     tokens: usize,
-    /// How many lines had no room
+    /// How many lines had no room or were not needed
     left_out: usize,
 }
 
