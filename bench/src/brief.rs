@@ -293,6 +293,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             budget_tokens: BUDGET_TOKENS,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: None,
+            memories: &[],
             known: None,
         };
         let composing = Instant::now();

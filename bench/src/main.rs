@@ -8,7 +8,9 @@ mod crash;
 mod hook;
 mod import;
 mod journal;
+mod locomo;
 mod measure;
+mod memories;
 mod payload;
 mod programs;
 mod prompts;
@@ -22,7 +24,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use measure::say;
-use programs::Programs;
+use programs::{Programs, Sizes};
 
 const HELP: &str = "\
 What Cerberus costs, against baselines of the same run.
@@ -36,12 +38,15 @@ Benchmarks:
   import    transcripts taken over, against a plain JSON parse of the same lines
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
   scale     brief and hook with 10 to 10,000 sessions on record
+  locomo    how well memories are found, on conversations with questions about them (--data)
+  memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
   all       all of them
 
 Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     labelled prompts, or a folder of transcripts, of your own
+  --large         the largest sizes too
   --floor PATH    measure against this floor instead of building one
   --help          this text
 
@@ -49,13 +54,15 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 7] = [
+const BENCHMARKS: [(&str, Benchmark); 9] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),
+    ("locomo", locomo::run),
+    ("memories", memories::run),
     ("prompts", prompts::run),
 ];
 
@@ -65,6 +72,7 @@ struct Arguments {
     binary: Option<PathBuf>,
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
+    sizes: Sizes,
     help: bool,
 }
 
@@ -90,7 +98,7 @@ fn run() -> Result<()> {
     if chosen.is_empty() {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
-    let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data)?;
+    let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data, arguments.sizes)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     say(&format!("{cores} cores; {}", scratch::where_it_is()?))?;
     for (name, benchmark) in chosen {
@@ -109,6 +117,7 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--help" | "-h" => arguments.help = true,
             "--binary" => arguments.binary = Some(path()?),
             "--floor" => arguments.floor = Some(path()?),
+            "--large" => arguments.sizes = Sizes::Large,
             "--data" => arguments.data = Some(path()?),
             option if option.starts_with('-') => bail!("no option is called {option:?}; --help lists them"),
             _ if arguments.benchmark.is_some() => bail!("one benchmark at a time, or `all`"),

@@ -16,14 +16,29 @@ pub struct Programs {
     pub floor: PathBuf,
     /// What the reader brought to be measured on.
     pub data: Option<PathBuf>,
+    pub sizes: Sizes,
+}
+
+/// How far benchmarks of growth go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sizes {
+    #[default]
+    Usual,
+    Large,
 }
 
 impl Programs {
-    pub fn find_or_build(cerberus: Option<PathBuf>, floor: Option<PathBuf>, data: Option<PathBuf>) -> Result<Programs> {
+    pub fn find_or_build(
+        cerberus: Option<PathBuf>,
+        floor: Option<PathBuf>,
+        data: Option<PathBuf>,
+        sizes: Sizes,
+    ) -> Result<Programs> {
         Ok(Programs {
             cerberus: given_or_built(cerberus, "cerberus", "cerberus")?,
             floor: given_or_built(floor, "cerberus-bench", "floor")?,
             data,
+            sizes,
         })
     }
 }

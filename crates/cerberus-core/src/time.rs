@@ -71,6 +71,11 @@ impl Timestamp {
         format!("{:04}{:02}{:02}-{:02}{:02}{:02}", at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second())
     }
 
+    /// From 1 to 12.
+    pub fn month(self) -> u8 {
+        self.civil().month().unsigned_abs()
+    }
+
     fn civil(self) -> DateTime {
         let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         Offset::UTC.to_datetime(moment)

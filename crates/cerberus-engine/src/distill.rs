@@ -16,7 +16,7 @@ use crate::memories::{Keeper, superseding};
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
 /// What was said longer ago than this many corrections is no evidence any more.
-const CORRECTIONS_MAX: usize = 2_000;
+const CORRECTIONS_MAX: usize = 1_000;
 /// New proposals are compared with this many of what is known.
 const KNOWN_MAX: usize = 2_000;
 /// From this confidence on nobody is asked.
@@ -104,12 +104,7 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
 
 fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
     Said {
-        quote: Quote {
-            agent: &row.agent,
-            session: &row.agent_session_id,
-            key: &row.key,
-            text: &row.correction.text,
-        },
+        quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
         kind: row.correction.kind,
         confidence: row.correction.confidence,
         at: row.at,
@@ -121,7 +116,8 @@ fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>)
 
 fn existing(row: &MemoryRow) -> Known<'_> {
     let evidence = row.memory.background.evidence.iter();
-    let evidence = evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
+    let evidence =
+        evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
     Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
 }
 

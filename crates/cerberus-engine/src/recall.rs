@@ -84,6 +84,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         budget_tokens: question.budget.session_tokens.min(question.budget.both_tokens.saturating_sub(memory_tokens)),
         chars_max: question.chars_max.saturating_sub(memory_chars + 1),
         prompt: question.prompt,
+        memories: &memories,
         known: known.as_ref(),
     });
     let brief = brief.after(memories, forgone);

@@ -116,8 +116,13 @@ impl TestEnv {
 
     /// Gives raw bytes to the hook.
     pub fn hook_bytes(&self, payload: &[u8]) -> Output {
+        self.hook_of("claude-code", payload)
+    }
+
+    /// Gives raw bytes to an agent's hook.
+    pub fn hook_of(&self, agent: &str, payload: &[u8]) -> Output {
         let mut command = self.command();
-        command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["hook", agent]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
         // A hook that stops reading early is for the caller to judge, by what it did.
         let _ = child.stdin.take().expect("standard input is a pipe").write_all(payload);

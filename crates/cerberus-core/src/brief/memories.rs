@@ -46,6 +46,8 @@ pub struct MemoryItem {
     pub category: String,
     pub code: String,
     pub text: String,
+    /// What the user said.
+    pub evidence: Vec<String>,
     pub at: Timestamp,
     pub tokens: usize,
     pub why: String,
@@ -78,6 +80,7 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
             id: one.id.clone(),
             category: one.memory.category.to_string(),
             text: one.memory.content.to_string(),
+            evidence: one.memory.background.evidence.iter().map(|said| said.text.to_string()).collect(),
             at: one.memory.updated_at,
             tokens: own_tokens,
             why: one.why.to_string(),

@@ -60,6 +60,8 @@ pub struct Request<'a> {
     pub chars_max: usize,
     /// What the session is about to be asked, when that is known.
     pub prompt: Option<&'a str>,
+    /// What is told before it.
+    pub memories: &'a [MemoryItem],
     /// What this session knows already: nothing at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
 }
@@ -147,6 +149,7 @@ pub struct Brief {
 pub fn compose(request: &Request) -> Brief {
     let mut dropped = Vec::new();
     let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
+    items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
     if let Some(known) = request.known {
         items.retain(|item| !known.own_sessions.contains(&item.session));
     }
@@ -172,6 +175,14 @@ impl Brief {
         dropped.extend(self.dropped);
         Brief { tokens: tokens::estimate(&text), text, memories, items: self.items, dropped }
     }
+}
+
+/// What the user laid down for good is told as a memory, not as a decision too.
+fn is_told_as_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
+    let said = |memory: &&MemoryItem| memory.evidence.iter().any(|said| said.contains(&item.text));
+    let Some(memory) = memories.iter().find(said).filter(|_| item.kind == Kind::Decision) else { return false };
+    dropped.push(Dropped { code: item.code.clone(), reason: format!("told as {}", memory.code) });
+    true
 }
 
 fn render(header: &str, items: &[Item]) -> String {

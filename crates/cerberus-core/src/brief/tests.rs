@@ -41,7 +41,8 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         budget_tokens,
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
-        known: None,
+        memories: &[],
+       known: None,
     })
 }
 
@@ -185,7 +186,8 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         budget_tokens: BUDGET_TOKENS,
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
-        known: Some(&known),
+        memories: &[],
+       known: Some(&known),
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
     let nothing_new = compose(&Request { facts: &facts[..2], ..request });
@@ -206,6 +208,7 @@ fn a_prompt_brings_what_it_speaks_of_to_the_front() {
             budget_tokens: BUDGET_TOKENS,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt,
+            memories: &[],
             known: None,
         })
         .text
@@ -232,6 +235,7 @@ proptest! {
         let files = FileNames::default();
         let request = Request {
             project: &project, facts: &facts, settlements: &[], files: &files, budget_tokens, chars_max: 900, prompt: None,
+        memories: &[],
         known: None,
         };
         let brief = compose(&request);

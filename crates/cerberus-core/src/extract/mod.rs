@@ -70,7 +70,11 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
         let kind = if touched.how == Touch::Edited { Kind::File } else { Kind::Read };
         out.facts.push(Fact::file(kind, &touched.path));
     }
-    let path = used.files.first().map(|touched| &*touched.path);
+    // Of several files in one patch nobody says which of them defines a name.
+    let path = match &*used.files {
+        [touched] => Some(&*touched.path),
+        _ => None,
+    };
     let reference = path.map(scan_reference);
     let scanned = |name| Fact { reference: reference.clone(), ..Fact::function(name, path) };
     out.facts.extend(used.names.iter().map(|name| scanned(name)));
@@ -295,6 +299,16 @@ mod tests {
         used.names.clear();
         used.files = vec![touched(Touch::Read)];
         assert_eq!(codes(&Event::Tool(used)).0, ["see:src/a.rs"]);
+    }
+
+    #[test]
+    fn a_name_in_a_patch_of_several_files_belongs_to_none_of_them() {
+        let touched = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: vec![] };
+        let patch =
+            |files| ToolUse { tool: clean("apply_patch"), files, names: vec![clean("open")], ..ToolUse::default() };
+        let path_of = |files| extract(&Event::Tool(patch(files))).facts.pop().and_then(|fact| fact.path);
+        assert_eq!(path_of(vec![touched("a.rs")]).as_deref(), Some("a.rs"));
+        assert_eq!(path_of(vec![touched("a.rs"), touched("b.rs")]), None);
     }
 
     #[test]

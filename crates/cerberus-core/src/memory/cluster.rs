@@ -4,7 +4,7 @@
 //! group never changes, so a group keeps its identity while it grows. Texts are found by the concepts they share, not
 //! by comparing all with all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 
 use super::meaning::{Meaning, SAME_MIN};
 use super::wording;
@@ -20,7 +20,7 @@ pub struct Cluster {
 /// Groups `texts`; every one of them is in exactly one group.
 pub fn cluster<T: AsRef<str>>(texts: &[T]) -> Vec<Cluster> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut leaders = Known::default();
+    let mut leaders = Nearby::default();
     for (at, text) in texts.iter().enumerate() {
         let meaning = Meaning::of(text.as_ref());
         match leaders.nearest(&meaning) {
@@ -40,32 +40,41 @@ pub fn cluster<T: AsRef<str>>(texts: &[T]) -> Vec<Cluster> {
 
 /// Meanings that are already there, found by what they share with another.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Nearby {
     meanings: Vec<Meaning>,
-    by_concept: BTreeMap<String, Vec<usize>>,
+    /// Who has a concept, and how much of it.
+    by_concept: HashMap<String, Vec<(usize, f64)>>,
 }
 
-impl Known {
+/// What shares less is not looked at closer. Below `SAME_MIN`, since words that look alike are only counted then.
+const LOOK_CLOSER_MIN: f64 = 0.45;
+
+impl Nearby {
     pub fn add(&mut self, meaning: Meaning) {
-        for concept in meaning.telling() {
-            self.by_concept.entry(concept.to_string()).or_default().push(self.meanings.len());
+        for (concept, share) in meaning.shares() {
+            self.by_concept.entry(concept.to_string()).or_default().push((self.meanings.len(), share));
         }
         self.meanings.push(meaning);
     }
 
     /// The one that says the same as `meaning`; of several the most alike, then the first.
     pub fn nearest(&self, meaning: &Meaning) -> Option<usize> {
-        let sharing: BTreeSet<usize> =
-            meaning.telling().filter_map(|concept| self.by_concept.get(concept)).flatten().copied().collect();
-        let alike = sharing.into_iter().map(|at| (self.meanings[at].similarity(meaning), at));
+        let mut shared: HashMap<usize, f64> = HashMap::new();
+        for (concept, share) in meaning.shares() {
+            for (at, there) in self.by_concept.get(concept).into_iter().flatten() {
+                *shared.entry(*at).or_default() += share * there;
+            }
+        }
+        let mut near: Vec<usize> =
+            shared.into_iter().filter(|(_, sum)| *sum >= LOOK_CLOSER_MIN).map(|(at, _)| at).collect();
+        near.sort_unstable();
+        let alike = near.into_iter().map(|at| (self.meanings[at].similarity(meaning), at));
         let best = alike.fold((0.0, 0), |best, one| if one.0 > best.0 { one } else { best });
         (best.0 >= SAME_MIN).then_some(best.1)
     }
 }
 
-/// The words that instructions begin with, and those that make them definite.
-const IMPERATIVES: &str = "use|keep|avoid|never|always|prefer|write|add|remove|check|ensure|follow|split|plan|test|log|handle|\
-    return|run|do|don't|make|be|ask|put|stop|read|commit|push|name|validate|explain|create|delete|format|only|stick|leave|show";
+/// Words that make an instruction definite.
 const DEFINITE: &str = "before|after|instead|when|always|never|must|should|limit|max|min";
 
 /// The wording a cluster goes by: an imperative, neither curt nor long, definite; of equals the shortest, then the first.
@@ -78,7 +87,7 @@ fn score(text: &str) -> u32 {
     let plain = wording::plain(text).to_lowercase();
     let is_in = |word: &str, list: &str| list.split('|').any(|one| one == word);
     let words: Vec<&str> = plain.split_whitespace().map(|word| word.trim_matches([',', '.', ':', ';', '!'])).collect();
-    let imperative = words.first().is_some_and(|word| is_in(word, IMPERATIVES));
+    let imperative = words.first().is_some_and(|word| is_in(word, wording::IMPERATIVES));
     let is_handy = (5..=12).contains(&words.len());
     let is_definite = words.iter().any(|word| is_in(word, DEFINITE));
     3 * u32::from(imperative) + 2 * u32::from(is_handy) + u32::from(is_definite)
@@ -154,6 +163,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn a_partition_in_order(texts in proptest::collection::vec(
             prop_oneof!["(use|avoid|never) (tabs|mocks|globals|emojis)", "[a-z ]{0,20}", ".{0,12}"], 0..40)) {

@@ -72,14 +72,14 @@ const fn faint(name: &'static str, field: Field, words: &'static str) -> Concept
 
 use Field::{Code, Project, Talk, Work};
 
-static CONCEPTS: [Concept; 73] = [
+static CONCEPTS: [Concept; 81] = [
     // How to talk.
-    faint("talk", Talk, "output|response|respond|answer|reply|message|wording|writing style|chat"),
+    faint("talk", Talk, "output|response|respond|answer|reply|message|wording|writing style|chat|speak"),
     opposed(
         "concise",
         Talk,
         "concise|short|shorter|terse|brief|succinct|to the point|compact|shorten|laconic|crisp|get to the point",
-        "verbose|long|longer|wordy|lengthy|rambling|ramble|chatty|verbosity|long winded|bloated|too much text|walls of text|wall of text",
+        "verbose|long|longer|wordy|lengthy|rambling|ramble|chatty|verbosity|long winded|bloated|too much text|walls of text|wall of text|fluff|filler|detailed|in detail",
     ),
     concept("explain", Talk, "explain|explanation|elaborate|elaboration|justify|justification|rationale"),
     concept("summary", Talk, "summary|summaries|summarize|summarise|recap|wrap up|overview"),
@@ -90,7 +90,10 @@ static CONCEPTS: [Concept; 73] = [
     concept("english", Talk, "english"),
     concept("british", Talk, "british|uk english"),
     concept("american", Talk, "american|us english"),
-    concept("bullet", Talk, "bullet|bullets|bullet point|bulleted"),
+    concept("german", Talk, "german"),
+    concept("french", Talk, "french"),
+    concept("spanish", Talk, "spanish"),
+    concept("bullet", Talk, "bullet|bullet point|bullet list"),
     concept("prose", Talk, "prose|paragraph|full sentence"),
     concept("plain", Talk, "plain|jargon free|simple language|plain language"),
     // How to work.
@@ -122,9 +125,14 @@ static CONCEPTS: [Concept; 73] = [
     concept("bug", Work, "bug|issue|regression|fix"),
     concept("finish", Work, "finish|end|finally"),
     concept("alongside", Work, "alongside|as you go|along the way"),
+    concept("review", Work, "review|code review"),
+    concept("wait", Work, "wait|hold off"),
     concept("parallel", Work, "parallel|concurrently|in parallel"),
     // What code looks like.
     concept("comment", Code, "comment|inline comment|code comment"),
+    concept("document", Code, "document|documentation|docs"),
+    concept("hardcode", Code, "hardcode|hard code"),
+    concept("secret", Code, "secret|credential|password|api key"),
     concept("docstring", Code, "docstring|doc comment|jsdoc|docblock"),
     opposed(
         "simple",
@@ -178,14 +186,15 @@ pub(super) struct Choice {
     pub about: Vec<String>,
 }
 
-const CHOICES: [(&str, &str); 15] = [
+const CHOICES: [(&str, &str); 16] = [
     ("tab|space", "indent|code"),
     ("single quote|double quote", "string"),
     ("npm|yarn|pnpm|bun", "dependency|install|manager"),
     ("pip|poetry|uv|pipenv|conda", "dependency|install|manager"),
-    ("merge|rebase", "branch"),
+    ("merge|rebase", "branch|commit"),
     ("camelcase|snake_case|kebabcase|pascalcase", "name"),
     ("british|american", "spelling|english"),
+    ("english|german|french|spanish", "talk"),
     ("jest|vitest|mocha", "test"),
     ("pytest|unittest", "test"),
     ("prettier|biome|dprint", "format"),
@@ -217,17 +226,17 @@ const REMOVALS: &str = "remove|delete|strip";
 pub(super) const REMOVE: &str = "remove";
 
 const VERBS: &str = "use|keep|make|be|do|prefer|favour|favor|ensure|make sure|always|just|stick to|go with|stick with|follow|\
-    have|put|include|give|let|stay|set|only|please|instead use|try|choose|switch to|leave";
+    have|put|include|give|stay|set|only|please|instead use|try|choose|switch to|leave";
 
 const SILENT: &str = "a|an|the|this|that|these|those|it|its|it's|i|i'm|i'd|i'll|i've|me|my|mine|we|we're|our|ours|you|you're|your|\
     yours|he|she|they|them|their|is|are|was|were|am|been|will|would|should|shall|could|can|may|might|must|did|has|had|to|of|in|on|at|for|from|by|with|as|into|onto|and|or|so|then|also|too much|too many|there|here|now|again|ok|okay|yes|yeah|\
     hey|hi|hello|well|pls|thanks|thank|really|very|quite|properly|proper|correctly|carefully|nicely|good|better|best|every|each|any|all|\
     some|much|many|more|most|bit|little|lot|thing|stuff|need|want|like|would like|i'd like|think|know|see|say|said|tell|told|remember|\
-    ever|never ever|about|what|which|who|how|than|other|own|same|both|such|that's|there's|let's|let us|going forward|from now on|in the future|\
+    ever|never ever|about|what|which|who|how|than|other|own|both|such|that's|there's|let's|let us|let me|going forward|from now on|in the future|\
     in future|next time|of course|actually|basically|simply put|rather|unnecessary|needless|needlessly|unneeded|useless|at least|at all|by default|\
     in general|generally|normally|necessary|needed|required|require|still|already|even|sure|not only|not just|you never|you forgot|you forget|\
     don't forget|do not forget|never forget|dont forget|you didn't|you didnt|you did not|why didn't you|why don't you|why didnt you|why dont you|\
-    user|kind|sort|way|stop and|default|per|via|etc|i said|as i said|i told you|yourself|yours|myself|directly|instead|go|get|im|ive|id|nor";
+    user|kind of|sort of|way|stop and|default|per|via|etc|i said|as i said|i told you|yourself|yours|myself|directly|instead|go|get|im|ive|id|nor";
 
 const NEGATIONS: &str = "don't|dont|do not|never|doesn't|didn't|isn't|aren't|won't|shouldn't|shouldnt|mustn't|can't|cannot|can not|\
     cant|should not|must not|is not|are not|be not|avoid|stop|skip|omit|refrain|forbid|forbidden|ban|banned|hate|dislike|\

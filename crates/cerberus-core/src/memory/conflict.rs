@@ -10,7 +10,7 @@ use super::wording;
 /// From here on two clauses speak of the same thing; one qualified word more is already too much.
 const SAME_THING_MIN: f64 = 0.75;
 /// What is denied must be more than a by-word.
-const DENIED_WEIGHT_MIN: f64 = 0.6;
+const DENIED_WEIGHT_MIN: f64 = 0.5;
 /// From here on one of two is enough.
 const REDUNDANT_MIN: f64 = 0.85;
 
@@ -60,7 +60,7 @@ fn is_other_order(a: &Clause, b: &Clause) -> bool {
 fn has_other_number(a: &Clause, b: &Clause) -> bool {
     const COUNTED: [&str; 4] = ["limit", "space", "indent", "line"];
     let is_counted = |clause: &Clause| COUNTED.iter().any(|concept| clause.concepts.contains_key(*concept));
-    let is_other = !a.numbers().is_empty() && !b.numbers().is_empty() && a.numbers().is_disjoint(b.numbers());
+    let is_other = !a.numbers.is_empty() && !b.numbers.is_empty() && a.numbers.is_disjoint(&b.numbers);
     is_other
         && is_counted(a)
         && is_counted(b)
@@ -117,6 +117,11 @@ mod tests {
             ("Use X", "Avoid X"),
             ("Ask before you commit", "Commit without asking"),
             ("Never commit without asking", "Commit without asking me"),
+            ("Delete files without asking", "Ask before deleting files"),
+            ("Never use any", "Always use any"),
+            ("Use let instead of var", "Use var instead of let"),
+            ("Sort imports alphabetically", "Do not sort imports"),
+            ("Answer in English", "Answer in German"),
             ("Use tabs", "Use spaces"),
             ("Use tabs", "Indent with spaces"),
             ("Use tabs, not spaces", "Use spaces, not tabs"),
@@ -126,6 +131,8 @@ mod tests {
             ("Install packages with pnpm", "Use bun to install packages"),
             ("Merge branches", "Rebase, do not merge"),
             ("Rebase branches", "Merge branches"),
+            ("Use rebase", "Use merge commits"),
+            ("Give detailed explanations", "Keep explanations brief"),
             ("Use camelCase for functions", "Use snake_case for functions"),
             ("Prefer composition over inheritance", "Prefer inheritance over composition"),
             ("Prefer composition over inheritance", "Use inheritance"),

@@ -8,13 +8,18 @@ mod concepts;
 pub mod conflict;
 pub mod correction;
 pub mod exchange;
+mod forms;
 pub mod guide;
 pub mod meaning;
 pub mod proposal;
+pub mod query;
 pub mod rank;
 mod reach;
+mod reading;
+pub mod score;
 mod stem;
 pub mod terms;
+pub mod when;
 mod wording;
 
 use std::fmt;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cluster::{self, Known as Nearby, canonical};
+use super::cluster::{self, Nearby, canonical};
 use super::correction::CorrectionKind;
 use super::meaning::Meaning;
 use super::reach::{Place, reach};
@@ -195,7 +195,7 @@ fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal
         .map(|one| Place { project: &one.project, project_name: one.project_name, languages: &one.languages })
         .collect();
     let texts: Vec<&str> = members.iter().map(|one| one.quote.text).collect();
-    let (scope, project) = reach(wording, &texts, &places);
+    let (scope, project) = reach(&wording::plain(wording), &texts, &places);
     let category = if durable.is_empty() { Category::Correction } else { category(&durable) };
     let rationale = rationale(&members, wording);
     Some(Proposal { id, content, category, scope, project, rationale, confidence, evidence })
@@ -395,6 +395,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn ids_stay_when_evidence_grows(lines in proptest::collection::vec(
             prop::sample::select(vec![

@@ -82,7 +82,7 @@ pub(super) fn reach(canonical: &str, texts: &[&str], places: &[Place]) -> (Scope
         return (language.map_or(Scope::Universal, Scope::Language), None);
     }
     let own = (Scope::Project(last.project_name.to_string()), Some(last.project.clone()));
-    if names_project(canonical, last.project_name) || meaning.share_of(&[Field::Project]) > 0.0 {
+    if names_project(canonical, last.project_name) || meaning.speaks_of(Field::Project) {
         return own;
     }
     if let Some(language) = language {
@@ -148,7 +148,7 @@ fn names_project(text: &str, project_name: &str) -> bool {
     if project_name.chars().count() > 2 && has(&project_name.to_lowercase()) {
         return true;
     }
-    text.split_whitespace().map(core).any(|word| is_own_name(word))
+    text.split_whitespace().map(core).any(is_own_name)
 }
 
 fn is_own_name(word: &str) -> bool {
@@ -201,6 +201,9 @@ mod tests {
             ("no emojis", "universal"),
             ("use British spelling", "universal"),
             ("explain before you commit", "universal"),
+            ("think before you code", "universal"),
+            ("always answer in German", "universal"),
+            ("wait for my review before you push", "universal"),
             ("always ask before pushing", "universal"),
             ("write tests alongside each task", "universal"),
             // A language by its name, its files, its tools.

@@ -15,7 +15,7 @@ const CUT_WORDS_MIN: usize = 4;
 
 /// What says nothing before an instruction.
 const OPENERS: &str = "i would really like you to|i would like you to|i'd really like you to|i'd like you to|i want you to|\
-    i need you to|it would be better if you|it would be great if you|it would be nice if you could|it would be better to|as i said before|\
+    i need you to|it would be better if you|it would be great if you|it would be nice if you could|as i said before|\
     i already told you to|i already told you|i already said|i told you to|i told you|like i said|as i said|i said to|i said|\
     you are supposed to|you're supposed to|you need to|you have to|you should|you must|you can|you could|you may|we need to|we have to|\
     we should|we must|we can|can we|can you|could we|could you|would you|will you|make sure that you|make sure you|make sure to|\
@@ -24,17 +24,20 @@ const OPENERS: &str = "i would really like you to|i would like you to|i'd really
     i think that|i think|i guess|i feel like|i'd say|why don't you|don't forget to|do not forget to|dont forget to|never forget to|\
     you forgot to|you also forgot to|try to|just|also|and|but|so|btw|by the way|actually|basically|oh|ah|hm|hmm|um|hey claude|hey|hi|\
     hello|ok|okay|yes|yeah|yep|thanks|thank you|one more thing|the rule is that|hold on|first of all|maybe|perhaps|nah|nope|seriously|\
-    that's wrong|that is wrong|this is wrong|not what i asked|always remember to";
+    that's wrong|that is wrong|this is wrong|not what i asked|always remember to|is it possible to|would it be possible to|how about we";
 
 /// These say nothing only when a comma or an end follows; otherwise they are part of the instruction.
-const ANSWERS: &str = "no|no no|stop|stop it|don't|never mind|good|great|nice|cool|perfect|right|sure|wrong|first|now|then|rule|\
+const ANSWERS: &str = "no|no no|no no no|already|stop|stop it|don't|never mind|good|great|nice|cool|perfect|right|sure|wrong|first|now|then|rule|\
     the rule is|preference|important|reminder|sorry|rather|instead|again|remember|well|wait|claude|codex|fyi|though|alright|correct";
 
 const CLOSERS: &str = "please|pls|plz|thanks|thank you|ok|okay|right|from now on|going forward|in the future|in future|next time|\
     will you|alright|for me|again|thx|from here on";
 
-/// What the head of an instruction becomes. `~` stands for a verb in its -ing form, which becomes the bare one.
-const HEADS: [(&str, &str); 15] = [
+/// What the head of an instruction becomes. `~` stands for a verb in its -ing form, `^` for its participle: both become
+/// the bare one.
+const HEADS: [(&str, &str); 19] = [
+    ("Do not ^", "not have ^|you shouldn't have ^|shouldn't have ^|you should not have ^"),
+    ("^", "have ^|you should've ^"),
     ("Do not ~", "why do you keep ~|why are you ~|you keep on ~|you keep ~|stop ~|quit ~|no more ~"),
     (
         "Do not",
@@ -47,18 +50,27 @@ const HEADS: [(&str, &str); 15] = [
     ("Never", "never ever|do not ever|don't ever|dont ever|don't you ever|we never"),
     ("Always", "we always|you never"),
     ("Only", "we only"),
+    ("Use no", "there should be no|there must be no|there shouldn't be any"),
     ("Use", "we use|the project uses|this project uses|this repo uses|the repo uses"),
     ("Follow", "we follow"),
     ("Write", "we write"),
     ("Keep", "we keep"),
     ("Run", "we run"),
-    ("Avoid", "i never want|i don't like|i do not like|i don't want|i do not want|i dislike|i hate"),
-    ("Prefer to", "i'd rather|i would rather"),
+    ("Rather", "i'd rather you|i would rather you"),
+    (
+        "Avoid",
+        "no need for|there is no need for|we don't need|you don't need|i never want|i don't like|i do not like|i don't want|i do not want|i dislike|i hate",
+    ),
+    ("Prefer to", "i'd rather|i would rather|it's better to|it is better to|it would be better to"),
     ("Prefer", "we prefer|we want|i prefer|i'd prefer|i would prefer|i like|i'd like|i would like|i want"),
 ];
 
 /// A wish may begin with what is wished for.
 const WISHES: &str = "short|shorter|concise|terse|brief|simple|simpler|smaller|minimal|plain|british|fewer|less|more";
+
+/// The words that instructions begin with.
+pub(super) const IMPERATIVES: &str = "use|keep|avoid|never|always|prefer|write|add|remove|check|ensure|follow|split|plan|test|log|\
+    handle|return|run|do|don't|make|be|ask|put|stop|read|commit|push|name|validate|explain|create|delete|format|only|stick|leave|show";
 
 const NEGATIONS: &str = "not|no|never|don't|dont|avoid|without|stop|shouldn't|mustn't|can't|cannot|isn't|aren't|won't|doesn't|\
     didn't|instead|neither|nor|nothing|none|unless|haven't";
@@ -105,7 +117,18 @@ pub(super) fn plain(text: &str) -> String {
             break;
         }
     }
-    strip_closers(first_sentence(rest)).to_string()
+    strip_closers(after_complaint(first_sentence(rest))).to_string()
+}
+
+/// "You're making it too hard, keep it simple": what is to be done comes after the comma.
+fn after_complaint(text: &str) -> &str {
+    const COMPLAINTS: &str = "you're|you are|this is|that's|that is|it's|it is|these are|i see you";
+    let Some((_, wish)) = text.split_once(", ").filter(|_| after_longest(text, COMPLAINTS).is_some()) else {
+        return text;
+    };
+    let wish = after_longest(wish, "please|just|so|and").unwrap_or(wish);
+    let first = wish.split(' ').next().unwrap_or_default().to_lowercase();
+    if is_one_of(&first, IMPERATIVES) { wish } else { text }
 }
 
 fn is_opening(c: char) -> bool {
@@ -164,6 +187,9 @@ fn turn_head(plain: &str) -> String {
     if let Some((_, turned)) = turned.max_by_key(|(length, _)| *length) {
         return turned;
     }
+    if let Some((place, ours)) = plain.split_once(" we ").filter(|(place, _)| is_place(place)) {
+        return format!("{}, {}", place.trim_end_matches(','), lower_first(&turn_head(&format!("we {ours}"))));
+    }
     if let Some(rest) = after_words(plain, "no").filter(|rest| !rest.is_empty()) {
         let (first, tail) = rest.split_once(' ').unwrap_or((rest, ""));
         return match bare_of_gerund(first) {
@@ -179,11 +205,23 @@ fn turn_head(plain: &str) -> String {
     plain.to_string()
 }
 
+/// "In this repo", "for the tests": what may stand before "we".
+fn is_place(text: &str) -> bool {
+    let mut words = text.split(' ');
+    words.next().is_some_and(|first| is_one_of(&first.to_lowercase(), "in|for|on|here"))
+        && words.count() <= SUBJECT_WORDS_MAX
+}
+
 fn turn(plain: &str, head: &str, becomes: &str) -> Option<String> {
-    let rest = after_words(plain, head.trim_end_matches(['~', ' ']))?.trim_start_matches([',', ':', ' ']);
+    const FORMS: [char; 3] = ['~', '^', ' '];
+    let rest = after_words(plain, head.trim_end_matches(FORMS))?.trim_start_matches([',', ':', ' ']);
     let (first, tail) = rest.split_once(' ').unwrap_or((rest, ""));
-    let verb = if head.ends_with('~') { bare_of_gerund(first)? } else { first.to_string() };
-    let becomes = becomes.trim_end_matches(['~', ' ']);
+    let verb = match head.chars().last() {
+        Some('~') => bare_of_gerund(first)?,
+        Some('^') => bare_of_participle(first)?,
+        _ => first.to_string(),
+    };
+    let becomes = becomes.trim_end_matches(FORMS);
     (!verb.is_empty()).then(|| format!("{becomes} {verb} {tail}").trim().to_string())
 }
 
@@ -232,6 +270,8 @@ fn bare_of_participle(word: &str) -> Option<String> {
         "kept" => return Some("keep".into()),
         "run" | "set" | "put" => return Some(low),
         "made" => return Some("make".into()),
+        "done" => return Some("do".into()),
+        "told" => return Some("tell".into()),
         _ => {}
     }
     let rest =
@@ -299,7 +339,7 @@ pub(super) fn is_code(text: &str) -> bool {
 }
 
 fn finish(text: &str) -> String {
-    let text = text.trim_end_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '-' | '—' | ' ' | '('));
+    let text = text.trim_end_matches(['.', ',', ';', ':', '!', '?', '-', '—', ' ', '(']);
     let mut chars = text.chars();
     match chars.next() {
         None => String::new(),
@@ -342,6 +382,15 @@ mod tests {
             ("let's not leave the tests to the end", "Do not leave the tests to the end."),
             ("you should never force push", "Never force push."),
             ("please don’t ever touch vendor/", "Never touch vendor/."),
+            ("No no no. I told you already: do NOT touch the seeds", "Do not touch the seeds."),
+            ("You should have asked me before deleting that", "Ask me before deleting that."),
+            ("you shouldn't have committed that", "Do not commit that."),
+            ("In this repo we use pnpm, not npm.", "In this repo, use pnpm, not npm."),
+            ("for tests we don't use mocks", "For tests, do not use mocks."),
+            ("is it possible to keep the replies shorter going forward?", "Keep the replies shorter."),
+            ("you're overcomplicating this, keep it simple", "Keep it simple."),
+            ("there should be no prints in the library", "Use no prints in the library."),
+            ("no need for backwards compatibility", "Avoid backwards compatibility."),
             ("good variable names matter", "Good variable names matter."),
             ("`make check` must pass before you push", "`make check` must pass before you push."),
             ("snake_case for functions. I said that before.", "snake_case for functions."),

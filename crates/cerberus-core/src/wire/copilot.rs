@@ -200,8 +200,8 @@ mod tests {
 
     /// The same event as the client sends it to its own hook and to one installed for Claude Code.
     fn pair(name: &str, own: Value, borrowed: Value) -> (Vec<u8>, Vec<u8>) {
-        let mut first = json!({"sessionId": "31e2-4b", "timestamp": 1769088914120_u64, "cwd": "/home/ann/hydra"});
-        let mut second = json!({"hook_event_name": name, "session_id": "31e2-4b",
+        let mut first = json!({"sessionId": "cop-1", "timestamp": 1769088914120_u64, "cwd": "/home/ann/hydra"});
+        let mut second = json!({"hook_event_name": name, "session_id": "cop-1",
             "timestamp": "2026-01-22T13:35:14.120Z", "cwd": "/home/ann/hydra"});
         first.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
         second.as_object_mut().unwrap().extend(borrowed.as_object().unwrap().clone());
@@ -214,7 +214,7 @@ mod tests {
         let (first, second) = (parse(&first).unwrap(), claude_code::parse(&second).unwrap());
         assert_eq!(first, second, "{name}");
         let event = first.map_or(Value::Null, |heard| {
-            assert_eq!((heard.agent, &*heard.session), (Agent::Copilot, "31e2-4b"));
+            assert_eq!((heard.agent, &*heard.session), (Agent::Copilot, "cop-1"));
             serde_json::to_value(heard.event).unwrap()
         });
         assert_eq!(event, expected, "{name}");
@@ -232,7 +232,7 @@ mod tests {
         check("SessionStart", start("resume"), json!({"source": "resume"}), json!({"start": {"source": "resume"}}));
         let prompt = json!({"prompt": "go on"});
         check("UserPromptSubmit", prompt.clone(), prompt, json!({"prompt": {"text": "go on"}}));
-        let transcript = "/home/ann/.copilot/session-state/31e2-4b/events.jsonl";
+        let transcript = "/home/ann/.copilot/session-state/cop-1/events.jsonl";
         check(
             "Stop",
             json!({"transcriptPath": transcript, "stopReason": "end_turn", "stop_hook_active": false}),

@@ -1,7 +1,8 @@
 //! Gemini CLI's hook payloads.
 //!
 //! Tool uses have no id: the payload, which says when to the millisecond, is the key. A command's exit code stands only
-//! in the text for the model, below its output, and only when it is not zero.
+//! in the text for the model, below its output, and only when it is not zero. A prompt may begin with what hooks told the
+//! session, ours too; that is not the user's.
 
 use std::borrow::Cow;
 
@@ -133,7 +134,7 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
             phase: None,
             process: None,
         },
-        "BeforeAgent" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
+        "BeforeAgent" => Event::Prompt { text: Clean::new(without_context(said.prompt.0?), Keep::PROMPT) },
         "AfterTool" => Event::Tool(tool_use(said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
         "AfterAgent" => Event::Stop { message: Clean::new(said.prompt_response.0.unwrap_or_default(), Keep::MESSAGE) },
         // The automatic one is sent before every call of the model, whether anything is compressed or not.
@@ -143,6 +144,19 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
         "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
+}
+
+/// What the user said: the prompt without the contexts of hooks that stand before it.
+fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
+    let mut said = &*prompt;
+    while let Some((_, after)) = said.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
+        said = after.trim_start();
+    }
+    let cut = prompt.len() - said.len();
+    match prompt {
+        Cow::Borrowed(prompt) => Cow::Borrowed(&prompt[cut..]),
+        Cow::Owned(prompt) => Cow::Owned(prompt[cut..].to_string()),
+    }
 }
 
 fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
@@ -216,12 +230,13 @@ fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, fo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::claude_code;
     use serde_json::{Value, json};
 
     /// A payload with the base fields that the client always sends.
     fn payload(name: &str, extra: Value) -> Vec<u8> {
         let mut value = json!({
-            "session_id": "0b0a", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-0b0a.jsonl",
+            "session_id": "gem-1", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl",
             "cwd": "/home/ann/hydra", "hook_event_name": name, "timestamp": "2026-01-22T13:35:14.120Z",
         });
         value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -235,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_event_we_take_is_reduced_to_what_lasts() {
-        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-0b0a.jsonl";
+        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl";
         for (name, extra, expected) in [
             (
                 "SessionStart",
@@ -243,6 +258,12 @@ mod tests {
                 json!({"start": {"source": "clear", "transcript": transcript}}),
             ),
             ("BeforeAgent", json!({"prompt": "go on"}), json!({"prompt": {"text": "go on"}})),
+            (
+                "BeforeAgent",
+                json!({"prompt": "<hook_context>proj:x\nnext:y</hook_context>\n<hook_context>z</hook_context>\n\ngo on"}),
+                json!({"prompt": {"text": "go on"}}),
+            ),
+            ("BeforeAgent", json!({"prompt": "<hook_context>go"}), json!({"prompt": {"text": "<hook_context>go"}})),
             (
                 "AfterAgent",
                 json!({"prompt": "go on", "prompt_response": "Done."}),
@@ -335,6 +356,16 @@ mod tests {
             expected["tool"] = json!(name);
             let extra = json!({"tool_name": name, "tool_input": input, "tool_response": response});
             assert_eq!(event_of("AfterTool", extra)["tool"], expected, "{name} {input} {response}");
+        }
+    }
+
+    #[test]
+    fn a_hook_taken_over_from_claude_code_hears_the_same() {
+        for name in ["SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"] {
+            let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
+            let heard = parse(&bytes).unwrap();
+            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(Agent::Gemini));
+            assert_eq!(claude_code::parse(&bytes).unwrap(), heard, "{name}");
         }
     }
 

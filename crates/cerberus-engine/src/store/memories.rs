@@ -73,7 +73,7 @@ const COLUMNS: &str = "row, id, status, content, category, scope, project, confi
     background, before IS NOT NULL";
 
 /// Stood at the moment `?1`.
-const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
     /// A new version takes the place of the one that stood, or the version before it comes back.
@@ -300,7 +300,8 @@ impl Store {
     }
 
     pub fn set_distilled(&self, correction: i64) -> Result<()> {
-        let sql = "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
+        let sql =
+            "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
         self.said(self.connection.execute(sql, [correction]))?;
         Ok(())
     }

@@ -154,8 +154,9 @@ CREATE INDEX IF NOT EXISTS memory_superseding ON memory (row) WHERE supersedes I
 CREATE INDEX IF NOT EXISTS memory_undecided ON memory (status, row) WHERE status <> 'approved';
 CREATE INDEX IF NOT EXISTS memory_own ON memory (row) WHERE source <> 'import';
 
+-- Which version has which term; no more is asked of it, so no more is kept.
 CREATE VIRTUAL TABLE IF NOT EXISTS memory_terms
-    USING fts5(terms, content='', contentless_delete=1, tokenize="ascii");
+    USING fts5(terms, content='', contentless_delete=1, detail=none, tokenize="ascii");
 
 CREATE TABLE IF NOT EXISTS memory_use (
     row INTEGER PRIMARY KEY,

@@ -1,10 +1,29 @@
-//! Finding memories by words.
+//! Finding memories by words: which rows have which term, from the index; core decides what fits.
+//!
+//! The index is only ever asked for the rows of one term, newest first and bounded, so a search costs what its terms'
+//! lists cost and never more. Texts are read for the rows that are worth a closer look.
 
-use cerberus_core::memory::terms;
+use cerberus_core::memory::query::{Query, QueryTerm, Wanted};
+use cerberus_core::memory::score::{self, Candidate, Hit, Hits};
+use cerberus_core::memory::terms::{self, Shape};
 use cerberus_core::time::Timestamp;
 use rusqlite::params;
 
+use super::memories::STANDS;
 use super::{Result, Store};
+
+/// A term that more memories have says little; of those, the newest count.
+const HITS_MAX: usize = 10_000;
+/// Rows whose text is read, at the least.
+const CANDIDATES_MIN: usize = 300;
+const CANDIDATES_PER_RESULT: usize = 3;
+/// A term that fewer memories have is also taken as the beginning of a word.
+const RARE: usize = 50;
+const BEGINNING_CHARS_MIN: usize = 4;
+/// A shorter word is spelled like too many others.
+const MISSPELLED_CHARS_MIN: usize = 5;
+/// How many words of the index are compared with one that nothing has.
+const SPELLINGS_MAX: usize = 20_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryQuery<'a> {
@@ -17,22 +36,268 @@ pub struct MemoryQuery<'a> {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub row: i64,
+    /// Between 0 and 1.
     pub score: f64,
     pub snippet: String,
+}
+
+/// A candidate as it is read.
+struct Read {
+    row: usize,
+    content: String,
+    source: String,
+    created_at: Timestamp,
 }
 
 impl Store {
     /// The memories that fit the query best, best first.
     pub fn search(&self, query: &MemoryQuery, now: Timestamp) -> Result<Vec<Found>> {
-        let words: Vec<String> = terms::index_terms(query.text).split(' ').map(|word| format!("\"{word}\"")).collect();
-        let sql = "SELECT memory.row, bm25(memory_terms), content FROM memory_terms
-            JOIN memory ON memory.row = memory_terms.rowid WHERE memory_terms MATCH ?1
-            AND from_at <= ?2 AND (until_at IS NULL OR until_at > ?2) AND status = 'approved'
-            AND (?3 IS NULL OR scope = ?3) AND (?4 IS NULL OR category = ?4) ORDER BY 2 LIMIT ?5";
-        let params = params![words.join(" OR "), now.millis(), query.scope, query.category, query.limit];
-        self.rows(sql, params, |row| {
-            let rank: f64 = row.get(1)?;
-            Ok(Found { row: row.get(0)?, score: -rank / (1.0 - rank), snippet: row.get(2)? })
+        let asked = Query::parse(query.text);
+        let newest: Option<usize> =
+            self.said(self.connection.query_row("SELECT max(row) FROM memory", [], |row| row.get(0)))?;
+        let Some(newest) = newest.filter(|_| !asked.terms.is_empty()) else { return Ok(Vec::new()) };
+        let mut hits = Hits::new(newest);
+        let mut rarities = Vec::with_capacity(asked.terms.len());
+        for (at, term) in asked.terms.iter().enumerate() {
+            rarities.push(self.look_up(query, term, newest, |row, hit| hits.add(row, at, hit))?);
+        }
+        let rows = hits.shortlist(&rarities, CANDIDATES_MIN.max(query.limit * CANDIDATES_PER_RESULT));
+        let texts = self.texts(query, &rows, now)?;
+        let candidates: Vec<Candidate> = texts
+            .iter()
+            .map(|Read { row, content, source, created_at }| Candidate {
+                row: *row,
+                content,
+                source,
+                created_at: *created_at,
+            })
+            .collect();
+        let ranked = score::rank(&asked, &rarities, &hits, &candidates);
+        let found = |(at, score): (usize, f64)| Found {
+            row: candidates[at].row as i64,
+            score,
+            snippet: asked.snippet(candidates[at].content),
+        };
+        Ok(ranked.into_iter().take(query.limit).map(found).collect())
+    }
+
+    /// Tells of every row that has the term or something like it; gives what the term is worth.
+    fn look_up(
+        &self,
+        query: &MemoryQuery,
+        term: &QueryTerm,
+        newest: usize,
+        mut hit: impl FnMut(usize, Hit),
+    ) -> Result<f64> {
+        let exact = self.rows_with(query, &quoted(&term.text))?;
+        exact.iter().for_each(|row| hit(*row, Hit::Exact));
+        let mut worth = score::rarity(estimated(&exact, newest), newest);
+        let is_beginning = term.wanted == Wanted::Beginning
+            || (exact.len() < RARE && term.text.chars().count() >= BEGINNING_CHARS_MIN);
+        let mut alike = Vec::new();
+        if is_beginning {
+            alike = self.rows_with(query, &format!("{} *", quoted(&term.text)))?;
+        }
+        let is_word = term.shape == Shape::Word && term.text.chars().count() >= MISSPELLED_CHARS_MIN;
+        if exact.is_empty() && alike.is_empty() && is_word {
+            let spelled = self.spelled_like(&term.text)?;
+            if !spelled.is_empty() {
+                alike =
+                    self.rows_with(query, &spelled.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" OR "))?;
+            }
+        }
+        if exact.is_empty() && !alike.is_empty() {
+            worth = score::rarity(estimated(&alike, newest), newest);
+        }
+        let how = if term.wanted == Wanted::Beginning { Hit::Exact } else { Hit::Alike };
+        alike.into_iter().for_each(|row| hit(row, how));
+        Ok(worth)
+    }
+
+    /// The rows that match, newest first.
+    fn rows_with(&self, query: &MemoryQuery, matching: &str) -> Result<Vec<usize>> {
+        let number = |row: &rusqlite::Row| row.get(0);
+        if query.scope.is_none() && query.category.is_none() {
+            let sql = "SELECT rowid FROM memory_terms WHERE memory_terms MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+            return self.rows(sql, params![matching, HITS_MAX], number);
+        }
+        let sql = "SELECT memory_terms.rowid FROM memory_terms CROSS JOIN memory ON memory.row = memory_terms.rowid
+            WHERE memory_terms MATCH ?1 AND (?3 IS NULL OR scope = ?3) AND (?4 IS NULL OR category = ?4)
+            ORDER BY memory_terms.rowid DESC LIMIT ?2";
+        self.rows(sql, params![matching, HITS_MAX, query.scope, query.category], number)
+    }
+
+    /// What stands of these rows, in their order.
+    fn texts(&self, query: &MemoryQuery, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
+        let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT row, content, source, created_at FROM memory WHERE {STANDS} AND status = 'approved'
+             AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR category = ?3) AND row IN ({list}) ORDER BY row"
+        );
+        self.rows(&sql, params![now.millis(), query.scope, query.category], |row| {
+            let created_at = Timestamp::from_millis(row.get(3)?);
+            Ok(Read { row: row.get(0)?, content: row.get(1)?, source: row.get(2)?, created_at })
         })
+    }
+
+    /// Words of the index that are almost spelled so, the nearest only. People rarely get the first letter wrong.
+    fn spelled_like(&self, word: &str) -> Result<Vec<String>> {
+        let Some(first) = word.chars().next() else { return Ok(Vec::new()) };
+        let make = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_word USING fts5vocab(main, memory_terms, row)";
+        self.said(self.connection.execute_batch(make))?;
+        let sql = "SELECT term FROM temp.memory_word WHERE term >= ?1 AND term < ?2 LIMIT ?3";
+        let after = format!("{first}\u{10ffff}");
+        let known: Vec<String> = self.rows(sql, params![first.to_string(), after, SPELLINGS_MAX], |row| row.get(0))?;
+        let near = known.into_iter().filter_map(|known| Some((terms::misspelling(&known, word)?, known)));
+        let mut near: Vec<(usize, String)> = near.collect();
+        let least = near.iter().map(|(edits, _)| *edits).min();
+        near.retain(|(edits, _)| Some(*edits) == least);
+        Ok(near.into_iter().map(|(_, word)| word).collect())
+    }
+}
+
+/// Terms hold no quotation mark, so this is always one word to the index.
+fn quoted(term: &str) -> String {
+    format!("\"{term}\"")
+}
+
+/// How many rows have a term when only the newest were counted: they are taken to lie evenly.
+fn estimated(found: &[usize], newest: usize) -> usize {
+    match found.last() {
+        Some(oldest) if found.len() >= HITS_MAX => found.len() * newest / (newest - oldest + 1),
+        _ => found.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_760_000_000_000;
+    const DAY: i64 = 86_400_000;
+
+    struct Stored {
+        store: Store,
+        _dir: tempfile::TempDir,
+    }
+
+    impl Stored {
+        /// Each a day after the other, so that none is lent anything.
+        fn new(contents: &[&str]) -> Stored {
+            let dir = tempfile::tempdir().unwrap();
+            let stored = Stored { store: Store::open(&dir.path().join("view.db")).unwrap(), _dir: dir };
+            for (at, content) in contents.iter().enumerate() {
+                stored.add(content, "universal", at as i64 * DAY);
+            }
+            stored
+        }
+
+        fn add(&self, content: &str, scope: &str, created_at: i64) {
+            let connection = &self.store.connection;
+            let sql = "INSERT INTO memory (id, from_at, status, content, category, scope, confidence, created_at,
+                updated_at, source) VALUES (?1, 0, 'approved', ?1, 'note', ?2, 1, ?3, ?3, 'import')";
+            connection.execute(sql, params![content, scope, created_at]).unwrap();
+            let sql = "INSERT INTO memory_terms (rowid, terms) VALUES (?1, ?2)";
+            connection.execute(sql, params![connection.last_insert_rowid(), terms::index_terms(content)]).unwrap();
+        }
+
+        fn asked(&self, query: &MemoryQuery) -> Vec<String> {
+            let found = self.store.search(query, Timestamp::from_millis(NOW)).unwrap();
+            let ids = found.iter().map(|found| {
+                let sql = "SELECT id FROM memory WHERE row = ?1";
+                self.store.connection.query_row(sql, [found.row], |row| row.get(0)).unwrap()
+            });
+            ids.collect()
+        }
+
+        fn found(&self, text: &str) -> Vec<String> {
+            self.asked(&MemoryQuery { text, limit: 10, scope: None, category: None })
+        }
+    }
+
+    #[test]
+    fn words_and_names_of_code_are_found_however_they_are_written() {
+        let stored = Stored::new(&[
+            "Link C++ code statically",
+            "In C# use records",
+            "Don't push on Fridays",
+            "Error-handling goes through thiserror",
+            "Call fooBar once",
+            "The view is read in src/store/read.rs",
+            "Never commit with --no-verify",
+            "Keys belong in .env",
+            "The authentication layer is frozen",
+            "Tests were written by hand",
+        ]);
+        for (query, content) in [
+            ("c++", "Link C++ code statically"),
+            ("c#", "In C# use records"),
+            ("don't push", "Don't push on Fridays"),
+            ("dont push friday", "Don't push on Fridays"),
+            ("error handling", "Error-handling goes through thiserror"),
+            ("errorhandling", "Error-handling goes through thiserror"),
+            ("foo_bar", "Call fooBar once"),
+            ("foobar", "Call fooBar once"),
+            ("read.rs", "The view is read in src/store/read.rs"),
+            ("src/store/read.rs", "The view is read in src/store/read.rs"),
+            ("--no-verify", "Never commit with --no-verify"),
+            (".env", "Keys belong in .env"),
+            ("auth", "The authentication layer is frozen"),
+            ("authe*", "The authentication layer is frozen"),
+            ("authentcation", "The authentication layer is frozen"),
+            ("write test", "Tests were written by hand"),
+            ("\"written by hand\"", "Tests were written by hand"),
+        ] {
+            assert_eq!(stored.found(query).first().map(String::as_str), Some(content), "{query}");
+        }
+        for nothing in ["", "  ", "?!", "\"by written\"", "zzzzzz"] {
+            assert_eq!(stored.found(nothing), [""; 0], "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_asked_for_and_stands_is_found() {
+        let stored = Stored::new(&["use tabs"]);
+        stored.add("use tabs here", "project:hydra", NOW);
+        stored.add("tabs were used", "universal", NOW);
+        let connection = &stored.store.connection;
+        connection.execute("UPDATE memory SET until_at = 5 WHERE content = 'tabs were used'", []).unwrap();
+        assert_eq!(stored.found("tabs").len(), 2);
+        let scoped = MemoryQuery { text: "tabs", limit: 10, scope: Some("project:hydra"), category: None };
+        assert_eq!(stored.asked(&scoped), ["use tabs here"]);
+        assert_eq!(stored.asked(&MemoryQuery { category: Some("rule"), ..scoped }), [""; 0]);
+        assert_eq!(stored.asked(&MemoryQuery { scope: None, limit: 1, ..scoped }).len(), 1);
+        connection.execute("UPDATE memory SET status = 'rejected'", []).unwrap();
+        assert_eq!(stored.found("tabs"), [""; 0]);
+    }
+
+    #[test]
+    fn no_text_is_a_wrong_query() {
+        let stored = Stored::new(&["NEAR the OR of AND"]);
+        for text in [
+            "\"",
+            "a\"b\"c\"",
+            "NEAR(",
+            "x AND",
+            "-",
+            "*",
+            "a*b*",
+            "^x",
+            "{a b}:c",
+            "terms:x",
+            "'; --",
+            "\0",
+            "ﬀ Å 日本",
+        ] {
+            stored.found(text);
+        }
+        assert_eq!(stored.found(&"word ".repeat(10_000)), [""; 0]);
+    }
+
+    #[test]
+    fn the_number_of_a_common_term_is_estimated() {
+        assert_eq!(estimated(&[9, 5, 1], 10), 3);
+        let newest_half: Vec<usize> = (0..HITS_MAX).map(|at| 40_000 - 2 * at).collect();
+        assert!(estimated(&newest_half, 40_000).abs_diff(20_000) < 10);
     }
 }

@@ -69,7 +69,7 @@ enum Command {
 /// `cerberus doctor`.
 #[derive(clap::Args)]
 struct Hook {
-    /// The agent that calls: claude-code
+    /// The agent that calls: claude-code, codex, gemini, opencode, cursor or copilot
     #[arg(value_name = "AGENT")]
     _agent: String,
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use cerberus_core::memory::Status as MemoryStatus;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::failures;
@@ -30,6 +31,9 @@ impl Status {
         for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
             *facts.entry(known.fact.kind.word()).or_default() += 1;
         }
+        let memories = store.memory_counts(now).hint(DOCTOR)?;
+        let count_of = |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
+        let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
         let failures = failures::lately(&context.home, now);
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
@@ -40,7 +44,7 @@ impl Status {
             render::json(&json!({
                 "project": {"name": located.name, "root": located.root, "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
-                "home": context.home.root(), "failures": failed,
+                "memories": {"approved": remembered, "proposed": proposed}, "home": context.home.root(), "failures": failed,
             }));
             return Ok(());
         }
@@ -48,6 +52,8 @@ impl Status {
         render::line(&format!("{}{branch}  ({})", located.name, located.root.display()));
         render::line(&format!("sessions  {}", listed(&by_status)));
         render::line(&format!("facts     {}", listed(&facts)));
+        let waiting = if proposed > 0 { format!(", {proposed} proposed: `cerberus memory review`") } else { String::new() };
+        render::line(&format!("memories  {remembered}{waiting}"));
         if let Some(last) = last {
             render::line(&format!("active    {last}"));
         }

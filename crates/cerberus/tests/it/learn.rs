@@ -216,7 +216,10 @@ fn review_approves_rewords_rejects_and_leaves_for_later() {
     assert_eq!(env.json(&["memory", "list"])[0]["content"], "Commit in small steps.");
     assert_eq!(proposals(&env).len(), 1);
     let output = review(&env, "");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("0 approved, 0 rejected, 1 left"), "the end decides nothing");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("0 approved, 0 rejected, 1 left"),
+        "the end decides nothing"
+    );
 }
 
 #[test]
@@ -232,4 +235,40 @@ fn proposals_are_decided_without_a_terminal() {
     assert_eq!(proposals(&env).len(), 1, "a rejection can be taken back");
     let unknown = env.run(&["memory", "approve", "m-nothing"]);
     assert_eq!(unknown.status.code(), Some(1));
+}
+
+#[test]
+fn killed_between_approving_and_storing_nothing_is_lost() {
+    for point in ["journal-open", "journal-write", "journal-sync", "journal-done", "fold-apply", "fold-commit", "fold-done"]
+    {
+        let env = env();
+        turn(&env, "s1", "", "I prefer small commits.");
+        end(&env, "s1");
+        let id = proposals(&env)[0]["id"].as_str().unwrap().to_string();
+        let mut command = env.command();
+        let killed = command.args(["memory", "approve", &id]).env("CERBERUS_FAULT", format!("{point}=kill")).output();
+        assert!(!killed.unwrap().status.success(), "{point}");
+        let status = env.json(&["memory", "show", &id])["status"].clone();
+        assert!(status == "proposed" || status == "approved", "{point}: {status}");
+        env.ok(&["memory", "approve", &id]);
+        assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1, "{point}");
+        assert_eq!(env.brief(), "pref:Prefer-small-commits", "{point}");
+    }
+}
+
+#[test]
+fn sessions_that_end_together_learn_once() {
+    let env = env();
+    for number in 0..8 {
+        turn(&env, &format!("s{number}"), "I ran nothing.", "Always run the tests before you commit.");
+    }
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let env = &env;
+            scope.spawn(move || end(env, &format!("s{number}")));
+        }
+    });
+    let memories = env.json(&["memory", "list"]);
+    assert_eq!(memories.as_array().unwrap().len(), 1, "{memories}");
+    assert_eq!(env.json(&["status"])["failures"], json!([]));
 }

@@ -60,7 +60,10 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
          dependencies|variables|constants|docs|docstrings|changelogs|messages|titles|descriptions|names|patches|fixtures|\
          mocks|snapshots|tags|reviews|refactors|refactorings|specs|classes|types|interfaces|filenames|identifiers",
     ),
-    ("work", "commit|pr|mr|test|branch|comment|function|method|module|release|migration|change|feature|fix|patch|task|phase|step"),
+    (
+        "work",
+        "commit|pr|mr|test|branch|comment|function|method|module|release|migration|change|feature|fix|patch|task|phase|step",
+    ),
     ("place", "repo|repository|project|codebase|monorepo|workspace|team|company|org|house|package"),
     (
         "custom",
@@ -87,6 +90,9 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
          em-dashes|emdashes|abbreviations|acronyms|capitals|lowercase|uppercase|oxford|imperative|tense|quotes|bullets|prose|\
          hyphens|indents|american|british",
     ),
-    ("answers", "answers|responses|replies|explanations|summaries|messages|descriptions|output|answer|response|reply|summary|reports"),
+    (
+        "answers",
+        "answers|responses|replies|explanations|summaries|messages|descriptions|output|answer|response|reply|summary|reports",
+    ),
     ("terse", "short|shorter|brief|briefer|concise|terse|succinct|crisp|minimal"),
 ];

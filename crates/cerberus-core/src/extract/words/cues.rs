@@ -49,7 +49,8 @@ pub(super) static QUESTIONS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         "want me|us to",
         "not sure|clear if|whether|why|how|what",
         "wondering|curious",
-        "am|was|i'm wondering|curious|asking",
+        "?i am|was|i'm wondering|curious|asking",
+        "i wonder|wondered",
     ])
 });
 

@@ -33,7 +33,8 @@ pub(crate) fn is_order(word: &str) -> bool {
 }
 
 pub(super) fn is_gerund(word: &str) -> bool {
-    const NO_GERUNDS: &[&str] = &["string", "nothing", "anything", "something", "everything", "during", "bring", "thing"];
+    const NO_GERUNDS: &[&str] =
+        &["string", "nothing", "anything", "something", "everything", "during", "bring", "thing"];
     word.len() >= 5 && word.ends_with("ing") && !NO_GERUNDS.contains(&word)
 }
 
@@ -52,11 +53,14 @@ mod tests {
         for word in ["run", "use", "proceed", "force-push", "pass", "discuss", "squash", "embed"] {
             assert!(is_order(word), "{word}");
         }
-        for word in ["runs", "ran", "failed", "running", "you", "it", "the", "quickly", "crashes", "", "a", "x9", "\""] {
+        for word in ["runs", "ran", "failed", "running", "you", "it", "the", "quickly", "crashes", "", "a", "x9", "\""]
+        {
             assert!(!is_order(word), "{word}");
         }
         assert!(is_gerund("adding") && is_gerund("using") && !is_gerund("string") && !is_gerund("bring"));
-        for (word, plural) in [("lines", true), ("commits", true), ("class", false), ("always", false), ("status", false)] {
+        for (word, plural) in
+            [("lines", true), ("commits", true), ("class", false), ("always", false), ("status", false)]
+        {
             assert_eq!(is_plural(word), plural, "{word}");
         }
     }

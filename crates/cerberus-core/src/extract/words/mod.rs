@@ -105,7 +105,11 @@ fn spoken(line: &str, heard: &mut Heard) {
 
 /// From where to where the sentence is told for what `clause` of it says: without assent before, and without what is
 /// asked after it.
-pub(crate) fn span(words: &[sentence::Word], clauses: &[sentence::Clause], clause: &sentence::Clause) -> (usize, usize) {
+pub(crate) fn span(
+    words: &[sentence::Word],
+    clauses: &[sentence::Clause],
+    clause: &sentence::Clause,
+) -> (usize, usize) {
     let asked = clauses.iter().find(|later| later.start > clause.start && later.mood == sentence::Mood::Question);
     let last = asked.map_or(words.len(), |asked| asked.start) - 1;
     let is_long = words[last].end - words[0].start > TEXT_CHARS_MAX;

@@ -95,7 +95,10 @@ pub(crate) fn clauses(sentence: &[Word]) -> Vec<Clause> {
 }
 
 fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
-    let plain = &clause[leading(clause, |word| word.is_silent())..];
+    let silent = leading(clause, |word| word.is_silent());
+    // "I did it" tells, "did it" asks.
+    let is_told = silent > 0 && clause[silent - 1].low == "i";
+    let plain = &clause[silent - usize::from(is_told)..];
     let opens = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.match_len(plain).is_some());
     if opens(&REQUESTS) {
         Mood::Request

@@ -6,6 +6,7 @@
 //! rather misses a correction than invents one.
 
 mod cues;
+mod tables;
 
 use std::sync::LazyLock;
 
@@ -74,7 +75,8 @@ impl Turn<'_> {
 
     /// Its last words ask whether to do something, or tell the user to.
     fn was_offered(&self) -> bool {
-        const OFFERS: &[&str] = &["want me to", "would you like", "shall i", "should i", "do you want", "you'll need to", "you need to"];
+        const OFFERS: &[&str] =
+            &["want me to", "would you like", "shall i", "should i", "do you want", "you'll need to", "you need to"];
         let end = clip_front(self.before, OFFER_BYTES_MAX).to_lowercase();
         OFFERS.iter().any(|offer| end.contains(offer))
     }
@@ -92,6 +94,8 @@ pub struct Correction {
 /// More than this in one message is a document.
 const CORRECTIONS_MAX: usize = 5;
 const LINES_MAX: usize = 40;
+/// What is longer describes a task, and what it demands holds for that.
+const TASK_BYTES_MIN: usize = 1500;
 /// An offer stands at the end of what the agent said.
 const OFFER_BYTES_MAX: usize = 400;
 /// A durable correction below this is not told at all.
@@ -125,14 +129,15 @@ static REASONS: LazyLock<Set> = LazyLock::new(|| Set::new("because|since|otherwi
 static LOOKS: LazyLock<Set> = LazyLock::new(|| Set::new("@looks|english|naming|markdown|wording|tone"));
 /// A line with one of these over a list says that its items are rules.
 const RULE_LABELS: &[&str] = &[
-    "rules",
     "some rules",
     "ground rules",
     "house rules",
     "project rules",
+    "rules for this project",
+    "rules for this repo",
     "conventions",
     "our conventions",
-    "guidelines",
+    "coding guidelines",
     "preferences",
     "my preferences",
     "remember",
@@ -142,9 +147,9 @@ const RULE_LABELS: &[&str] = &[
     "remember the following",
     "from now on",
     "going forward",
-    "always",
-    "never",
 ];
+/// A game has rules too.
+const LISTED: f64 = 0.88;
 
 /// The words with which the user rejected a tool use, in what the agent was told of it.
 pub fn feedback(error: &str) -> Option<&str> {
@@ -181,14 +186,14 @@ pub fn corrections(turn: &Turn) -> Vec<Correction> {
 /// The rules of a list whose label says that they are some; gives how many lines were read.
 fn listed(lines: &[&str], found: &mut Vec<Correction>) -> usize {
     let Some((first, rest)) = lines.split_first() else { return 0 };
-    let is_rules = outline::label(first)
-        .is_some_and(|(label, inline)| inline.is_empty() && RULE_LABELS.contains(&label.as_str()));
+    let is_rules =
+        outline::label(first).is_some_and(|(label, inline)| inline.is_empty() && RULE_LABELS.contains(&label.as_str()));
     if !is_rules {
         return 0;
     }
     let items = outline::items(rest);
     for item in &items {
-        add(CorrectionKind::Rule, 0.92, &outline::plain(item.text), found);
+        add(CorrectionKind::Rule, LISTED, &outline::plain(item.text), found);
     }
     if items.is_empty() { 0 } else { 1 + items.len() }
 }
@@ -228,7 +233,7 @@ struct Judged<'a> {
 fn judge<'a>(turn: &Turn, words: &[Word], clauses: &'a [Clause]) -> Option<Judged<'a>> {
     let is_limited = (0..words.len()).any(|at| LIMITS.iter().any(|limit| limit.matches_at(words, at)));
     let mut best: Option<Judged> = None;
-    for cue in cues::tables(turn) {
+    for cue in cues::heard_in(turn) {
         let Some(clause) = clauses.iter().find(|clause| cue.stands_in(words, clause)) else { continue };
         let confidence = weighed(turn, cue, words, clause);
         let is_weak = is_limited || confidence < DURABLE_MIN;
@@ -250,7 +255,8 @@ fn judge<'a>(turn: &Turn, words: &[Word], clauses: &'a [Clause]) -> Option<Judge
 /// How sure the cue is in this sentence and this turn.
 fn weighed(turn: &Turn, cue: &cues::Cue, words: &[Word], clause: &Clause) -> f64 {
     let supposes = words.first().is_some_and(|word| SUPPOSED.has(&word.low)) && !ADDRESSED.has_any(words);
-    let doubt = if PRODUCT.has_any(words) || supposes { 0.15 } else { 0.0 };
+    let is_task = turn.prompt.len() > TASK_BYTES_MIN;
+    let doubt = if PRODUCT.has_any(words) || supposes || is_task { 0.15 } else { 0.0 };
     let stress = if turn.is_interruption { 0.05 } else { 0.0 };
     let reason = if REASONS.has_any(words) { 0.03 } else { 0.0 };
     // What is said in passing is not said outright.

@@ -21,9 +21,7 @@ fn stopped(prompt: &str) -> Vec<Correction> {
 /// Each prompt gives one correction of this kind, at least this sure and below that.
 #[track_caller]
 fn check(hear: fn(&str) -> Vec<Correction>, cases: &[(&str, CorrectionKind, std::ops::Range<f64>)]) {
-    let is_right = |prompt: &str, kind: CorrectionKind, sure: &std::ops::Range<f64>| {
-        matches!(&hear(prompt)[..], [one] if one.kind == kind && sure.contains(&one.confidence))
-    };
+    let is_right = |prompt: &str, kind: CorrectionKind, sure: &std::ops::Range<f64>| matches!(&hear(prompt)[..], [one] if one.kind == kind && sure.contains(&one.confidence));
     let wrong: Vec<String> = cases
         .iter()
         .filter(|(prompt, kind, sure)| !is_right(prompt, *kind, sure))
@@ -114,6 +112,8 @@ fn rules_and_customs_that_are_asked_about() {
             ("we don't need backwards compatibility", Rule, 0.7..0.9),
             ("don't add a co-author line for claude", Rule, 0.8..0.9),
             ("I no longer use webpack", Rule, 0.7..0.9),
+            ("remember this is only a prototype", Rule, 0.7..0.9),
+            ("Don't write long commit messages", Rule, 0.7..0.9),
         ],
     );
 }
@@ -165,6 +165,9 @@ fn conduct_of_the_agent() {
             ("I've already told you not to touch the lock file", Behaviour, 0.8..0.9),
             ("shouldn't you be working in a branch?", Behaviour, 0.7..0.9),
             ("I thought we agreed to write the docs first", Behaviour, 0.7..0.9),
+            ("no, I didn't ask you to commit anything", Behaviour, 0.7..0.9),
+            ("why are you using npm again?", Behaviour, 0.7..0.9),
+            ("you already have a local copy of it", Behaviour, 0.7..0.9),
         ],
     );
 }
@@ -246,7 +249,9 @@ fn an_offer_is_answered_with_a_standing_fact() {
 
 #[test]
 fn an_interruption_makes_it_surer() {
-    for prompt in ["stop adding comments", "you're supposed to use the script", "Never commit to main.", "use plain english"] {
+    for prompt in
+        ["stop adding comments", "you're supposed to use the script", "Never commit to main.", "use plain english"]
+    {
         let (calm, cut) = (&after(prompt)[0], &stopped(prompt)[0]);
         assert!(cut.confidence > calm.confidence && cut.kind == calm.kind, "{calm:?} {cut:?}");
         assert_eq!(cut.confidence >= APPROVED_MIN, calm.confidence >= APPROVED_MIN, "{cut:?}");
@@ -265,7 +270,10 @@ fn an_interruption_makes_it_surer() {
 #[test]
 fn i_dont_know_what_to_do_gives_none() {
     for hear in [first, after, stopped] {
-        check_none(hear, &["I don't know what to do", "i dont know what to do.", "I don't know what to do next, sorry"]);
+        check_none(
+            hear,
+            &["I don't know what to do", "i dont know what to do.", "I don't know what to do next, sorry"],
+        );
     }
 }
 
@@ -407,6 +415,21 @@ fn tasks_and_talk_give_none() {
             "the user prefers dark mode",
             "explain the convention over configuration idea",
             "Bitte immer die Tests ausführen",
+            "The option is parsed but never read anywhere",
+            "the value is written once and never used",
+            "short answer: no",
+            "stop trimming the last slash of the path",
+            "Ask me any questions you have.",
+            "We want one folder for the website",
+            "I don't want to use this library",
+            "can you add this to the docs?",
+            "To remove the hooks, run `tool uninstall`",
+            "do not modify any files marked as read-only",
+            "I wonder if we should always sign them",
+            "in this repo we store the sessions in a branch",
+            "everything works from now on",
+            "don't worry, you can do that without asking",
+            "you can never tell",
         ],
     );
 }
@@ -434,6 +457,12 @@ fn what_holds_only_now_is_not_durable() {
 fn documents_and_other_peoples_rules_are_left_alone() {
     let document: String = (0..60).map(|n| format!("{n}. Always run step {n}.\n")).collect();
     assert_eq!(first(&document), []);
+    // A rule inside the long description of a task is asked about, a preference in it is nothing.
+    let task = |said: &str| format!("{said}\n{}", "The importer reads a file and writes a table. ".repeat(40));
+    assert!(first("Never commit to main.")[0].confidence >= APPROVED_MIN);
+    assert!(first(&task("Never commit to main."))[0].confidence < APPROVED_MIN);
+    assert_eq!(first(&task("use plain english")).len(), 1);
+    assert_eq!(first(&task("don't forget to rebase onto trunk")), []);
 }
 
 #[test]
@@ -441,14 +470,17 @@ fn lists_under_a_label_are_rules() {
     let found = first("Some rules:\n- tabs, not spaces\n- the changelog is written by hand\n\nNow add the importer.");
     let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(texts, ["tabs, not spaces", "the changelog is written by hand"]);
-    assert!(found.iter().all(|one| one.kind == Rule && one.confidence >= APPROVED_MIN));
+    assert!(found.iter().all(|one| one.kind == Rule && one.confidence < APPROVED_MIN));
 }
 
 #[test]
 fn a_correction_is_told_in_the_users_words() {
     for (prompt, text) in [
         ("Thanks! ok, never commit to main. Now add the importer.", "never commit to main."),
-        ("What does the guide say? You're supposed to follow that.", "What does the guide say? You're supposed to follow that."),
+        (
+            "What does the guide say? You're supposed to follow that.",
+            "What does the guide say? You're supposed to follow that.",
+        ),
         ("yes and do not split long lines in the docs, what do you think?", "do not split long lines in the docs"),
         ("- always run `make lint`\n- add the importer", "always run `make lint`"),
     ] {

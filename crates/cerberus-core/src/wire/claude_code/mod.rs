@@ -14,7 +14,7 @@ use serde::Deserialize;
 use self::tool::{ToolInput, ToolResponse, tool_use};
 use super::loose::{Flag, Object, Text};
 use super::tool::task;
-use super::{Heard, WireError, codex, copilot, cursor};
+use super::{Heard, WireError, codex, copilot, cursor, gemini};
 use crate::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::id::{Agent, fnv1a};
 use crate::text::{Clean, Keep};
@@ -84,6 +84,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     match sender(&said) {
         Agent::Cursor => cursor::parse(payload),
         Agent::Codex => codex::parse(payload),
+        Agent::Gemini => gemini::parse(payload),
         Agent::Copilot => copilot::parse(payload),
         _ => heard(Agent::ClaudeCode, payload, said, tool_use),
     }
@@ -93,11 +94,14 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
 fn sender<Input, Response>(said: &Payload<'_, Input, Response>) -> Agent {
     let transcript = said.transcript_path.0.as_deref();
     let transcript_name = transcript.map(|path| path.rsplit('/').next().unwrap_or_default());
+    let is_timed = said.timestamp.0.is_some();
     if said.conversation_id.0.is_some() || said.cursor_version.0.is_some() {
         Agent::Cursor
     } else if said.turn_id.0.is_some() || transcript_name.is_some_and(|name| name.starts_with("rollout-")) {
         Agent::Codex
-    } else if said.timestamp.0.is_some() && transcript_name.is_none_or(|name| name == "events.jsonl") {
+    } else if is_timed && transcript_name.is_some_and(|name| name.starts_with("session-")) {
+        Agent::Gemini
+    } else if is_timed && transcript_name.is_none_or(|name| name == "events.jsonl") {
         Agent::Copilot
     } else {
         Agent::ClaudeCode

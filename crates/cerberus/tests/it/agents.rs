@@ -1,0 +1,249 @@
+//! Every agent we live in: what it reports becomes facts, its next session is told them in the one shape it accepts,
+//! and what two hooks report of one event counts once.
+
+use cerberus_testkit::env::{TestEnv, codes};
+use serde_json::{Value, json};
+
+use crate::env;
+
+/// Gives a payload to an agent's hook; what it replied, as JSON.
+fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
+    let output = env.hook_of(agent, payload.to_string().as_bytes());
+    assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]), "{agent} {payload}");
+    match output.stdout.as_slice() {
+        [] => Value::Null,
+        reply => serde_json::from_slice(reply).unwrap(),
+    }
+}
+
+#[test]
+fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
+    let told = "rule:Run-database-migrations-through-the-pipeline";
+    let named = |event: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": told}});
+    let said = "now run the database migrations please";
+    for (agent, prompt, expected) in [
+        (
+            "codex",
+            json!({"hook_event_name": "UserPromptSubmit", "turn_id": "t", "prompt": said}),
+            named("UserPromptSubmit"),
+        ),
+        ("gemini", json!({"hook_event_name": "BeforeAgent", "timestamp": "t", "prompt": said}), named("BeforeAgent")),
+        ("copilot", json!({"timestamp": 9, "prompt": said}), json!({"additionalContext": told})),
+        ("opencode", json!({"event": "prompt", "at": 9, "id": "m", "text": said}), json!({"additionalContext": told})),
+        ("cursor", json!({"hook_event_name": "beforeSubmitPrompt", "prompt": said}), Value::Null),
+    ] {
+        let env = env();
+        let start = &story(agent)[0];
+        hook(&env, agent, in_project(&env, start));
+        env.ok(&["memory", "learn", "Run database migrations through the pipeline"]);
+        let reply = hook(&env, agent, in_project(&env, &merged(start.clone(), &prompt)));
+        assert_eq!(reply, expected, "{agent}");
+    }
+}
+
+/// The payloads of one session that writes `a.rs`, and of the start of the next; `$CWD` stands for the project.
+fn story(agent: &str) -> Vec<Value> {
+    let base = |session: &str| match agent {
+        "opencode" => json!({"sessionID": session, "cwd": "$CWD"}),
+        "cursor" => json!({"conversation_id": session, "workspace_roots": ["$CWD"], "generation_id": "g"}),
+        "copilot" => json!({"sessionId": session, "cwd": "$CWD"}),
+        _ => json!({"session_id": session, "cwd": "$CWD", "transcript_path": null}),
+    };
+    let (start, write) = match agent {
+        "codex" => {
+            let patch = "*** Begin Patch\n*** Add File: a.rs\n+pub fn load() {}\n*** End Patch";
+            let write = json!({"hook_event_name": "PostToolUse", "tool_name": "apply_patch", "tool_use_id": "c1",
+                "tool_input": {"command": patch}, "tool_response": "Exit code: 0\nOutput:\nSuccess."});
+            (json!({"hook_event_name": "SessionStart", "source": "startup"}), write)
+        }
+        "gemini" => {
+            let write = json!({"hook_event_name": "AfterTool", "timestamp": "2026-01-22T13:35:15Z",
+                "tool_name": "write_file", "tool_input": {"file_path": "$CWD/a.rs", "content": "pub fn load() {}\n"}});
+            (
+                json!({"hook_event_name": "SessionStart", "timestamp": "2026-01-22T13:35:14Z", "source": "startup"}),
+                write,
+            )
+        }
+        "opencode" => {
+            let args = json!({"filePath": "$CWD/a.rs", "content": "pub fn load() {}\n"});
+            (
+                json!({"event": "start", "at": 1}),
+                json!({"event": "tool", "at": 2, "id": "t1", "tool": "write", "args": args}),
+            )
+        }
+        "cursor" => {
+            let write = json!({"hook_event_name": "postToolUse", "tool_name": "Write", "tool_use_id": "t1",
+                "tool_input": {"file_path": "$CWD/a.rs", "content": "pub fn load() {}\n"}});
+            (json!({"hook_event_name": "sessionStart"}), write)
+        }
+        "copilot" => {
+            let args = json!({"path": "$CWD/a.rs", "file_text": "pub fn load() {}\n"});
+            let write = json!({"timestamp": 2, "toolName": "create", "toolArgs": args, "toolResult": {"resultType": "success"}});
+            (json!({"timestamp": 1, "source": "new"}), write)
+        }
+        other => panic!("no story of {other}"),
+    };
+    [("s1", &start), ("s1", &write), ("s2", &start)].map(|(session, said)| merged(base(session), said)).to_vec()
+}
+
+fn merged(mut base: Value, extra: &Value) -> Value {
+    base.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    base
+}
+
+fn in_project(env: &TestEnv, payload: &Value) -> Value {
+    let project = env.project().to_str().unwrap().to_string();
+    serde_json::from_str(&payload.to_string().replace("$CWD", &project)).unwrap()
+}
+
+#[test]
+fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
+    let told = "proj:hydra\nimpl:a.rs\nimpl:load";
+    let named = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told}});
+    for (agent, expected) in [
+        ("codex", named.clone()),
+        ("gemini", named),
+        ("copilot", json!({"additionalContext": told})),
+        ("opencode", json!({"additionalContext": told})),
+        ("cursor", json!({"additional_context": told})),
+    ] {
+        let env = env();
+        let replies: Vec<Value> = story(agent).iter().map(|said| hook(&env, agent, in_project(&env, said))).collect();
+        assert_eq!(replies, [Value::Null, Value::Null, expected], "{agent}");
+        let sessions = env.sessions();
+        assert!(sessions.len() == 2 && sessions.iter().all(|session| session["agent"] == agent), "{sessions:?}");
+    }
+}
+
+#[test]
+fn what_copilot_tells_two_hooks_counts_once_and_is_answered_once() {
+    let env = env();
+    env.start("earlier", "startup");
+    env.write_file("earlier", "t1", "old.rs", "");
+    let own = |extra: Value| merged(json!({"sessionId": "s1", "cwd": env.project()}), &extra);
+    let borrowed = |extra: Value| merged(json!({"session_id": "s1", "cwd": env.project()}), &extra);
+    let at = |second: u32| {
+        (json!(1_769_088_914_000_u64 + u64::from(second) * 1000), format!("2026-01-22T13:35:{:02}Z", 14 + second))
+    };
+    let mut replies = Vec::new();
+    let mut both = |first: Value, second: Value| {
+        replies.push(hook(&env, "copilot", own(first)));
+        replies.push(hook(&env, "claude-code", borrowed(second)));
+    };
+    let (millis, time) = at(0);
+    both(
+        json!({"timestamp": millis, "source": "new"}),
+        json!({"hook_event_name": "SessionStart", "timestamp": time, "source": "new"}),
+    );
+    let (millis, time) = at(1);
+    both(
+        json!({"timestamp": millis, "prompt": "go on"}),
+        json!({"hook_event_name": "UserPromptSubmit", "timestamp": time, "prompt": "go on"}),
+    );
+    // The same command again is another use.
+    for second in [2, 3] {
+        let (millis, time) = at(second);
+        let input = json!({"command": "cargo test"});
+        let text = "test result: FAILED. 1 passed; 1 failed\n<shellId: 0 completed with exit code 101>";
+        both(
+            json!({"timestamp": millis, "toolName": "bash", "toolArgs": input, "toolResult": {"textResultForLlm": text}}),
+            json!({"hook_event_name": "PostToolUse", "timestamp": time, "tool_name": "Bash", "tool_input": input,
+                "tool_result": {"text_result_for_llm": text}}),
+        );
+    }
+    let (millis, time) = at(4);
+    both(
+        json!({"timestamp": millis, "reason": "complete"}),
+        json!({"hook_event_name": "SessionEnd", "timestamp": time, "reason": "complete"}),
+    );
+    assert_eq!(replies[0], json!({"additionalContext": "proj:hydra\nimpl:old.rs"}));
+    assert!(replies[1..].iter().all(Value::is_null), "{replies:?}");
+    let sessions = env.sessions();
+    let of_copilot: Vec<&Value> = sessions.iter().filter(|session| session["agent_session_id"] == "s1").collect();
+    assert_eq!(of_copilot.len(), 1);
+    let session = of_copilot[0];
+    assert_eq!((&session["agent"], &session["status"]), (&json!("copilot"), &json!("ended")));
+    assert_eq!((&session["tools_used"], &session["turn_count"]), (&json!({"bash": 2}), &json!(1)));
+}
+
+#[test]
+fn how_a_command_of_codex_ended_is_never_guessed() {
+    let env = env();
+    let run = |id: &str, command: &str, printed: &str| {
+        let said = json!({"session_id": "s1", "cwd": env.project(), "turn_id": "t", "hook_event_name": "PostToolUse",
+            "tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": command}, "tool_response": printed});
+        hook(&env, "codex", said);
+    };
+    let tests = || codes(&env.sessions()[0], "test");
+    run("c1", "make test", "something happened\n");
+    assert_eq!(tests(), [""; 0]);
+    run("c2", "cargo test", "test a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n");
+    assert_eq!(tests(), ["test:cargo:1-passed"]);
+    run("c3", "git commit -m x", "[main 1a2b3c4] open the store once\n");
+    assert_eq!(codes(&env.sessions()[0], "commit"), ["commit:1a2b3c4-open-the-store-once"]);
+}
+
+/// Calls the plugin's hooks as opencode does, and prints the system prompt of the session's first model call.
+const OPENCODE: &str = r#"
+import { execFileSync } from "node:child_process"
+import { Cerberus } from PLUGIN
+const hooks = await Cerberus({ directory: process.cwd() })
+const sessionID = process.env.SESSION
+const event = (type, properties) => hooks.event({ event: { type, properties } })
+await event("session.created", { sessionID, info: { id: sessionID } })
+await event("session.created", { info: { id: "child", parentID: sessionID } })
+const rule = "Run database migrations through the pipeline"
+if (process.env.LEARN) execFileSync(process.env.LEARN, ["memory", "learn", rule])
+const text = "\"now run the database migrations please\""
+await hooks["chat.message"]({ sessionID }, { message: { id: "m1" }, parts: [{ type: "text", text }] })
+await hooks["chat.message"]({ sessionID: "child" }, { message: { id: "m2" }, parts: [{ type: "text", text: "sub job" }] })
+const system = ["You are an agent."]
+await hooks["experimental.chat.system.transform"]({ sessionID }, { system })
+await hooks["experimental.chat.system.transform"]({ sessionID: "child" }, { system })
+const tool = (tool, callID, args, metadata = {}, id = sessionID) =>
+  hooks["tool.execute.after"]({ tool, sessionID: id, callID, args }, { output: "text", metadata })
+await tool("write", "t1", { filePath: process.cwd() + "/a.rs", content: "pub fn load() {}\n" })
+await tool("bash", "t2", { command: "cargo test" }, { output: "test result: FAILED. 0 passed; 2 failed", exit: 101 }, "child")
+await tool("todowrite", "t3", { todos: [{ content: "Write the docs", status: "pending" }] })
+await hooks["experimental.text.complete"]({ sessionID }, { text: "Done." })
+await event("session.idle", { sessionID })
+await event("session.idle", undefined)
+await hooks["tool.execute.after"](undefined, undefined)
+await hooks.dispose()
+console.log(JSON.stringify(system))
+"#;
+
+#[test]
+fn the_plugin_of_opencode_reports_and_injects() {
+    let env = env();
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cerberus"));
+    let source = include_str!("../../../../plugin/opencode/cerberus.js");
+    let source =
+        source.replace("const CERBERUS = \"cerberus\"", &format!("const CERBERUS = {:?}", binary.to_str().unwrap()));
+    let plugin = env.root().join("cerberus.mjs");
+    std::fs::write(&plugin, source).unwrap();
+    let script = OPENCODE.replace("PLUGIN", &format!("{:?}", plugin.to_str().unwrap()));
+    let driver = env.root().join("opencode.mjs");
+    std::fs::write(&driver, script).unwrap();
+    let run = |session: &str, learn: &str| -> Value {
+        let mut node = env.command_for("node");
+        let output = node.arg(&driver).envs([("SESSION", session), ("LEARN", learn)]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(run("ses_1", ""), json!(["You are an agent."]));
+    let session = env.sessions()[0].clone();
+    assert_eq!((&session["agent"], &session["status"]), (&json!("opencode"), &json!("ended")));
+    assert_eq!(session["tools_used"], json!({"bash": 1, "todowrite": 1, "write": 1}));
+    assert_eq!(session["turn_count"], 1);
+    let told = run("ses_2", binary.to_str().unwrap())[1].as_str().unwrap().to_string();
+    for line in [
+        "proj:hydra",
+        "impl:a.rs",
+        "impl:load",
+        "next:Write-the-docs",
+        "rule:Run-database-migrations-through-the-pipeline",
+    ] {
+        assert!(told.lines().any(|told| told == line), "{line} in {told}");
+    }
+}
