@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cerberus_engine::import;
+use cerberus_core::id::Agent;
+use cerberus_engine::import::files;
 use serde_json::{Value, json};
 
 use crate::measure::{Aim, ms, say, table};
@@ -73,8 +74,8 @@ fn import_all(programs: &Programs, scratch: &Scratch, files: &[PathBuf], round: 
 
 /// Decompressed copies, so that both sides read the same plain bytes.
 fn unpacked(scratch: &Scratch, dir: &Path) -> Result<Vec<PathBuf>> {
-    let found = import::transcripts(dir).with_context(|| dir.display().to_string())?;
-    let copy = |(number, path): (usize, &PathBuf)| scratch.file(&format!("t{number}.jsonl"), &import::read(path)?);
+    let found = files::transcripts(Agent::ClaudeCode, dir).with_context(|| dir.display().to_string())?;
+    let copy = |(number, path): (usize, &PathBuf)| scratch.file(&format!("t{number}.jsonl"), &files::read(path)?);
     found.iter().enumerate().map(copy).collect()
 }
 

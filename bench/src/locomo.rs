@@ -106,7 +106,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     let Some(data) = programs.data.as_deref().filter(|data| data.is_file()) else {
         return say("conversations are needed: --data FILE (the JSON of LoCoMo; may be gzipped)");
     };
-    let bytes = cerberus_engine::import::read(data).with_context(|| data.display().to_string())?;
+    let bytes = cerberus_engine::import::files::read(data).with_context(|| data.display().to_string())?;
     let samples: Vec<Sample> = serde_json::from_slice(&bytes).context("conversations with questions")?;
     let mut rows = Vec::new();
     for (form, name) in [(Form::Named, "Name: text"), (Form::TextOnly, "text only")] {

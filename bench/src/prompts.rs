@@ -152,7 +152,7 @@ fn score(
 }
 
 fn read(path: &Path) -> Result<Vec<Labelled>> {
-    let bytes = cerberus_engine::import::read(path).with_context(|| path.display().to_string())?;
+    let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
     let mut text = String::new();
     bytes.as_slice().read_to_string(&mut text)?;
     text.lines().map(|line| serde_json::from_str(line).context("a labelled prompt")).collect()

@@ -102,6 +102,7 @@ fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timesta
             key: clean(format!("t{n}")),
             agent: Agent::ClaudeCode,
             imported: true,
+            heard_by: None,
             session: clean(format!("session-{session}")),
             place: place.clone(),
             event: Event::Tool(ToolUse {

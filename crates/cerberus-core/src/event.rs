@@ -23,6 +23,9 @@ pub struct Record<'a> {
     /// It was read from a transcript, perhaps long after it happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// The number of the process of ours that heard it, where another may have heard the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_by: Option<u32>,
     /// The agent's own name for the session: any text, never trusted as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,
@@ -251,6 +254,25 @@ pub struct ToolUse<'a> {
     pub task: Option<Task<'a>>,
 }
 
+impl ToolUse<'_> {
+    pub fn into_owned(self) -> ToolUse<'static> {
+        let owned = |text: Option<Clean<'_>>| text.map(Clean::into_owned);
+        ToolUse {
+            tool: self.tool.into_owned(),
+            outcome: self.outcome,
+            files: self.files.into_iter().map(|file| FileTouch { path: file.path.into_owned(), ..file }).collect(),
+            names: self.names.into_iter().map(Clean::into_owned).collect(),
+            command: owned(self.command),
+            error: owned(self.error),
+            output: owned(self.output),
+            answers: self.answers.into_iter().map(|(asked, given)| (asked.into_owned(), given.into_owned())).collect(),
+            plan: owned(self.plan),
+            todos: self.todos.map(|todos| todos.into_iter().map(Task::into_owned).collect()),
+            task: self.task.map(Task::into_owned),
+        }
+    }
+}
+
 /// What a look at an edited file added to the edit's event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Named<'a> {
@@ -317,6 +339,13 @@ pub struct Task<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Clean<'a>>,
     pub state: TaskState,
+}
+
+impl Task<'_> {
+    pub fn into_owned(self) -> Task<'static> {
+        let owned = |text: Option<Clean<'_>>| text.map(Clean::into_owned);
+        Task { id: owned(self.id), subject: owned(self.subject), state: self.state }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

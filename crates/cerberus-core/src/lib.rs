@@ -4,6 +4,7 @@
 //! arguments, so every rule here is tested as data.
 
 pub mod brief;
+pub mod echo;
 pub mod event;
 pub mod extract;
 pub mod fact;

@@ -1,5 +1,7 @@
 //! Paths as agents wrote them, on whatever machine: made relative to a root that need not exist here.
 
+use std::borrow::Cow;
+
 /// Folders in which tools keep linked worktrees, each in a folder of its own.
 const WORKTREE_FOLDERS: [&str; 4] = ["/.claude/worktrees/", "/.worktrees/", "/worktrees/", "/worktree/"];
 
@@ -20,6 +22,23 @@ pub fn below(root: &str, path: &str) -> Option<String> {
     path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/').map(str::to_string)
 }
 
+/// `path` as it is meant by whoever stands in `cwd`.
+pub fn joined<'a>(cwd: &str, path: &'a str) -> Cow<'a, str> {
+    if is_absolute(path) || cwd.is_empty() {
+        return Cow::Borrowed(path);
+    }
+    let (cwd, path) = (plain(cwd), if has_drive(cwd) { path.replace('\\', "/") } else { path.to_string() });
+    let mut folders: Vec<&str> = cwd.split('/').filter(|folder| !folder.is_empty()).collect();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match part {
+            ".." => drop(folders.pop()),
+            part => folders.push(part),
+        }
+    }
+    let root = if cwd.starts_with('/') { "/" } else { "" };
+    Cow::Owned(format!("{root}{}", folders.join("/")))
+}
+
 fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || has_drive(path)
 }
@@ -36,6 +55,22 @@ fn plain(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_relative_path_begins_where_its_writer_stands() {
+        for (cwd, path, expected) in [
+            ("/home/dev/p", "src/a.rs", "/home/dev/p/src/a.rs"),
+            ("/home/dev/p/", "./src//a.rs", "/home/dev/p/src/a.rs"),
+            ("/home/dev/p/web", "../src/a.rs", "/home/dev/p/src/a.rs"),
+            ("/", "../../a.rs", "/a.rs"),
+            ("/home/dev/p", "/etc/hosts", "/etc/hosts"),
+            ("C:\\dev\\p", "src\\a.rs", "C:/dev/p/src/a.rs"),
+            ("C:\\dev\\p", "D:\\a.rs", "D:\\a.rs"),
+            ("", "a.rs", "a.rs"),
+        ] {
+            assert_eq!(joined(cwd, path), expected, "{path} in {cwd}");
+        }
+    }
 
     #[test]
     fn relative_to_the_project_wherever_it_was() {

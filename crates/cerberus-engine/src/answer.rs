@@ -25,6 +25,7 @@ use crate::name;
 use crate::recall::{self, Budget, Question};
 use crate::recover;
 use crate::remember;
+use crate::store::Store;
 
 /// An agent waits for its brief: names that are not found by then are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -66,7 +67,9 @@ pub fn answer(
         Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
         Moment::End => {
             let mut store = fold::open(home)?;
-            distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+            if !waiting.is_echo(clock, &store)? {
+                distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+            }
             Ok(None)
         }
     }
@@ -81,15 +84,15 @@ fn at_start(
 ) -> Result<Option<Answer>, CaptureError> {
     let config = config::load(home)?;
     let mut store = fold::open(home)?;
+    if waiting.is_echo(clock, &store)? {
+        return Ok(None);
+    }
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recall::recent_sessions(&store, &waiting.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, &recent)?;
     distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
-    if store.has_event(waiting.agent, &waiting.session, &waiting.receipt_key())? {
-        return Ok(None);
-    }
     let host = Host::of(waiting.agent);
     let session = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
     let budget = Budget::of_session(config.brief.session_tokens);
@@ -116,7 +119,7 @@ fn on_prompt(
     prompt: &str,
 ) -> Result<Option<Answer>, CaptureError> {
     let store = fold::open(home)?;
-    if store.has_event(waiting.agent, &waiting.session, &waiting.receipt_key())? {
+    if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }
     let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
@@ -127,7 +130,11 @@ fn on_prompt(
 }
 
 impl Waiting {
-    /// The same event through two hooks has one receipt.
+    /// Was the same told through another hook, which then does what is to be done?
+    fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, CaptureError> {
+        Ok(store.is_echo(self.agent, &self.session, &self.key, std::process::id(), clock.now)?)
+    }
+
     fn receipt_key(&self) -> String {
         format!("receipt-{}", &*self.key)
     }
@@ -149,6 +156,7 @@ impl Waiting {
             key: Clean::new(self.receipt_key(), Keep::NAME),
             agent: self.agent,
             imported: false,
+            heard_by: None,
             session: self.session.clone(),
             place: self.located.place(),
             event: Event::Receipt { source, codes, memories },

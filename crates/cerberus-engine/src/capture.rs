@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use cerberus_core::echo::timed_key;
 use cerberus_core::event::{Event, Place, Record};
 use cerberus_core::id::Agent;
 use cerberus_core::text::{Clean, Keep};
@@ -55,7 +56,7 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
     let Heard { agent, session, cwd, mut key, mut event } = heard;
     // A session may start and end many times with the same words; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. }) && !Host::of(agent).has_exact_starts {
-        key = Clean::new(format!("{}-{}", &*key, now.millis()), Keep::NAME);
+        key = Clean::new(timed_key(&key, now), Keep::NAME);
     }
     match &mut event {
         Event::Tool(used) => {
@@ -67,7 +68,10 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
         Event::Start { process, .. } => *process = process::agent(),
         _ => {}
     }
-    Record { at: now, key, agent, imported: false, session, place: located.place(), event }
+    // These are answered, and only once.
+    let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
+    let heard_by = is_answered.then(std::process::id);
+    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(), event }
 }
 
 /// A record of our own about a session, as commands write them.
@@ -80,5 +84,5 @@ pub fn own_record<'a>(
     event: Event<'a>,
 ) -> Record<'a> {
     let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
-    Record { at: clock.now, key, agent, imported: false, session, place, event }
+    Record { at: clock.now, key, agent, imported: false, heard_by: None, session, place, event }
 }

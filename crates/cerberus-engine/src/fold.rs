@@ -117,3 +117,53 @@ fn apply(transaction: &FoldTransaction, segment: &str, stretch: &Stretch) -> Res
     }
     Ok(transaction.set_folded(segment, stretch.next_offset, stumps, unknown)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cerberus_core::echo::{ECHO_MAX, timed_key};
+    use cerberus_core::event::{Event, Place};
+    use cerberus_core::id::{Agent, ProjectId};
+    use cerberus_core::text::{Clean, Keep};
+    use cerberus_core::time::Timestamp;
+
+    use super::*;
+
+    fn ended(at: Timestamp, pid: u32, said: &str) -> Record<'static> {
+        let word = Clean::word;
+        let (name, root, cwd) = (word("p"), word("/p"), word("/p"));
+        Record {
+            at,
+            key: Clean::new(timed_key(said, at), Keep::NAME),
+            agent: Agent::ClaudeCode,
+            imported: false,
+            heard_by: Some(pid),
+            session: word("s"),
+            place: Place { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
+            event: Event::End { reason: word("other") },
+        }
+    }
+
+    #[test]
+    fn the_first_of_two_hooks_counts_and_the_same_later_counts_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let later = now.plus(ECHO_MAX + Duration::from_millis(1));
+        let soon = now.plus(Duration::from_secs(1));
+        for record in [ended(soon, 2, "x"), ended(now, 1, "x"), ended(now, 3, "y"), ended(later.plus(ECHO_MAX), 2, "x")]
+        {
+            journal::append(&home, now, &record).unwrap();
+        }
+        let mut store = open(&home).unwrap();
+        for _ in 0..2 {
+            let mut keys = Vec::from_iter(store.event_keys(Agent::ClaudeCode, "s").unwrap());
+            keys.sort();
+            assert_eq!(keys, ["x@1700000001000", "x@1700000006001", "y@1700000000000"]);
+            let is_echo = |pid, at| store.is_echo(Agent::ClaudeCode, "s", &timed_key("x", at), pid, at).unwrap();
+            assert_eq!((is_echo(1, now), is_echo(2, soon), is_echo(2, later.plus(ECHO_MAX))), (true, false, false));
+            rebuild(&home, &mut store).unwrap();
+        }
+    }
+}

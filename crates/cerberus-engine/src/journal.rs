@@ -180,6 +180,7 @@ mod tests {
             key: clean("k"),
             agent: Agent::ClaudeCode,
             imported: false,
+            heard_by: None,
             session: clean("s"),
             place,
             event,

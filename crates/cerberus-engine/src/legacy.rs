@@ -61,6 +61,7 @@ pub fn journal_seed(
         key: Clean::new(key, Keep::NAME),
         agent: Agent::Seed,
         imported: true,
+        heard_by: None,
         session: Clean::new(session, Keep::NAME),
         place,
         event: Event::Seed(file.codes.clone()),

@@ -59,6 +59,7 @@ fn named(last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
         key: clean(&format!("named-{}", last.key)),
         agent: Agent::from_name(&last.agent).unwrap_or(Agent::Manual),
         imported: false,
+        heard_by: None,
         session: clean(&last.agent_session_id),
         place: Place {
             project: last.project.clone(),

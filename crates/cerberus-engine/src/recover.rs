@@ -1,9 +1,8 @@
 //! Crash recovery: a session that died is noticed, what it left is completed from its transcript, and what it was in
 //! the middle of is written down for the next one. Recovering twice equals recovering once.
 
-use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use cerberus_core::event::{Event, Record, Recovery};
 use cerberus_core::id::Agent;
 use cerberus_core::session::{self, CARRY_OVER, Effect, Process, Status};
 use cerberus_core::text::{Clean, Keep, line};
-use cerberus_core::wire::claude_code::transcript;
+use cerberus_core::wire::transcripts;
 
 use crate::capture::own_record;
 use crate::clock::Clock;
@@ -173,31 +172,36 @@ fn complete_from_transcript(
         return Ok(Vec::new());
     };
     let located = identity::locate(Path::new(&session.root));
-    let report = import::import(home, clock, store, Some(&located), &bytes)?;
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let report = import::import(home, clock, store, agent, Some(&located), &bytes)?;
     if report.new_events > 0 {
         fold::fold(home, store)?;
         actions.push(format!("completed {} events from the transcript", report.new_events));
     }
     // A transcript lags behind: what a hook saw finished is not in flight.
-    let finished = match Agent::from_name(&session.agent) {
-        Some(agent) => store.event_keys(agent, &session.agent_session_id)?,
-        None => HashSet::new(),
-    };
-    let pending = transcript::read(&bytes).in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
+    let finished = store.event_keys(agent, &session.agent_session_id)?;
+    let in_flight = transcripts::read(agent, &bytes).unwrap_or_default().in_flight;
+    let pending = in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
     Ok(pending.map(|(_, what)| line(&what, IN_FLIGHT_CHARS_MAX)).collect())
 }
 
-/// The last part of a file, from the beginning of a line.
+/// The last part of a file, from the beginning of a line, below its first line: that says whose session it is.
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let start = length.saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
     if start > 0 {
-        let line = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
-        bytes.drain(..line);
+        BufReader::new(&file).take(start.min(TAIL_BYTES)).read_until(b'\n', &mut bytes)?;
+        bytes.truncate(if bytes.ends_with(b"\n") { bytes.len() } else { 0 });
+    }
+    let first_line = bytes.len();
+    file.seek(SeekFrom::Start(start.max(first_line as u64)))?;
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    if start > first_line as u64 {
+        let rest = &bytes[first_line..];
+        let line = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+        bytes.drain(first_line..first_line + line);
     }
     Ok(bytes)
 }
@@ -209,4 +213,28 @@ pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
     sessions.retain(|session| session.state.status == Status::Crashed);
     sessions.reverse();
     Ok(sessions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_transcript_is_its_first_line_and_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let of = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            String::from_utf8(tail(&path).unwrap()).unwrap()
+        };
+        let filler = format!("{}\n", "x".repeat(99));
+        let many = filler.repeat(2 * TAIL_BYTES as usize / filler.len());
+        let read = of(&format!("first\n{many}last\n"));
+        assert!(read.starts_with("first\nxxx") && read.ends_with("x\nlast\n"), "{}", &read[..20]);
+        assert!(read.len() as u64 <= TAIL_BYTES + 6 && read.len() as u64 > TAIL_BYTES - 200);
+        assert!(read.lines().all(|line| matches!(line.len(), 5 | 99 | 4)), "no line is torn");
+        assert_eq!(of("first\nlast\n"), "first\nlast\n");
+        let long = "y".repeat(2 * TAIL_BYTES as usize);
+        assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line without end is none");
+    }
 }

@@ -5,12 +5,19 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+const OWNER_WRITE: u32 = 0o200;
+
+/// Whether the owner of the file wants it changed. A rename would not ask.
+pub fn is_writable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|known| known.permissions().mode() & OWNER_WRITE != 0)
+}
+
 /// Writes `bytes` to `path`, or to what it points to. An existing file keeps its mode.
 pub fn replace(path: &Path, bytes: &[u8], mode_if_new: u32) -> io::Result<()> {
     let target = resolve(path)?;
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = fs::metadata(&target).map_or(mode_if_new, |known| known.permissions().mode() & 0o7777);
-    if mode & 0o200 == 0 {
+    if mode & OWNER_WRITE == 0 {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     let temporary = dir.join(format!(".{}.{}.tmp", file_name(&target), std::process::id()));

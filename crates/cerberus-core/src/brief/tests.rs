@@ -42,7 +42,7 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
         memories: &[],
-       known: None,
+        known: None,
     })
 }
 
@@ -187,7 +187,7 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
         memories: &[],
-       known: Some(&known),
+        known: Some(&known),
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
     let nothing_new = compose(&Request { facts: &facts[..2], ..request });

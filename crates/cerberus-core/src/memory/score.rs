@@ -1,9 +1,9 @@
 //! Which memories fit a query best. Every weight stands here.
 //!
 //! A term counts by how rare it is, and once however often it stands in a text: memories are short. What was written
-//! right before and after a hit, in the same conversation or list, mostly speaks of the same thing, so a hit lends part
-//! of itself to its neighbours; a question most of all to the answer that follows it. The weights were chosen on
-//! conversations with questions about them, and checked on conversations that they were not chosen on.
+//! right before and after a hit, in the same conversation or account, mostly speaks of the same thing, so a hit lends
+//! part of itself to its neighbours; a question most of all to the answer that follows it. Rules stand alone. The weights
+//! were chosen on conversations with questions about them, and checked on conversations that they were not chosen on.
 
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ const LENT: [f64; 3] = [0.4, 0.25, 0.15];
 const TO_ANSWER: f64 = 1.6;
 /// Memories written further apart have nothing to do with each other.
 const TOGETHER: Duration = Duration::from_secs(3600);
+/// Categories of what is said once and holds by itself, whatever was said before.
+const ALONE: [&str; 3] = ["rule", "preference", "correction"];
 /// How soon more of the same term counts no more.
 const SATURATION: f64 = 0.9;
 /// A word that only begins with what was asked, or is spelled almost so.
@@ -55,6 +57,7 @@ pub enum Hit {
 pub struct Candidate<'a> {
     pub row: usize,
     pub content: &'a str,
+    pub category: &'a str,
     pub source: &'a str,
     pub created_at: Timestamp,
 }
@@ -172,7 +175,8 @@ fn neighbours<'a>(candidates: &'a [Candidate], at: usize) -> impl Iterator<Item 
     candidates[around].iter().filter_map(move |other| {
         let share = *LENT.get(other.row.abs_diff(this.row).checked_sub(1)?)?;
         let apart = this.created_at.since(other.created_at).max(other.created_at.since(this.created_at));
-        if other.source != this.source || apart > TOGETHER {
+        let is_alone = ALONE.contains(&this.category) || ALONE.contains(&other.category);
+        if is_alone || other.source != this.source || apart > TOGETHER {
             return None;
         }
         let is_asking = other.row + 1 == this.row && other.content.contains('?');
@@ -194,6 +198,10 @@ mod tests {
 
     /// The contents that are found, best first; every text is a row, the terms looked up in all of them.
     fn found<'a>(query: &str, texts: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+        found_in("note", query, texts)
+    }
+
+    fn found_in<'a>(category: &'a str, query: &str, texts: &[(&'a str, &'a str)]) -> Vec<&'a str> {
         let query = Query::parse(query);
         let mut hits = Hits::new(texts.len() - 1);
         let mut rarities = Vec::new();
@@ -209,6 +217,7 @@ mod tests {
             .map(|row| Candidate {
                 row,
                 content: texts[row].0,
+                category,
                 source: "import",
                 created_at: Timestamp::parse(texts[row].1).unwrap(),
             })
@@ -252,6 +261,13 @@ mod tests {
     }
 
     #[test]
+    fn rules_stand_alone() {
+        let rules = [("Deploy with the blue script.", MONDAY), ("Sign every commit.", MONDAY)];
+        assert_eq!(found("deploy blue script", &rules).len(), 2);
+        assert_eq!(found_in("rule", "deploy blue script", &rules), ["Deploy with the blue script."]);
+    }
+
+    #[test]
     fn the_time_and_the_one_spoken_of_count() {
         let texts = [("the cache was cleared", MONDAY), ("the cache was cleared again", LATER)];
         assert_eq!(found("cache in March 2026", &texts)[0], texts[0].0);
@@ -285,7 +301,7 @@ mod tests {
             let rarities = [1.0, 2.0, 0.1, 7.0];
             let rows = hits.shortlist(&rarities, size);
             prop_assert!(rows.len() <= size && rows.is_sorted());
-            let text = |row| Candidate { row, content: "?", source: "", created_at: Timestamp::EPOCH };
+            let text = |row| Candidate { row, content: "?", category: "", source: "", created_at: Timestamp::EPOCH };
             let candidates: Vec<Candidate> = rows.into_iter().map(text).collect();
             let ranked = rank(&query, &rarities, &hits, &candidates);
             prop_assert!(ranked.iter().all(|(_, score)| (0.0..=1.0).contains(score)));

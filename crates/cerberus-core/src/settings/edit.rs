@@ -18,7 +18,8 @@ const INDENT_MAX_BYTES: usize = 256;
 
 /// A value to be written.
 #[derive(Debug, Clone)]
-pub(super) enum Json<'a> {
+pub enum Json<'a> {
+    Bool(bool),
     Number(u32),
     Text(&'a str),
     Array(Vec<Json<'a>>),
@@ -78,6 +79,7 @@ impl Style {
 
     fn value(&self, json: &Json<'_>, around: &Layout) -> String {
         let (open, close) = match json {
+            Json::Bool(truth) => return truth.to_string(),
             Json::Number(number) => return number.to_string(),
             Json::Text(text) => return quoted(text),
             Json::Array(_) => ('[', ']'),
@@ -107,7 +109,7 @@ impl Style {
     fn items(&self, json: &Json<'_>, layout: &Layout) -> Vec<String> {
         let gap = if self.is_spaced { " " } else { "" };
         match json {
-            Json::Number(_) | Json::Text(_) => Vec::new(),
+            Json::Bool(_) | Json::Number(_) | Json::Text(_) => Vec::new(),
             Json::Array(elements) => elements.iter().map(|element| self.value(element, layout)).collect(),
             Json::Object(members) => members
                 .iter()

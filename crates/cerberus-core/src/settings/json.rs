@@ -7,6 +7,7 @@
 //! It never keeps values, only spans: numbers keep their digits and strings their escapes because nothing
 //! rewrites them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{DEPTH_MAX, Kind, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES};
@@ -71,6 +72,24 @@ impl Node {
 pub(super) fn is_blank(text: &str) -> bool {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     text.bytes().all(is_whitespace)
+}
+
+/// The text, or an empty object in its place when it is blank.
+pub(super) fn or_empty_object(text: &str) -> Cow<'_, str> {
+    if !is_blank(text) {
+        return Cow::Borrowed(text);
+    }
+    let bom = if text.starts_with(BOM) { BOM } else { "" };
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    Cow::Owned(format!("{bom}{{}}{newline}"))
+}
+
+pub(super) fn expect_kind(text: &str, node: &Node, path: &str, expected: Kind) -> Result<(), SettingsError> {
+    if node.kind == expected {
+        return Ok(());
+    }
+    let at = position(text, node.span.start);
+    Err(SettingsError::WrongType { at, path: path.to_owned(), expected, found: node.kind })
 }
 
 /// Line and column of a byte offset.

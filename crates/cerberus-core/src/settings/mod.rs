@@ -1,28 +1,169 @@
-//! Editing an agent's own settings file, so that Cerberus can add its hooks and take them out again.
+//! Editing an agent's own settings file, so that Cerberus can add itself and take itself out again.
 //!
-//! Everything here is text in, text out. Invariants:
+//! Everything here is text in, text out. What goes into a file is a list of [`Part`]s: hooks, a server of tools, or the
+//! whole file. Invariants:
 //! - what Cerberus did not write keeps its bytes: comments, order, indentation, line endings, byte order mark;
+//! - [`install`] twice is [`install`] once, byte for byte;
+//! - ours are recognised by what they run, never by where they stand, so a file that was moved, reformatted or edited
+//!   by hand can still be cleaned;
 //! - a file that is not understood is an error that says where, and then no text is returned at all;
 //! - work is bounded: nesting by [`DEPTH_MAX`], size by [`TEXT_MAX_BYTES`].
 //!
 //! It never reads or writes files, and never looks at the environment.
 
-pub mod claude;
 mod diff;
 mod edit;
+pub mod hooks;
 mod json;
+mod program;
+pub mod servers;
 #[cfg(test)]
 mod tests;
+mod toml_server;
+mod whole;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use diff::diff;
+pub use edit::Json;
+pub use hooks::HookStyle;
+pub use servers::ServerStyle;
+pub use toml_server::trusted_hooks;
+pub use whole::WholeFile;
 
 /// Deepest nesting of objects and arrays that is accepted.
 pub const DEPTH_MAX: usize = 128;
 
-/// Largest settings text that is accepted. Real ones are a few kilobytes.
+/// Largest settings text that is accepted. Real ones are a few kilobytes, with histories in them a few hundred.
 pub const TEXT_MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Something of ours in a settings file.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// Commands that the agent runs when something happens.
+    Hooks(&'static HookStyle),
+    /// Our server of tools, in JSON.
+    Server(&'static ServerStyle),
+    /// The same in TOML, as a table in the table of this name.
+    TomlServer(&'static str),
+    /// A file that is ours alone.
+    Whole(&'static WholeFile),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Hooks(style) => write!(f, "{} hooks", style.events.len()),
+            Part::Server(_) | Part::TomlServer(_) => f.write_str("MCP server"),
+            Part::Whole(_) => f.write_str("plugin"),
+        }
+    }
+}
+
+/// What of ours a settings file holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wiring {
+    /// In the order of the file.
+    pub hooks: Vec<WiredHook>,
+    /// The programs of our servers.
+    pub servers: Vec<String>,
+    /// What installing would add: events, `mcp` for the server, `plugin` for a whole file.
+    pub missing: Vec<&'static str>,
+}
+
+/// One hook of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WiredHook {
+    pub event: String,
+    /// Set only when somebody narrowed the hook by hand: ours are written without, for every tool and trigger.
+    pub matcher: Option<String>,
+    /// The program that it runs.
+    pub command: String,
+}
+
+impl Wiring {
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty() && self.servers.is_empty()
+    }
+
+    /// The distinct programs that are run; more than one means that some are out of date.
+    pub fn commands(&self) -> BTreeSet<&str> {
+        self.hooks.iter().map(|hook| hook.command.as_str()).chain(self.servers.iter().map(String::as_str)).collect()
+    }
+}
+
+/// The text with our parts in it, running `command` (a path to the program `cerberus`, unquoted).
+///
+/// What is there already is pointed to `command` where it stands. A blank file counts as an empty one of its kind.
+pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, SettingsError> {
+    if !program::is_program(command) {
+        return Err(SettingsError::NotCerberus { command: command.to_owned() });
+    }
+    let mut changed = text.to_owned();
+    for part in parts {
+        changed = match part {
+            Part::Hooks(style) => hooks::install(style, &changed, command)?,
+            Part::Server(style) => servers::install(style, &changed, command)?,
+            Part::TomlServer(list) => toml_server::install(list, &changed, command)?,
+            Part::Whole(file) => whole::install(file, &changed, command)?,
+        };
+    }
+    // What could not be read again could not be taken out again.
+    if changed.len() > TEXT_MAX_BYTES {
+        return Err(SettingsError::TooLarge { bytes: changed.len() });
+    }
+    Ok(changed)
+}
+
+/// The text without our parts.
+///
+/// The text alone cannot tell an empty `"hooks": {}` that was there before from one that [`install`] made, nor
+/// `{ }` from `{}`, nor an empty file from any of them. So the caller may pass the text it kept from before the
+/// installation: if installing into that gives exactly this text, it is returned as it was. Without it, or when
+/// anything else changed since, ours are taken out where they stand; lists and objects that then hold nothing
+/// are removed with them, unless they hold comments. That too gives the old text back byte for byte, except
+/// for containers (or a file) that were empty before.
+pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<String, SettingsError> {
+    let wiring = installed(parts, text)?;
+    if let Some(before) = before.filter(|before| is_origin(parts, text, &wiring, before)) {
+        return Ok(before.to_owned());
+    }
+    let mut changed = text.to_owned();
+    for part in parts.iter().rev() {
+        changed = match part {
+            Part::Hooks(style) => hooks::uninstall(style, &changed)?,
+            Part::Server(style) => servers::uninstall(style, &changed)?,
+            Part::TomlServer(list) => toml_server::uninstall(list, &changed)?,
+            Part::Whole(file) => whole::uninstall(file, &changed),
+        };
+    }
+    Ok(changed)
+}
+
+/// What of ours is in the text.
+pub fn installed(parts: &[Part], text: &str) -> Result<Wiring, SettingsError> {
+    let mut wiring = Wiring::default();
+    for part in parts {
+        match part {
+            Part::Hooks(style) => hooks::installed(style, text, &mut wiring)?,
+            Part::Server(style) => servers::installed(style, text, &mut wiring)?,
+            Part::TomlServer(list) => toml_server::installed(list, text, &mut wiring)?,
+            Part::Whole(file) => whole::installed(file, text, &mut wiring),
+        }
+    }
+    Ok(wiring)
+}
+
+/// Whether installing into `before` is what made this text.
+fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool {
+    let Some(command) = wiring.commands().first().copied() else {
+        return false;
+    };
+    // Somebody's older installation in there must not come back by an uninstall.
+    installed(parts, before).is_ok_and(|wiring| wiring.is_empty())
+        && install(parts, before, command).is_ok_and(|after| after == text)
+}
 
 /// Why a settings text was left alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +179,16 @@ pub enum SettingsError {
     DuplicateKey { at: Position, key: String },
     #[error("{at}: {path} should be {expected}, but is {found}")]
     WrongType { at: Position, path: String, expected: Kind, found: Kind },
+    /// A server of our name that runs something else is somebody's own.
+    #[error("{path} is there already and runs something else")]
+    Taken { path: String },
+    /// The change is possible by hand, but not without touching what is not ours.
+    #[error("{path} is written in a way that cannot be changed safely")]
+    Entangled { path: String },
+    #[error("{at}: {problem}")]
+    Toml { at: Position, problem: String },
+    #[error("the file is not ours")]
+    Foreign,
     /// Installed under another name it could neither be found again nor taken out.
     #[error("{command:?} is not a path to a program named cerberus")]
     NotCerberus { command: String },

@@ -7,10 +7,101 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 use serde_json::{Value, json};
 
-use super::claude::{EVENTS, Wiring, install, installed, uninstall};
-use super::{Kind, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, json as reader};
+use super::hooks::{Form, HookStyle, Nesting};
+use super::servers::{self, ServerStyle, command_and_args};
+use super::{Json, Kind, Part, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, Wiring, json as reader};
+use crate::id::Agent;
 
 const COMMAND: &str = "/opt/bin/cerberus";
+
+/// Grouped hooks that name program and arguments.
+static CLAUDE: HookStyle = HookStyle {
+    agent: Agent::ClaudeCode,
+    events: &[("SessionStart", 10), ("PostToolUse", 10), ("Stop", 10), ("SessionEnd", 10)],
+    nesting: Nesting::Grouped,
+    form: Form::Program,
+    command_key: "command",
+    version: None,
+    handler: |command, timeout| {
+        let args = Json::Array(["hook", "claude-code"].map(Json::Text).to_vec());
+        Json::Object(vec![
+            ("type", Json::Text("command")),
+            ("command", Json::Text(command)),
+            ("args", args),
+            ("timeout", Json::Number(timeout)),
+        ])
+    },
+};
+const PARTS: [Part; 1] = [Part::Hooks(&CLAUDE)];
+
+/// Grouped hooks that name a line for a shell.
+static LINES: HookStyle = HookStyle {
+    agent: Agent::Codex,
+    events: &[("SessionStart", 10), ("Stop", 10), ("SessionEnd", 3)],
+    nesting: Nesting::Grouped,
+    form: Form::Line,
+    command_key: "command",
+    version: None,
+    handler: |command, timeout| {
+        Json::Object(vec![("command", Json::Text(command)), ("timeout", Json::Number(timeout))])
+    },
+};
+
+/// Handlers without groups, in a file with a version.
+static FLAT: HookStyle = HookStyle {
+    agent: Agent::Copilot,
+    events: &[("sessionStart", 10), ("Stop", 10)],
+    nesting: Nesting::Flat,
+    form: Form::Line,
+    command_key: "bash",
+    version: Some(1),
+    handler: |command, timeout| {
+        Json::Object(vec![("bash", Json::Text(command)), ("timeoutSec", Json::Number(timeout))])
+    },
+};
+
+static SERVER: ServerStyle = ServerStyle {
+    list: "mcpServers",
+    form: servers::Form::CommandAndArgs,
+    server: |program| Json::Object([&command_and_args(program)[..], &[("alwaysLoad", Json::Bool(true))]].concat()),
+};
+
+static LISTED: ServerStyle = ServerStyle {
+    list: "mcp",
+    form: servers::Form::CommandList,
+    server: |program| {
+        Json::Object(vec![
+            ("type", Json::Text("local")),
+            ("command", Json::Array([program, "mcp"].map(Json::Text).to_vec())),
+        ])
+    },
+};
+
+/// Every way in which something of ours can stand in a JSON file.
+const ALL: &[&[Part]] = &[
+    &[Part::Hooks(&CLAUDE)],
+    &[Part::Hooks(&LINES)],
+    &[Part::Hooks(&FLAT)],
+    &[Part::Server(&SERVER)],
+    &[Part::Server(&LISTED)],
+    &[Part::Hooks(&LINES), Part::Server(&SERVER)],
+];
+
+fn install(text: &str, command: &str) -> Result<String, SettingsError> {
+    super::install(&PARTS, text, command)
+}
+
+fn uninstall(text: &str, before: Option<&str>) -> Result<String, SettingsError> {
+    super::uninstall(&PARTS, text, before)
+}
+
+fn installed(text: &str) -> Result<Wiring, SettingsError> {
+    super::installed(&PARTS, text)
+}
+
+fn events() -> Vec<&'static str> {
+    CLAUDE.events.iter().map(|(event, _)| *event).collect()
+}
 
 fn set_up(text: &str) -> String {
     install(text, COMMAND).unwrap()
@@ -60,9 +151,11 @@ fn our_entry() -> Value {
 
 #[test]
 fn a_new_file_looks_as_the_agent_itself_would_write_it() {
-    let events = EVENTS.map(|event| {
-        format!(
-            r#"    "{event}": [
+    let events: Vec<String> = events()
+        .into_iter()
+        .map(|event| {
+            format!(
+                r#"    "{event}": [
       {{
         "hooks": [
           {{
@@ -77,8 +170,9 @@ fn a_new_file_looks_as_the_agent_itself_would_write_it() {
         ]
       }}
     ]"#
-        )
-    });
+            )
+        })
+        .collect();
     let expected = format!("{{\n  \"hooks\": {{\n{}\n  }}\n}}\n", events.join(",\n"));
     for text in ["{}\n", "", " \n", "{\n}\n"] {
         assert_eq!(set_up(text), expected);
@@ -117,15 +211,71 @@ const FOREIGN: &[&str] = &[
 
 #[test]
 fn foreign_files_come_back_byte_for_byte() {
-    for &text in FOREIGN {
-        let after = set_up(text);
-        assert_eq!(set_up(&after), after, "installing twice into {text:?}");
-        assert_eq!(installed(&after).unwrap().missing_events(), [""; 0], "{text:?}");
-        assert_eq!(uninstall(&after, Some(text)).unwrap(), text);
-        assert_eq!(uninstall(text, None).unwrap(), text, "nothing of ours in {text:?}");
-        assert_eq!(installed(text).unwrap(), Wiring::default());
-        value_of(&after);
+    for &parts in ALL {
+        for &text in FOREIGN {
+            let after = super::install(parts, text, "/o'pt/a b/cerberus").unwrap();
+            assert_eq!(super::install(parts, &after, "/o'pt/a b/cerberus").unwrap(), after, "twice into {text:?}");
+            let wiring = super::installed(parts, &after).unwrap();
+            assert_eq!(wiring.missing, [""; 0], "{text:?}");
+            assert_eq!(wiring.commands().into_iter().collect::<Vec<_>>(), ["/o'pt/a b/cerberus"]);
+            assert_eq!(super::uninstall(parts, &after, Some(text)).unwrap(), text);
+            let without = super::uninstall(parts, &after, None).unwrap();
+            assert!(super::installed(parts, &without).unwrap().is_empty(), "{without}");
+            assert_eq!(super::uninstall(parts, text, None).unwrap(), text, "nothing of ours in {text:?}");
+            assert!(super::installed(parts, text).unwrap().is_empty());
+            value_of(&after);
+        }
     }
+}
+
+#[test]
+fn every_style_is_written_as_its_agent_reads_it() {
+    let line = |agent: &str, timeout: u32, key: &str, timeout_key: &str| json!({key: format!("{COMMAND} hook {agent}"), timeout_key: timeout});
+    let grouped = |timeout| json!([{"hooks": [line("codex", timeout, "command", "timeout")]}]);
+    let flat = json!([line("copilot", 10, "bash", "timeoutSec")]);
+    let server = json!({"cerberus": {"command": COMMAND, "args": ["mcp"], "alwaysLoad": true}});
+    for (parts, expected) in [
+        (ALL[1], json!({"hooks": {"SessionStart": grouped(10), "Stop": grouped(10), "SessionEnd": grouped(3)}})),
+        (ALL[2], json!({"version": 1, "hooks": {"sessionStart": flat, "Stop": flat}})),
+        (ALL[3], json!({"mcpServers": server})),
+        (ALL[4], json!({"mcp": {"cerberus": {"type": "local", "command": [COMMAND, "mcp"]}}})),
+    ] {
+        assert_eq!(value_of(&super::install(parts, "", COMMAND).unwrap()), expected);
+        assert_eq!(super::uninstall(parts, &super::install(parts, "", COMMAND).unwrap(), None).unwrap(), "{}\n");
+    }
+}
+
+#[test]
+fn a_flat_list_keeps_what_is_not_ours() {
+    let parts = ALL[2];
+    let text = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}, {"bash": "/old/cerberus hook copilot", "timeoutSec": 3}], "x": []}}"#;
+    let after = super::install(parts, text, COMMAND).unwrap();
+    assert!(after.starts_with(&text.replace("/old/cerberus", COMMAND)[..text.len() - 10]), "{after}");
+    let cleaned = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}], "x": []}}"#;
+    assert_eq!(super::uninstall(parts, &after, None).unwrap(), cleaned);
+    assert_eq!(super::uninstall(parts, text, None).unwrap(), cleaned);
+}
+
+#[test]
+fn a_server_of_ours_is_updated_and_a_foreign_one_of_our_name_is_left_alone() {
+    let parts = ALL[3];
+    let text = r#"{"mcpServers": {"memory": {"args": ["mcp"], "command": "/old/cerberus", "env": {}}}, "b": 1}"#;
+    assert_eq!(super::install(parts, text, COMMAND).unwrap(), text.replace("/old/cerberus", COMMAND));
+    assert_eq!(super::uninstall(parts, text, None).unwrap(), r#"{"b": 1}"#);
+    for server in [
+        r#"{"command": "npx", "args": ["mcp"]}"#,
+        r#"{"command": "cerberus", "args": ["serve"]}"#,
+        r#"{"command": "cerberus"}"#,
+        r#"{"url": "http://127.0.0.1"}"#,
+        "null",
+    ] {
+        let text = format!(r#"{{"mcpServers": {{"cerberus": {server}}}}}"#);
+        let taken = SettingsError::Taken { path: "`mcpServers.cerberus`".to_owned() };
+        assert_eq!(super::install(parts, &text, COMMAND), Err(taken), "{server}");
+        assert_eq!(super::uninstall(parts, &text, None).unwrap(), text);
+    }
+    let wrong = super::install(parts, r#"{"mcpServers": []}"#, COMMAND).unwrap_err();
+    assert_eq!(wrong.to_string(), "line 1, column 16: `mcpServers` should be an object, but is an array");
 }
 
 #[test]
@@ -169,9 +319,9 @@ fn ours_are_recognised_in_every_spelling() {
         (r#"{"command": "C:\\Tools\\Cerberus.EXE", "args": ["hook", "claude-code"]}"#, r"C:\Tools\Cerberus.EXE"),
         (r#"{"command": "\"/a b/cerberus\"", "args": ["hook", "claude-code"]}"#, "\"/a b/cerberus\""),
         (r#"{"command": "/x/cerberus hook claude-code"}"#, "/x/cerberus"),
-        (r#"{"command": " '/a b/cerberus'  hook claude-code ", "args": []}"#, "'/a b/cerberus'"),
-        (r#"{"command": "\"$HOME\"/bin/cerberus hook claude-code"}"#, "\"$HOME\"/bin/cerberus"),
-        (r#"{"command": "/a\\ b/cerberus hook claude-code"}"#, "/a\\ b/cerberus"),
+        (r#"{"command": " '/a b/cerberus'  hook claude-code ", "args": []}"#, "/a b/cerberus"),
+        (r#"{"command": "\"$HOME\"/bin/cerberus hook claude-code"}"#, "$HOME/bin/cerberus"),
+        (r#"{"command": "/a\\ b/cerberus hook claude-code"}"#, "/a b/cerberus"),
     ] {
         let text = with_handlers(handler);
         let wiring = installed(&text).unwrap();
@@ -204,7 +354,7 @@ fn foreign_handlers_are_not_taken_for_ours() {
         "\"cerberus hook claude-code\"",
     ] {
         let text = with_handlers(handler);
-        assert_eq!(installed(&text).unwrap(), Wiring::default(), "{handler}");
+        assert_eq!(installed(&text).unwrap().hooks, [], "{handler}");
         assert_eq!(uninstall(&text, None).unwrap(), text);
     }
 }
@@ -462,7 +612,7 @@ fn entries(ours: u32) -> impl Strategy<Value = Tree> {
 }
 
 fn settings(ours: u32) -> impl Strategy<Value = Tree> {
-    let names: Vec<&'static str> = EVENTS.into_iter().chain(["PreToolUse", "Notification"]).collect();
+    let names: Vec<&'static str> = events().into_iter().chain(["PreToolUse", "Notification"]).collect();
     let events = (subsequence(names, 0..4).prop_shuffle(), vec(vec(entries(ours), 0..4), 4))
         .prop_map(|(names, lists)| names.into_iter().zip(lists.into_iter().map(Tree::Array)).collect());
     let others = (subsequence(vec!["model", "env", "a b"], 0..=3).prop_shuffle(), vec(foreign_values(), 3));
@@ -519,7 +669,7 @@ fn writes_into_emptiness(text: &str) -> bool {
     let root = reader::parse(text).unwrap();
     let is_empty = |node: &reader::Node| node.items.is_empty() && !node.has_comments;
     let hooks = root.member(text, "hooks").unwrap().map(|(_, item)| &item.value);
-    let is_event = |item: &&reader::Item| EVENTS.contains(&item.key.as_deref().unwrap_or_default());
+    let is_event = |item: &&reader::Item| events().contains(&item.key.as_deref().unwrap_or_default());
     let lists = hooks.into_iter().flat_map(|hooks| hooks.items.iter().filter(is_event));
     is_empty(&root) || hooks.is_some_and(is_empty) || lists.map(|item| &item.value).any(is_empty)
 }
@@ -545,7 +695,7 @@ proptest! {
     fn installing_adds_our_entries_at_the_end_and_nothing_else(text in texts(0)) {
         let after = set_up(&text);
         let mut expected = value_of(&text);
-        for event in EVENTS {
+        for event in events() {
             let list = &mut expected["hooks"][event];
             *list = list.as_array().into_iter().flatten().cloned().chain([our_entry()]).collect();
         }
@@ -563,13 +713,13 @@ proptest! {
         let after = set_up(&text);
         prop_assert_eq!(&set_up(&after), &after);
         let wiring = installed(&after).unwrap();
-        prop_assert_eq!(wiring.missing_events(), [""; 0]);
+        prop_assert_eq!(&wiring.missing, &[""; 0]);
         prop_assert_eq!(wiring.commands().into_iter().collect::<Vec<_>>(), [COMMAND]);
         let foreign = foreign_part(value_of(&text));
         prop_assert_eq!(&foreign_part(value_of(&after)), &foreign);
         for installation in [&text, &after] {
             let cleaned = uninstall(installation, Some(&text)).unwrap();
-            prop_assert_eq!(installed(&cleaned).unwrap(), Wiring::default());
+            prop_assert_eq!(installed(&cleaned).unwrap().hooks, []);
             prop_assert_eq!(foreign_part(value_of(&cleaned)), foreign.clone());
             prop_assert_eq!(&uninstall(&cleaned, None).unwrap(), &cleaned);
         }
@@ -596,10 +746,10 @@ fn never_breaks(text: &str) -> Result<(), TestCaseError> {
     let _ = (installed(text), super::diff(text, "{}"));
     if let Ok(after) = install(text, COMMAND) {
         prop_assert_eq!(&set_up(&after), &after);
-        prop_assert_eq!(installed(&after).unwrap().missing_events(), [""; 0]);
+        prop_assert_eq!(installed(&after).unwrap().missing, [""; 0]);
     }
     if let Ok(after) = uninstall(text, Some("{}")) {
-        prop_assert_eq!(installed(&after).unwrap(), Wiring::default());
+        prop_assert_eq!(installed(&after).unwrap().hooks, []);
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::claude_code::prompt_key_prefix;
 use super::loose::{Escaped, Object, Text, TextOrList};
 use super::tool::{self, Exit};
+use super::transcripts::use_key;
 use super::{Heard, WireError, patch};
 use crate::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::id::{Agent, fnv1a};
@@ -87,16 +88,16 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     });
     let input = said.input.map_or("", RawValue::get);
     let Some(event) = event(said, input) else { return Ok(None) };
+    let moment = millis.map_or_else(|| format!("{:016x}", fnv1a(payload)), |millis: i64| millis.to_string());
     let said_key = match &event {
         Event::Prompt { text } => prompt_key_prefix(text),
         // Several tools may end in the same millisecond.
-        Event::Tool(_) => format!("tool-{:016x}-", fnv1a(input.as_bytes())),
+        Event::Tool(_) => use_key(input, "").to_string(),
         Event::Start { .. } => "start-".to_string(),
         Event::Stop { .. } => "stop-".to_string(),
         Event::Compact { .. } => "compact-".to_string(),
         _ => "end-".to_string(),
     };
-    let moment = millis.unwrap_or_else(|| fnv1a(payload) as i64);
     let key = Clean::new(format!("{said_key}{moment}"), Keep::NAME);
     let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
     Ok(Some(Heard { agent: Agent::Copilot, session, cwd, key, event }))

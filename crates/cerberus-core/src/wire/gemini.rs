@@ -1,16 +1,17 @@
 //! Gemini CLI's hook payloads.
 //!
-//! Tool uses have no id: the payload, which says when to the millisecond, is the key. A command's exit code stands only
-//! in the text for the model, below its output, and only when it is not zero. A prompt may begin with what hooks told the
-//! session, ours too; that is not the user's.
+//! Tool uses have no id: what they were given, and the payload, which says when to the millisecond, are the key. A
+//! command's exit code stands only in the text for the model, below its output, and only when it is not zero. A prompt
+//! may begin with what hooks told the session, ours too; that is not the user's.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
 use super::claude_code::prompt_key;
-use super::loose::{Escaped, List, Object, Pairs, Text};
+use super::loose::{Escaped, List, Object, Pairs, Raw, Text};
 use super::tool::{self, Exit};
+use super::transcripts::use_key;
 use super::{Heard, WireError, patch};
 use crate::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::id::{Agent, fnv1a};
@@ -109,6 +110,14 @@ struct Failure<'a> {
     message: Text<'a>,
 }
 
+/// What a tool was given, as it stands there: a transcript knows the same use by it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Given<'a> {
+    #[serde(borrow)]
+    tool_input: Raw<'a>,
+}
+
 /// Reads one payload; `None` when it is of no interest to us.
 pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     let mut said: Payload = serde_json::from_slice(payload)?;
@@ -120,6 +129,10 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     };
     let key = match &event {
         Event::Prompt { text } => prompt_key(text, payload),
+        Event::Tool(_) => {
+            let given: Given = serde_json::from_slice(payload)?;
+            use_key(given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
+        }
         _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
     };
     let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
@@ -147,7 +160,7 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
 }
 
 /// What the user said: the prompt without the contexts of hooks that stand before it.
-fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
     let mut said = &*prompt;
     while let Some((_, after)) = said.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
         said = after.trim_start();

@@ -19,6 +19,20 @@ pub struct Text<'a>(pub Option<Cow<'a, str>>);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Escaped<'a>(pub &'a str);
 
+/// Any value as it stands in the JSON text, unread; empty when it is missing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Raw<'a>(pub &'a str);
+
+/// An object's entries, in order, at most [`LIST_MAX`]. `T` must not fail on any value.
+#[derive(Debug)]
+pub struct Entries<'a, T>(pub Vec<(Cow<'a, str>, T)>);
+
+impl<T> Default for Entries<'_, T> {
+    fn default() -> Self {
+        Entries(Vec::new())
+    }
+}
+
 /// An object whose values are strings, in order; anything else in it is skipped.
 #[derive(Debug, Default)]
 pub struct Pairs<'a>(pub Vec<(Cow<'a, str>, Cow<'a, str>)>);
@@ -44,11 +58,11 @@ pub struct Number(pub u32);
 #[derive(Debug, Default)]
 pub struct Object<T>(pub T);
 
-/// A list of at most [`LIST_MAX`] items, or an empty one. `T` must not fail on any value.
+/// A list of at most `MAX` items, or an empty one. `T` must not fail on any value.
 #[derive(Debug)]
-pub struct List<T>(pub Vec<T>);
+pub struct List<T, const MAX: usize = LIST_MAX>(pub Vec<T>);
 
-impl<T> Default for List<T> {
+impl<T, const MAX: usize> Default for List<T, MAX> {
     fn default() -> Self {
         List(Vec::new())
     }
@@ -156,6 +170,34 @@ impl<'de: 'a, 'a> Deserialize<'de> for Escaped<'a> {
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| Raw(raw.get()))
+    }
+}
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Entries<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = Entries<'de, T>;
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some((Text(key), value)) = map.next_entry::<Text, T>()? {
+                    if let Some(key) = key
+                        && entries.len() < LIST_MAX
+                    {
+                        entries.push((key, value));
+                    }
+                }
+                Ok(Entries(entries))
+            }
+            skips!(Self::Value, Entries(Vec::new()); bool, numbers, str, unit, seq, expecting);
+        }
+        deserializer.deserialize_any(V(PhantomData))
+    }
+}
+
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct V;
@@ -202,7 +244,7 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for TextOrList<'a, T> {
                 Ok(TextOrList::Text(Cow::Owned(text.to_string())))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-                bounded(seq).map(TextOrList::List)
+                bounded(seq, LIST_MAX).map(TextOrList::List)
             }
             skips!(Self::Value, TextOrList::Neither; bool, numbers, unit, map, expecting);
         }
@@ -246,24 +288,24 @@ impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Object<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for List<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
-            type Value = List<T>;
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<List<T>, A::Error> {
-                bounded(seq).map(List)
+        struct V<T, const MAX: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for V<T, MAX> {
+            type Value = List<T, MAX>;
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                bounded(seq, MAX).map(List)
             }
-            skips!(List<T>, List(Vec::new()); bool, numbers, str, unit, map, expecting);
+            skips!(Self::Value, List(Vec::new()); bool, numbers, str, unit, map, expecting);
         }
         deserializer.deserialize_any(V(PhantomData))
     }
 }
 
 /// The first items of a list; the rest is passed over.
-fn bounded<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(mut seq: A) -> Result<Vec<T>, A::Error> {
+fn bounded<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(mut seq: A, items_max: usize) -> Result<Vec<T>, A::Error> {
     let mut items = Vec::new();
-    while items.len() < LIST_MAX {
+    while items.len() < items_max {
         match seq.next_element()? {
             Some(item) => items.push(item),
             None => return Ok(items),
@@ -290,6 +332,10 @@ mod tests {
         object: Object<Inner<'a>>,
         #[serde(borrow)]
         list: List<Text<'a>>,
+        #[serde(borrow)]
+        raw: Raw<'a>,
+        #[serde(borrow)]
+        entries: Entries<'a, Text<'a>>,
     }
 
     #[derive(Debug, Default, Deserialize)]
@@ -303,7 +349,7 @@ mod tests {
     fn takes_what_fits_and_skips_the_rest() {
         let odd = [r#""s""#, "7", "-7", "1.5", "true", "null", "[1,[2]]", r#"{"text":{"a":[]}}"#];
         for value in odd {
-            let json = ["text", "escaped", "flag", "number", "object", "list"]
+            let json = ["text", "escaped", "flag", "number", "object", "list", "raw", "entries"]
                 .map(|name| format!("\"{name}\":{value}"))
                 .join(",");
             let json = format!("{{{json}}}");
@@ -313,6 +359,8 @@ mod tests {
             assert_eq!(all.number.0, if value == "7" { 7 } else { 0 }, "{value}");
             assert_eq!(all.text.0.as_deref(), ["s", "7", "-7"].into_iter().find(|t| value.trim_matches('"') == *t));
             assert!(all.object.0.text.0.is_none());
+            assert_eq!(all.raw.0, value);
+            assert_eq!(all.entries.0.len(), usize::from(value.starts_with('{')), "{value}");
             assert_eq!(all.list.0.len(), if value.starts_with('[') { 2 } else { 0 });
         }
     }

@@ -13,6 +13,7 @@ pub mod loose;
 pub mod opencode;
 mod patch;
 mod tool;
+pub mod transcripts;
 
 use crate::event::Event;
 use crate::id::Agent;

@@ -3,6 +3,7 @@
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
 mod memories;
+mod opencode;
 mod read;
 mod search;
 mod write;
@@ -15,12 +16,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
+pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit};
 pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;

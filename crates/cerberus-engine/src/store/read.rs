@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::failing::Ran;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
+use cerberus_core::echo::{ECHO_MAX, same_words};
 use cerberus_core::event::{AgentProcess, Severity};
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
@@ -270,6 +271,33 @@ impl Store {
             WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
         let found = self.rows(sql, [agent.name(), agent_session_id, key], |_| Ok(()))?;
         Ok(!found.is_empty())
+    }
+
+    /// Is the event of this key, heard by this process, the echo of one that another process heard first?
+    pub fn is_echo(
+        &self,
+        agent: Agent,
+        agent_session_id: &str,
+        key: &str,
+        heard_by: u32,
+        at: Timestamp,
+    ) -> Result<bool> {
+        let (low, high) = same_words(key).unwrap_or_else(|| (key.to_string(), key.to_string()));
+        let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
+        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
+                AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8) LIMIT 1";
+        let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until];
+        Ok(!self.rows(sql, asked, |_| Ok(()))?.is_empty())
+    }
+
+    /// When anything was last heard of an agent.
+    pub fn last_heard(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
+        let sql = "SELECT max(event.at) FROM event JOIN session ON session.row = event.session
+            WHERE session.row = (SELECT row FROM session WHERE agent = ?1 ORDER BY last_activity DESC LIMIT 1)
+                AND event.at <= ?2";
+        let found = self.rows(sql, params![agent.name(), now.millis()], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(found.into_iter().flatten().next().map(Timestamp::from_millis))
     }
 
     /// How far each segment was folded, and what could not be read of it.

@@ -38,6 +38,8 @@ CREATE TABLE IF NOT EXISTS event (
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
     tool TEXT,
+    -- The process of ours that was the first to tell it.
+    heard_by INTEGER,
     UNIQUE (session, key)
 ) STRICT;
 

@@ -45,6 +45,7 @@ pub struct Found {
 struct Read {
     row: usize,
     content: String,
+    category: String,
     source: String,
     created_at: Timestamp,
 }
@@ -65,9 +66,10 @@ impl Store {
         let texts = self.texts(query, &rows, now)?;
         let candidates: Vec<Candidate> = texts
             .iter()
-            .map(|Read { row, content, source, created_at }| Candidate {
+            .map(|Read { row, content, category, source, created_at }| Candidate {
                 row: *row,
                 content,
+                category,
                 source,
                 created_at: *created_at,
             })
@@ -131,12 +133,12 @@ impl Store {
     fn texts(&self, query: &MemoryQuery, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT row, content, source, created_at FROM memory WHERE {STANDS} AND status = 'approved'
+            "SELECT row, content, category, source, created_at FROM memory WHERE {STANDS} AND status = 'approved'
              AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR category = ?3) AND row IN ({list}) ORDER BY row"
         );
         self.rows(&sql, params![now.millis(), query.scope, query.category], |row| {
-            let created_at = Timestamp::from_millis(row.get(3)?);
-            Ok(Read { row: row.get(0)?, content: row.get(1)?, source: row.get(2)?, created_at })
+            let created_at = Timestamp::from_millis(row.get(4)?);
+            Ok(Read { row: row.get(0)?, content: row.get(1)?, category: row.get(2)?, source: row.get(3)?, created_at })
         })
     }
 

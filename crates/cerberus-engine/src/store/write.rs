@@ -1,6 +1,7 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
 
 use cerberus_core::brief::base;
+use cerberus_core::echo::{ECHO_MAX, same_words};
 use cerberus_core::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
@@ -78,8 +79,10 @@ impl<'a> FoldTransaction<'a> {
     pub fn apply(&self, record: &Record) -> Result<()> {
         let session = if is_of_no_session(&record.event) { NO_SESSION } else { self.session(record)? };
         let (kind, tool) = event_words(&record.event);
-        let sql = "INSERT OR IGNORE INTO event (session, key, at, kind, tool) VALUES (?1, ?2, ?3, ?4, ?5)";
-        if self.run(sql, params![session, &*record.key, record.at.millis(), kind, tool])? == 0 {
+        let sql =
+            "INSERT OR IGNORE INTO event (session, key, at, kind, tool, heard_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let event = params![session, &*record.key, record.at.millis(), kind, tool, record.heard_by];
+        if self.is_echo(session, record)? || self.run(sql, event)? == 0 {
             return Ok(());
         }
         let source =
@@ -150,6 +153,15 @@ impl<'a> FoldTransaction<'a> {
             self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before])?;
         }
         Ok(())
+    }
+
+    /// Were the same words just told by another hook, under another key?
+    fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
+        let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
+        let sql = "SELECT 1 FROM event WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5 LIMIT 1";
+        let mut other = self.said(self.transaction.prepare_cached(sql))?;
+        let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
+        self.said(other.exists(params![session, low, high, since, until]))
     }
 
     /// What the file itself tells takes the place of what a scan of the edit saw.

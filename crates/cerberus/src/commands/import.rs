@@ -1,49 +1,79 @@
+use std::env;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use cerberus_engine::import::{self, Report};
+use cerberus_core::id::Agent;
+use cerberus_engine::import::{self, Report, files};
 use cerberus_engine::{fold, identity};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::install::claude_dir;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Take over what an agent wrote down itself, so that the past is known from the first day
+/// Take over what agents wrote down themselves, so that the past is known from the first day
 ///
 /// Importing twice changes nothing, nor does importing what hooks have seen. Imported sessions are ended at their last
 /// event.
 #[derive(clap::Args)]
 pub struct Import {
-    /// The agent: claude-code
-    #[arg(value_name = "AGENT", value_parser = ["claude-code"])]
-    agent: String,
+    /// The agent: claude-code, codex, copilot, gemini, opencode [default: all that kept something on this machine]
+    #[arg(value_name = "AGENT", value_parser = agent)]
+    agent: Option<Agent>,
 
     /// Map the folder that the transcripts speak of onto this one
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 
-    /// Transcripts (.jsonl, .jsonl.gz) or folders of them [default: all that the agent keeps]
+    /// Transcripts (plain, .gz, .zst), opencode's database, or folders of them [default: all that the agent keeps]
     paths: Vec<PathBuf>,
 }
+
+/// Those that write transcripts we can read.
+const AGENTS: [Agent; 5] = [Agent::ClaudeCode, Agent::Codex, Agent::Copilot, Agent::Gemini, Agent::Opencode];
 
 /// How many transcripts are folded at once.
 const FILES_PER_FOLD: usize = 50;
 
+fn agent(name: &str) -> std::result::Result<Agent, String> {
+    let known = AGENTS.into_iter().find(|agent| agent.name() == name);
+    known.ok_or_else(|| {
+        let names = AGENTS.map(Agent::name).join(", ");
+        format!("no agent of that name; before any PATH name the agent that wrote it: {names}")
+    })
+}
+
+/// Where an agent keeps its transcripts.
+fn roots(agent: Agent) -> Vec<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = |folder: &str| set("HOME").map(|home| home.join(folder));
+    let below = |root: Option<PathBuf>, folders: &[&str]| -> Vec<PathBuf> {
+        root.into_iter().flat_map(|root| folders.iter().map(move |folder| root.join(folder))).collect()
+    };
+    match agent {
+        Agent::ClaudeCode => below(claude_dir(), &["projects"]),
+        Agent::Codex => below(set("CODEX_HOME").or(home(".codex")), &["sessions", "archived_sessions"]),
+        Agent::Copilot => below(set("COPILOT_HOME").or(home(".copilot")), &["session-state"]),
+        Agent::Gemini => below(set("GEMINI_CLI_HOME").or(set("HOME")), &[".gemini/tmp"]),
+        Agent::Opencode => below(set("XDG_DATA_HOME").or(home(".local/share")), &["opencode/opencode.db"]),
+        Agent::Cursor | Agent::Manual | Agent::Seed => Vec::new(),
+    }
+}
+
+/// What was imported of one agent.
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    report: Report,
+    unreadable: Vec<String>,
+}
+
 impl Import {
     pub fn run(self, context: &Context) -> Result<()> {
-        let roots = match self.paths.is_empty() {
-            false => self.paths,
-            true => vec![claude_dir().hint("set HOME, or name the transcripts")?.join("projects")],
-        };
-        let mut files = Vec::new();
-        for root in &roots {
-            let found = import::transcripts(root).with_context(|| format!("cannot read {}", root.display()));
-            files.extend(found.hint("name transcripts, or folders that hold some")?);
-        }
+        let files = self.files()?;
         let project = match &self.project {
             Some(dir) if !dir.is_dir() => {
                 return Err(anyhow::anyhow!("{} is not a folder", dir.display()))
@@ -53,15 +83,20 @@ impl Import {
             None => None,
         };
         let mut store = context.store()?;
-        let (mut total, mut unreadable) = (Report::default(), Vec::new());
+        let mut tallies: Vec<(Agent, Tally)> = Vec::new();
         let bar = progress_bar(files.len());
-        for (index, file) in files.iter().enumerate() {
-            match import::read(file) {
-                Ok(bytes) => {
-                    let imported = import::import(&context.home, &context.clock, &store, project.as_ref(), &bytes);
-                    total.add(imported.hint("what was imported so far is kept; run it again when that is mended")?);
-                }
-                Err(error) => unreadable.push(format!("{}: {error}", file.display())),
+        for (index, (agent, file)) in files.iter().enumerate() {
+            if tallies.last().is_none_or(|(last, _)| last != agent) {
+                tallies.push((*agent, Tally::default()));
+            }
+            let Some((_, tally)) = tallies.last_mut() else { continue };
+            tally.files += 1;
+            let (home, clock) = (&context.home, &context.clock);
+            let import = import::Import { home, clock, agent: *agent, project: project.as_ref() };
+            match import.file(&store, file) {
+                Ok(report) => tally.report.add(report),
+                Err(error) if error.is_of_the_file() => tally.unreadable.push(format!("{}: {error}", file.display())),
+                failed => drop(failed.hint("what was imported so far is kept; run it again when that is mended")?),
             }
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
                 fold::fold(&context.home, &mut store).hint("`cerberus doctor` says what is wrong")?;
@@ -69,7 +104,8 @@ impl Import {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        tell(context, files.len(), &total, &unreadable);
+        self.tell(context, &tallies);
+        let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {
             Some(first) => {
                 Err(anyhow::anyhow!("{} could not be read: {first}", render::count(unreadable.len(), "file")))
@@ -78,25 +114,67 @@ impl Import {
             None => Ok(()),
         }
     }
+
+    /// What there is to import, agent by agent.
+    fn files(&self) -> Result<Vec<(Agent, PathBuf)>> {
+        let mut found = Vec::new();
+        for agent in AGENTS.into_iter().filter(|agent| self.agent.is_none_or(|wanted| wanted == *agent)) {
+            let kept = roots(agent);
+            if self.agent.is_some() && self.paths.is_empty() && kept.is_empty() {
+                return Err(anyhow::anyhow!("where {agent} keeps its transcripts is not known"))
+                    .hint("set HOME, or name the transcripts");
+            }
+            // Of the places where an agent may keep something only some are there.
+            let kept = || kept.iter().filter(|root| root.exists()).collect::<Vec<_>>();
+            let roots = if self.paths.is_empty() { kept() } else { self.paths.iter().collect() };
+            for root in roots {
+                let files = files::transcripts(agent, root).with_context(|| format!("cannot read {}", root.display()));
+                let files = files.hint("name transcripts, or folders that hold some")?;
+                found.extend(files.into_iter().map(|file| (agent, file)));
+            }
+        }
+        Ok(found)
+    }
+
+    fn tell(&self, context: &Context, tallies: &[(Agent, Tally)]) {
+        let mut total = Tally::default();
+        for (_, tally) in tallies {
+            total.files += tally.files;
+            total.report.add(tally.report);
+            total.unreadable.extend(tally.unreadable.iter().cloned());
+        }
+        if context.json {
+            let agents: Map<String, Value> =
+                tallies.iter().map(|(agent, tally)| (agent.to_string(), tally.json())).collect();
+            let mut report = total.json();
+            report["agents"] = Value::Object(agents);
+            return render::json(&report);
+        }
+        match self.agent {
+            Some(_) => render::line(&total.line()),
+            None if tallies.is_empty() => render::line("no agent kept a transcript on this machine"),
+            None => tallies.iter().for_each(|(agent, tally)| render::line(&format!("{agent}: {}", tally.line()))),
+        }
+        if total.report.damaged_lines > 0 {
+            eprintln!("cerberus: {} skipped", render::count(total.report.damaged_lines, "damaged line"));
+        }
+    }
 }
 
-fn tell(context: &Context, files: usize, total: &Report, unreadable: &[String]) {
-    if context.json {
-        render::json(&json!({
-            "files": files, "sessions": total.sessions, "events": total.new_events, "known_events": total.known_events,
-            "damaged_lines": total.damaged_lines, "unreadable": unreadable,
-        }));
-        return;
+impl Tally {
+    fn json(&self) -> Value {
+        json!({
+            "files": self.files, "sessions": self.report.sessions, "events": self.report.new_events,
+            "known_events": self.report.known_events, "damaged_lines": self.report.damaged_lines,
+            "unreadable": self.unreadable,
+        })
     }
-    let events = render::count(total.new_events, "new event");
-    let sessions = render::count(total.sessions, "session");
-    render::line(&format!(
-        "{}: {sessions}, {events}, {} known before",
-        render::count(files, "file"),
-        total.known_events
-    ));
-    if total.damaged_lines > 0 {
-        eprintln!("cerberus: {} skipped", render::count(total.damaged_lines, "damaged line"));
+
+    fn line(&self) -> String {
+        let events = render::count(self.report.new_events, "new event");
+        let sessions = render::count(self.report.sessions, "session");
+        let files = render::count(self.files, "file");
+        format!("{files}: {sessions}, {events}, {} known before", self.report.known_events)
     }
 }
 

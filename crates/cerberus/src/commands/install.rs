@@ -1,17 +1,21 @@
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use cerberus_engine::agents::claude_code;
-use serde_json::json;
+use cerberus_core::id::Agent;
+use cerberus_engine::agents::wiring::{self, Change, WiringError};
+use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings};
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{Failure, Hint, Result};
 use crate::render;
 
 /// Wire Cerberus into the agents on this machine
 ///
-/// Merges its hooks into the agent's settings: order, comments and everything else in the file stay as they are. The
-/// file is backed up first and replaced as a whole. Running it again changes nothing.
+/// Merges its hooks and its MCP server into the settings of every agent found: order, comments and everything else in a
+/// file stay as they are. A file is backed up first and replaced as a whole; one that cannot be changed safely is left
+/// alone. Running it again changes nothing.
 #[derive(clap::Args)]
 pub struct Install {
     #[command(flatten)]
@@ -20,7 +24,8 @@ pub struct Install {
 
 /// Take Cerberus out of the agents' settings again
 ///
-/// A file that nobody else changed since is, byte for byte, what it was before. What was captured stays.
+/// A file that nobody else changed since is, byte for byte, what it was before; files made for Cerberus go. What was
+/// captured stays.
 #[derive(clap::Args)]
 pub struct Uninstall {
     #[command(flatten)]
@@ -29,8 +34,9 @@ pub struct Uninstall {
 
 #[derive(clap::Args)]
 struct Target {
-    /// The agent: claude-code [default: every agent found]
-    #[arg(long = "agent", value_name = "NAME", value_parser = ["claude-code"])]
+    /// The agents: claude-code, codex, gemini, opencode, cursor, copilot [default: every agent found]
+    #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(agents::ALL.map(|profile| profile.agent.name())))]
     agents: Vec<String>,
 
     /// user: your own settings; project: the settings in this project's folder
@@ -42,75 +48,163 @@ struct Target {
     dry_run: bool,
 }
 
+/// What came of one file.
+struct Outcome {
+    profile: &'static Profile,
+    file: SettingsFile,
+    change: std::result::Result<Change, WiringError>,
+}
+
 impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
-        let Some(path) = self.target.settings(context)? else {
+        let surroundings = surroundings(context);
+        let profiles: Vec<_> =
+            self.target.named().into_iter().filter(|profile| self.target.is_meant(profile, &surroundings)).collect();
+        if profiles.is_empty() {
             return Err(anyhow::anyhow!("no agent was found"))
-                .hint("install Claude Code first, or name it: cerberus install --agent claude-code");
-        };
-        let command = own_command().hint("start cerberus by its full path")?;
-        let plan = claude_code::plan_install(&path, &command);
-        let change = plan.hint("correct the file, then run `cerberus install` again; nothing was changed")?;
-        self.target.carry_out(context, &change, &command)?;
-        if !context.json && !self.target.dry_run && command.contains("/target/") {
-            eprintln!("cerberus: this is a build folder; copy the binary to a lasting place and install from there");
+                .hint("install one first, or name it: cerberus install --agent claude-code");
         }
-        Ok(())
+        let command = own_command(&surroundings).hint("start cerberus by its full path")?;
+        let plan = |profile: &'static Profile, file: &SettingsFile| {
+            wiring::plan_install(&context.home, profile.agent, file, &command)
+        };
+        let outcomes = self.target.carry_out(context, &surroundings, &profiles, plan)?;
+        self.target.report(context, &outcomes, &command);
+        if !context.json && !self.target.dry_run {
+            say_what_is_left_to_do(&outcomes, &command);
+        }
+        all_went_well(&outcomes, "correct the files, then run `cerberus install` again")
     }
 }
 
 impl Uninstall {
     pub fn run(self, context: &Context) -> Result<()> {
-        let Some(path) = self.target.settings(context)? else {
-            render::line("no agent was found; nothing to take out");
-            return Ok(());
-        };
-        let plan = claude_code::plan_uninstall(&context.home, &path);
-        let change = plan.hint("take the entries with `cerberus hook` out by hand; nothing was changed")?;
-        self.target.carry_out(context, &change, "")?;
-        if !context.json && !self.target.dry_run {
-            let home = context.home.root().display();
-            eprintln!("cerberus: what was captured is still in {home}; remove that folder to forget it");
+        let surroundings = surroundings(context);
+        let plan =
+            |profile: &'static Profile, file: &SettingsFile| wiring::plan_uninstall(&context.home, profile.agent, file);
+        let mut outcomes = self.target.carry_out(context, &surroundings, &self.target.named(), plan)?;
+        // Where nothing of ours was, nothing is said.
+        outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(Change::is_none));
+        self.target.report(context, &outcomes, "");
+        if !context.json && outcomes.is_empty() {
+            render::line("nothing of Cerberus was found in the agents' settings");
         }
-        Ok(())
+        if !context.json && !self.target.dry_run && context.home.root().is_dir() {
+            let home = context.home.root().display();
+            eprintln!("cerberus: what was captured is still in {home}; to forget it: rm -r '{home}'");
+        }
+        all_went_well(&outcomes, "take the entries that run `cerberus` out by hand")
     }
 }
 
 impl Target {
-    /// The settings file meant; `None` when no agent was named and none is found.
-    fn settings(&self, context: &Context) -> Result<Option<PathBuf>> {
-        if self.scope == "project" {
-            return Ok(Some(context.located().root.join(".claude").join("settings.json")));
-        }
-        let dir = claude_dir().hint("set HOME, or use --scope project")?;
-        let is_meant = !self.agents.is_empty() || dir.is_dir() || on_path("claude").is_some();
-        Ok(is_meant.then(|| dir.join("settings.json")))
+    /// The agents that were named; all of them when none was.
+    fn named(&self) -> Vec<&'static Profile> {
+        let is_named =
+            |profile: &&Profile| self.agents.is_empty() || self.agents.iter().any(|name| name == profile.agent.name());
+        agents::ALL.into_iter().filter(is_named).collect()
     }
 
-    fn carry_out(&self, context: &Context, change: &claude_code::Change, command: &str) -> Result<()> {
-        if !self.dry_run {
-            change
-                .apply(&context.home)
-                .hint("nothing was changed; mend the permissions or make room, then try again")?;
-        }
-        if context.json {
-            let path = change.path.display().to_string();
-            let diff = change.diff();
-            render::json(&json!({"agents": [{"agent": "claude-code", "path": path, "changed": !change.is_none(),
-                "dry_run": self.dry_run, "diff": diff, "command": command}]}));
-            return Ok(());
-        }
-        let state = match (change.is_none(), self.dry_run) {
-            (true, _) => "nothing to change",
-            (false, true) => "would change",
-            (false, false) => "changed",
-        };
-        render::line(&format!("claude-code: {}: {state}", change.path.display()));
-        if self.dry_run && !change.is_none() {
-            render::line(change.diff().trim_end());
-        }
-        Ok(())
+    fn is_meant(&self, profile: &Profile, surroundings: &Surroundings) -> bool {
+        !self.agents.is_empty() || profile.is_found(surroundings)
     }
+
+    /// Plans the changes, then makes them; a file that fails keeps no other from being changed.
+    fn carry_out(
+        &self,
+        context: &Context,
+        surroundings: &Surroundings,
+        profiles: &[&'static Profile],
+        plan: impl Fn(&'static Profile, &SettingsFile) -> std::result::Result<Change, WiringError>,
+    ) -> Result<Vec<Outcome>> {
+        let scope = Scope::from_name(&self.scope).unwrap_or(Scope::User);
+        let mut outcomes = Vec::new();
+        for profile in profiles {
+            for file in (profile.files)(surroundings, scope) {
+                outcomes.push(Outcome { profile, change: plan(profile, &file), file });
+            }
+        }
+        if outcomes.is_empty() {
+            return Err(anyhow::anyhow!("no home folder is known")).hint("set HOME, or use --scope project");
+        }
+        for outcome in outcomes.iter_mut().filter(|_| !self.dry_run) {
+            if let Ok(change) = &outcome.change
+                && let Err(error) = change.apply(&context.home)
+            {
+                outcome.change = Err(error);
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn report(&self, context: &Context, outcomes: &[Outcome], command: &str) {
+        if context.json {
+            let agents: Vec<Value> = outcomes.iter().map(|outcome| self.as_json(outcome, command)).collect();
+            return render::json(&json!({ "agents": agents }));
+        }
+        for Outcome { profile, file, change } in outcomes {
+            let (agent, path) = (profile.agent, file.path.display());
+            let change = match change {
+                Err(error) => {
+                    eprintln!("cerberus: {agent}: {error}");
+                    continue;
+                }
+                Ok(change) => change,
+            };
+            let parts = file.parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            match (change.is_none(), self.dry_run) {
+                (true, _) => render::line(&format!("{agent}: {path}: nothing to change")),
+                (false, true) => render::line(&format!("{agent}: {path}: would change ({parts})")),
+                (false, false) => render::line(&format!("{agent}: {path}: changed ({parts})")),
+            }
+            if self.dry_run && !change.is_none() {
+                render::line(change.diff().trim_end());
+            }
+        }
+    }
+
+    fn as_json(&self, outcome: &Outcome, command: &str) -> Value {
+        let Outcome { profile, file, change } = outcome;
+        let mut told = json!({"agent": profile.agent, "path": file.path, "changed": false, "dry_run": self.dry_run,
+            "diff": "", "command": command});
+        match change {
+            Ok(change) => {
+                told["changed"] = (!change.is_none()).into();
+                told["diff"] = change.diff().into();
+            }
+            Err(error) => told["error"] = error.to_string().into(),
+        }
+        told
+    }
+}
+
+fn say_what_is_left_to_do(outcomes: &[Outcome], command: &str) {
+    let mut told: Vec<Agent> = Vec::new();
+    for Outcome { profile, change, .. } in outcomes {
+        let is_new = change.as_ref().is_ok_and(|change| !change.is_none()) && !told.contains(&profile.agent);
+        if let Some(afterwards) = profile.afterwards.filter(|_| is_new) {
+            eprintln!("cerberus: {}: {afterwards}", profile.agent);
+            told.push(profile.agent);
+        }
+    }
+    if command.contains("/target/") {
+        eprintln!("cerberus: this is a build folder; copy the binary to a lasting place and install from there");
+    }
+}
+
+fn all_went_well(outcomes: &[Outcome], hint: &str) -> Result<()> {
+    match outcomes.iter().filter(|outcome| outcome.change.is_err()).count() {
+        0 => Ok(()),
+        failed => {
+            let error = anyhow::anyhow!("{} could not be changed", render::count(failed, "file"));
+            Err(Failure { error, hint: hint.to_string() })
+        }
+    }
+}
+
+/// This process's environment, and the project it is in.
+pub fn surroundings(context: &Context) -> Surroundings<'static> {
+    Surroundings::new(&|name| env::var_os(name), context.located().root)
 }
 
 /// Where Claude Code keeps its settings and transcripts.
@@ -120,21 +214,9 @@ pub fn claude_dir() -> Option<PathBuf> {
 }
 
 /// The path by which agents will call this binary. The name on PATH is preferred: it outlives versions.
-pub fn own_command() -> anyhow::Result<String> {
+fn own_command(surroundings: &Surroundings) -> anyhow::Result<String> {
     let exe = env::current_exe()?;
-    let by_name = on_path("cerberus").filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
+    let by_name = surroundings.on_path("cerberus").filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
     let path = by_name.unwrap_or(exe);
     path.to_str().map(str::to_string).ok_or_else(|| anyhow::anyhow!("{} is not UTF-8", path.display()))
-}
-
-pub fn on_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path)
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(name))
-        .find(|file: &PathBuf| is_file(file))
-}
-
-fn is_file(path: &Path) -> bool {
-    path.is_file()
 }

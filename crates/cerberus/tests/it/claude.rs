@@ -5,7 +5,7 @@ use std::time::Duration;
 use cerberus_testkit::claude::{ClaudeCode, print_prompt};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 use cerberus_testkit::process::{Running, kill_group};
-use cerberus_testkit::scratch::Scratch;
+use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
 use serde_json::json;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -93,4 +93,34 @@ fn the_model_reaches_the_mcp_server_without_any_hook() {
     for code in ["rule:Never-push-to-main", "proj:repo", "next:add-a-mutex"] {
         assert!(last.contains(code), "{code} is not in the last request: {last}");
     }
+}
+
+#[test]
+fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
+    let claude = ClaudeCode::locate().unwrap_or_else(|missing| panic!("{missing}"));
+    let scratch = Scratch::new();
+    cerberus(&scratch, &["install", "--agent", "claude-code"]);
+    cerberus(&scratch, &["record", "next", "add a mutex to the proxy"]);
+    let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cerberus"));
+    let path = format!("{}:{SYSTEM_PATH}", binary.parent().unwrap().display());
+
+    let server = ModelServer::start([
+        Reply::tool("Bash", json!({"command": "echo working", "description": "work"})),
+        Reply::text("Done."),
+    ]);
+    let mut command = claude.command(&scratch.home(), &scratch.repo(), &server.url());
+    command.env("PATH", path).arg("--plugin-dir").arg(workspace.join("plugin"));
+    let finished = Running::spawn(print_prompt(&mut command, "Go on")).unwrap().wait(LIMIT).unwrap();
+    assert!(finished.status.success(), "{}", finished.stderr);
+
+    let first = request_text(&server.main_requests()[0]);
+    assert_eq!(first.matches("next:add-a-mutex-to-the-proxy").count(), 1, "{first}");
+    let status = cerberus(&scratch, &["memory", "session-status", "--all", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let session = status["sessions"].as_array().unwrap().iter().find(|s| s["agent"] == "claude-code").unwrap();
+    assert_eq!((&session["tools_used"], &session["turn_count"]), (&json!({"Bash": 1}), &json!(1)), "{session}");
+    let journal = std::fs::read_dir(scratch.home().join(".cerberus/journal")).unwrap();
+    let heard: String = journal.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect();
+    assert_eq!(heard.matches("{\"start\":").count(), 2, "the plugin's hooks ran beside those of the settings");
 }

@@ -1,64 +1,317 @@
-//! `install` and `uninstall` on real files.
+//! `install`, `uninstall` and `doctor` on real files.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
 use crate::env;
 
-#[test]
-fn install_wires_every_event_and_uninstall_gives_the_file_back() {
-    let env = env();
-    let path = env.root().join("user/.claude/settings.json");
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let before = "{\n  // my own\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": \
-        [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n";
-    std::fs::write(&path, before).unwrap();
+const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"];
 
-    let dry = env.ok(&["install", "--agent", "claude-code", "--dry-run"]);
-    assert!(dry.contains("+") && dry.contains("\"hook\"") && dry.contains("would change"), "{dry}");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+/// The folders whose presence says that an agent is on this machine, in the order of [`AGENTS`].
+const FOLDERS: [&str; 6] = [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot"];
 
-    assert!(env.ok(&["install", "--agent", "claude-code"]).contains(": changed"));
-    let after = std::fs::read_to_string(&path).unwrap();
-    assert!(after.contains("// my own") && after.contains("say done"));
-    assert!(env.ok(&["install"]).contains("nothing to change"));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
-    let check =
-        env.json(&["doctor"])["checks"].as_array().unwrap().iter().find(|c| c["name"] == "claude-code").cloned();
-    assert_eq!(check.unwrap()["ok"], true);
+/// Every file that is touched for the user, with something in it that is not ours.
+const USER_FILES: [(&str, &str); 10] = [
+    (
+        ".claude/settings.json",
+        "{\n  // my own\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n",
+    ),
+    (
+        ".claude.json",
+        "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"x\": {\n      \"command\": \"y\"\n    }\n  }\n}",
+    ),
+    (".codex/hooks.json", "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"beep\"}]}]}}"),
+    (".codex/config.toml", "# mine\r\nmodel = \"m\"\r\n\r\n[mcp_servers.x]\r\ncommand = \"y\"\r\n"),
+    (".gemini/settings.json", "\u{feff}{\r\n\t\"theme\": \"dark\", // c\r\n}\r\n"),
+    (".config/opencode/opencode.jsonc", "{\n    /* mine */\n    \"model\": \"a/b\",\n}\n"),
+    (".cursor/hooks.json", "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"beep\"}]}}\n"),
+    (".cursor/mcp.json", ""),
+    (".copilot/hooks/cerberus.json", "{ }\n"),
+    (".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
+];
 
-    env.ok(&["uninstall"]);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+fn user(env: &TestEnv) -> PathBuf {
+    env.root().join("user")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Everything below a folder but what is ours alone, with its bytes.
+fn snapshot(dir: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut found = Vec::new();
+    let mut dirs = vec![dir.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            found.push((entry.clone(), entry.is_file().then(|| fs::read(&entry).unwrap())));
+            if entry.is_dir() && entry.file_name().is_some_and(|name| name != ".git") {
+                dirs.push(entry);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn check(env: &TestEnv, name: &str) -> Value {
+    let checks = env.json(&["doctor"])["checks"].as_array().unwrap().clone();
+    checks.into_iter().find(|check| check["name"] == name).unwrap()
+}
+
+fn stderr(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
-fn the_installed_command_runs_without_a_shell() {
+fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     let env = env();
-    env.ok(&["install", "--agent", "claude-code", "--scope", "project"]);
-    let path = env.project().join(".claude/settings.json");
-    let settings: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    let hook = &settings["hooks"]["PostToolUse"][0]["hooks"][0];
-    assert_eq!(hook["args"], json!(["hook", "claude-code"]));
-    assert!(std::path::Path::new(hook["command"].as_str().unwrap()).is_absolute());
-    env.ok(&["uninstall", "--scope", "project"]);
-    assert!(!path.exists(), "a file that we made goes again");
+    USER_FILES.iter().for_each(|(path, text)| write(&user(&env).join(path), text));
+    let before = snapshot(&user(&env));
+
+    let dry = env.ok(&["install", "--dry-run"]);
+    assert!(dry.contains("+") && dry.contains("hook codex") && dry.contains("would change (12 hooks)"), "{dry}");
+    assert_eq!(snapshot(&user(&env)), before);
+    assert!(!env.home().exists());
+
+    let told = env.ok(&["install"]);
+    assert_eq!(told.matches(": changed").count(), 11, "{told}");
+    let after = snapshot(&user(&env));
+    for (path, text) in USER_FILES {
+        let wired = fs::read_to_string(user(&env).join(path)).unwrap();
+        assert!(wired.contains("cerberus") && wired.len() > text.len(), "{path}: {wired}");
+    }
+    assert!(fs::read_to_string(user(&env).join(".claude/settings.json")).unwrap().contains("// my own"));
+    let plugin = fs::read_to_string(user(&env).join(".config/opencode/plugins/cerberus.js")).unwrap();
+    assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
+
+    let again = env.ok(&["install"]);
+    assert_eq!(again.matches("nothing to change").count(), 11, "{again}");
+    assert_eq!(snapshot(&user(&env)), after);
+
+    for agent in AGENTS.into_iter().filter(|agent| *agent != "codex") {
+        assert_eq!(check(&env, agent)["ok"], true, "{}", check(&env, agent));
+    }
+    let untrusted = check(&env, "codex");
+    assert_eq!((&untrusted["ok"], &untrusted["fix"]), (&json!(false), &json!("start `codex` and accept its hooks")));
+
+    let output = env.run(&["uninstall"]);
+    assert!(output.status.success() && stderr(&output).contains("is still in"), "{output:?}");
+    assert_eq!(snapshot(&user(&env)), before);
+    assert!(env.ok(&["uninstall"]).contains("nothing of Cerberus was found"));
 }
 
 #[test]
-fn what_does_not_parse_is_left_alone_with_a_message() {
+fn what_did_not_exist_is_gone_again() {
     let env = env();
-    let path = env.root().join("user/.claude/settings.json");
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, "{ \"hooks\": ").unwrap();
-    let output = env.run(&["install"]);
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("was left alone") && message.contains("line 1"), "{message}");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ \"hooks\": ");
+    for scope in ["user", "project"] {
+        let dir = if scope == "user" { user(&env) } else { env.project() };
+        let before = snapshot(&dir);
+        let all = [&["install", "--scope", scope, "--agent"], &AGENTS[..]].concat();
+        env.ok(&all);
+        assert!(snapshot(&dir).len() > before.len() + 8);
+        env.ok(&["uninstall", "--scope", scope]);
+        assert_eq!(snapshot(&dir), before, "{scope}");
+    }
+}
+
+#[test]
+fn only_agents_that_are_found_are_wired() {
+    let env = env();
+    for (agent, folder) in AGENTS.into_iter().zip(FOLDERS) {
+        fs::create_dir_all(user(&env).join(folder)).unwrap();
+        let told = env.ok(&["install"]);
+        assert!(told.lines().all(|line| line.starts_with(agent)), "{told}");
+        env.ok(&["uninstall"]);
+        fs::remove_dir(user(&env).join(folder)).unwrap();
+    }
+    // A program on PATH is as good as a folder.
+    let programs = env.root().join("programs");
+    write(&programs.join("codex"), "#!/bin/sh\necho codex-cli 1.2.3\n");
+    fs::set_permissions(programs.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |args: &[&str]| env.command().args(args).env("PATH", &programs).output().unwrap();
+    assert!(String::from_utf8_lossy(&run(&["install"]).stdout).starts_with("codex: "));
+    assert!(String::from_utf8_lossy(&run(&["doctor"]).stdout).contains("codex-cli 1.2.3; wired (user)"));
 }
 
 #[test]
 fn no_agent_found_is_said() {
     let output = env().run(&["install"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no agent was found"));
+    assert!(stderr(&output).contains("no agent was found"));
+}
+
+#[test]
+fn the_installed_command_runs_without_a_shell() {
+    let env = env();
+    env.ok(&["install", "--agent", "claude-code", "--scope", "project"]);
+    let settings = fs::read_to_string(env.project().join(".claude/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let hook = &settings["hooks"]["PostToolUse"][0]["hooks"][0];
+    assert_eq!(hook["args"], json!(["hook", "claude-code"]));
+    assert!(Path::new(hook["command"].as_str().unwrap()).is_absolute());
+    let servers = fs::read_to_string(env.project().join(".mcp.json")).unwrap();
+    let servers: Value = serde_json::from_str(&servers).unwrap();
+    let expected = json!({"type": "stdio", "command": hook["command"], "args": ["mcp"], "alwaysLoad": true});
+    assert_eq!(servers["mcpServers"]["cerberus"], expected);
+}
+
+#[test]
+fn what_is_written_for_a_shell_runs_in_one() {
+    let env = env();
+    let programs = env.root().join("my 'own' programs");
+    fs::create_dir_all(&programs).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cerberus"), programs.join("cerberus")).unwrap();
+    let all = [&["install", "--agent"], &AGENTS[..]].concat();
+    assert!(env.command().args(all).env("PATH", &programs).output().unwrap().status.success());
+    let cwd = env.project();
+    for (agent, file, pointer, payload) in [
+        (
+            "codex",
+            ".codex/hooks.json",
+            "/hooks/SessionStart/0/hooks/0/command",
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"}),
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "/hooks/SessionStart/0/hooks/0/command",
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup",
+                "timestamp": "2026-01-22T13:35:14Z"}),
+        ),
+        (
+            "cursor",
+            ".cursor/hooks.json",
+            "/hooks/sessionStart/0/command",
+            json!({"conversation_id": "s", "workspace_roots": [cwd], "hook_event_name": "sessionStart"}),
+        ),
+        (
+            "copilot",
+            ".copilot/hooks/cerberus.json",
+            "/hooks/sessionStart/0/bash",
+            json!({"sessionId": "s", "cwd": cwd, "timestamp": 1_769_088_914_000_u64, "source": "new"}),
+        ),
+    ] {
+        let settings: Value = serde_json::from_str(&fs::read_to_string(user(&env).join(file)).unwrap()).unwrap();
+        let line = settings.pointer(pointer).and_then(Value::as_str).unwrap().to_string();
+        assert!(line.contains("my '\\''own'\\'' programs"), "{line}");
+        let mut child = env.command_for("sh").args(["-c", &line]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        let detail = check(&env, agent)["detail"].to_string();
+        assert!(detail.contains("last heard of 2026-01-22T13:35:14Z"), "{agent}: {detail}");
+    }
+    env.ok(&["uninstall"]);
+    assert_eq!(snapshot(&user(&env)), []);
+}
+
+#[test]
+fn a_file_that_must_not_be_changed_keeps_no_other_from_it() {
+    let env = env();
+    write(&user(&env).join(".claude/settings.json"), "{ \"hooks\": ");
+    write(&user(&env).join(".codex/config.toml"), "model = \n");
+    write(&user(&env).join(".cursor/hooks.json"), "{}");
+    fs::set_permissions(user(&env).join(".cursor/hooks.json"), fs::Permissions::from_mode(0o444)).unwrap();
+    write(&user(&env).join(".gemini/settings.json"), "{\"mcpServers\": {\"cerberus\": {\"command\": \"npx\"}}}");
+    let broken = snapshot(&user(&env));
+    let output = env.run(&["install"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    for part in [
+        ".claude/settings.json was left alone: line 1, column 12",
+        ".codex/config.toml was left alone: line 1",
+        ".cursor/hooks.json was left alone: it is read-only",
+        ".gemini/settings.json was left alone: `mcpServers.cerberus` is there already",
+        "4 files could not be changed",
+    ] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    for (path, bytes) in broken.iter().filter(|(_, bytes)| bytes.is_some()) {
+        assert_eq!(fs::read(path).ok(), *bytes, "{}", path.display());
+    }
+    assert!(fs::read_to_string(user(&env).join(".codex/hooks.json")).unwrap().contains("hook codex"));
+    assert!(fs::read_to_string(user(&env).join(".cursor/mcp.json")).unwrap().contains("\"mcp\""));
+    let report: Value = serde_json::from_slice(&env.run(&["install", "--json"]).stdout).unwrap();
+    let failed = report["agents"].as_array().unwrap().iter().filter(|told| told.get("error").is_some()).count();
+    assert_eq!(failed, 4, "{report}");
+    assert_eq!(check(&env, "claude-code")["fix"], "correct the file");
+}
+
+#[test]
+fn doctor_says_what_is_wrong_with_the_wiring_and_how_to_mend_it() {
+    let env = env();
+    fs::create_dir_all(user(&env).join(".claude")).unwrap();
+    let unwired = check(&env, "claude-code");
+    assert_eq!((&unwired["ok"], &unwired["fix"]), (&json!(false), &json!("cerberus install --agent claude-code")));
+    assert_eq!(check(&env, "gemini"), json!({"name": "gemini", "ok": true, "detail": "not found on this machine"}));
+
+    env.ok(&["install"]);
+    assert!(check(&env, "claude-code")["detail"].as_str().unwrap().ends_with("nothing heard of it yet"));
+    env.start("s1", "startup");
+    let detail = check(&env, "claude-code")["detail"].to_string();
+    assert!(detail.contains("last heard of 2026-01-22T13:35:14Z") && detail.contains("wired (user)"), "{detail}");
+
+    let path = user(&env).join(".claude/settings.json");
+    let wired = fs::read_to_string(&path).unwrap();
+    fs::write(&path, wired.replace("\"StopFailure\"", "\"Other\"")).unwrap();
+    assert!(check(&env, "claude-code")["detail"].to_string().contains("not wired for StopFailure"));
+    fs::write(&path, wired.replace(env!("CARGO_BIN_EXE_cerberus"), "/gone/cerberus")).unwrap();
+    assert!(check(&env, "claude-code")["detail"].to_string().contains("/gone/cerberus is gone"));
+    fs::write(&path, "{\"enabledPlugins\": {\"cerberus@cerberus\": true}}").unwrap();
+    fs::remove_file(user(&env).join(".claude.json")).unwrap();
+    assert!(check(&env, "claude-code")["detail"].to_string().contains("wired by its plugin"));
+
+    let hook = check(&env, "hook");
+    assert!(hook["detail"].as_str().unwrap().contains("ms (median of"), "{hook}");
+    let is_scratch = |left: fs::DirEntry| left.file_name().to_string_lossy().starts_with("doctor-");
+    assert!(!fs::read_dir(env.home()).unwrap().any(|left| is_scratch(left.unwrap())), "nothing is left of measuring");
+    fs::set_permissions(env.home().join("journal"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(check(&env, "home")["ok"], false);
+}
+
+#[test]
+fn codex_is_trusted_when_it_says_so() {
+    let env = env();
+    env.ok(&["install", "--agent", "codex"]);
+    let hooks = user(&env).join(".codex/hooks.json");
+    let config = user(&env).join(".codex/config.toml");
+    let mut text = fs::read_to_string(&config).unwrap();
+    for event in
+        ["session_start", "user_prompt_submit", "post_tool_use", "stop", "subagent_stop", "pre_compact", "post_compact"]
+    {
+        text += &format!("\n[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
+    }
+    fs::write(&config, &text).unwrap();
+    assert!(check(&env, "codex")["detail"].to_string().contains("it accepted the hooks of 7 of 8 events"));
+    text += &format!("\n[hooks.state.\"{}:session_end:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
+    fs::write(&config, &text).unwrap();
+    assert_eq!(check(&env, "codex")["ok"], true);
+    env.ok(&["uninstall"]);
+    let left = fs::read_to_string(&config).unwrap();
+    assert!(!left.contains("mcp_servers") && left.matches("trusted_hash").count() == 8, "{left}");
+}
+
+#[test]
+fn the_plugin_brings_what_install_writes() {
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin");
+    let read = |path: &str| -> Value { serde_json::from_str(&fs::read_to_string(plugin.join(path)).unwrap()).unwrap() };
+    let env = env();
+    env.ok(&["install", "--agent", "claude-code"]);
+    let named = |text: String| text.replace(env!("CARGO_BIN_EXE_cerberus"), "cerberus");
+    let installed = |path: &str| -> Value {
+        serde_json::from_str(&named(fs::read_to_string(user(&env).join(path)).unwrap())).unwrap()
+    };
+    assert_eq!(read("hooks/hooks.json"), installed(".claude/settings.json"));
+    let mut server = installed(".claude.json");
+    server["mcpServers"]["cerberus"].as_object_mut().unwrap().remove("type");
+    assert_eq!(read(".mcp.json"), server);
+    assert_eq!(read(".claude-plugin/plugin.json")["version"], env!("CARGO_PKG_VERSION"));
+    let marketplace = read("../.claude-plugin/marketplace.json");
+    assert_eq!(marketplace["plugins"][0]["name"], read(".claude-plugin/plugin.json")["name"]);
+    assert_eq!(marketplace["plugins"][0]["source"], "./plugin");
 }

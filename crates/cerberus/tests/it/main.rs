@@ -11,6 +11,7 @@ mod concurrency;
 mod faults;
 mod identity;
 mod import;
+mod import_agents;
 mod install;
 mod kill;
 mod learn;
@@ -19,6 +20,7 @@ mod mcp;
 mod memories;
 mod seeds;
 mod style;
+mod twice;
 mod understand;
 mod view;
 

@@ -44,8 +44,8 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
         "to|of|in|on|at|by|for|from|with|without|into|over|under|after|before|about|as|than|then|if|when|while|until|and|or|\
          but|so|not|never|always|again|once|more|less|most|too|quite|very|really|actually|ever|already|yet|now|no|yes|ok",
     ),
-    // How an order forbids, after an optional "do".
-    ("not", "don't|dont|not|never"),
+    // How an order forbids.
+    ("not", "don't|dont|never"),
     // The verbs of an agent's own work, which no product does.
     (
         "labour",
@@ -75,6 +75,11 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
         "rulebook",
         "claude.md|@claude.md|agents.md|@agents.md|gemini.md|contributing.md|@contributing.md|conventions.md|style.md|\
          skill|skills|guidelines|guideline|conventions|convention|instructions|rules|styleguide|handbook|playbook|policy",
+    ),
+    // Files that every session reads.
+    (
+        "memoryfile",
+        "claude.md|@claude.md|agents.md|@agents.md|gemini.md|@gemini.md|.cursorrules|copilot-instructions.md",
     ),
     // Programs that are chosen once for a whole project.
     (

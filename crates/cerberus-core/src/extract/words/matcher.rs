@@ -34,6 +34,15 @@ impl Set {
         is_listed || self.forms.iter().any(|fits| fits(word))
     }
 
+    /// How many words at the beginning of `words` are one of the list: "do not" is read wherever "don't" is.
+    fn len_at(&self, words: &[Word]) -> Option<usize> {
+        let low = |at: usize| words.get(at).map_or("", |word| word.low.as_str());
+        if self.has(low(0)) {
+            return Some(1);
+        }
+        (low(0) == "do" && low(1) == "not" && self.has("don't")).then_some(2)
+    }
+
     pub fn has_any(&self, words: &[Word]) -> bool {
         words.iter().any(|word| self.has(&word.low))
     }
@@ -113,9 +122,8 @@ fn match_len(steps: &[Step], words: &[Word]) -> Option<usize> {
         Step::Mark => is_mark(head).then(|| take(1)).flatten(),
         Step::End => (!is_word()).then(|| match_len(rest, words)).flatten(),
         Step::Not(set) => (!set.has(head)).then(|| take(0)).flatten(),
-        Step::Maybe(set) if set.has(head) => take(1).or_else(|| take(0)),
-        Step::Maybe(_) => take(0),
-        Step::One(set) => set.has(head).then(|| take(1)).flatten(),
+        Step::Maybe(set) => set.len_at(words).and_then(take).or_else(|| take(0)),
+        Step::One(set) => set.len_at(words).and_then(take),
     }
 }
 

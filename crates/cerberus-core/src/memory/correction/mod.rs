@@ -179,6 +179,7 @@ pub fn corrections(turn: &Turn) -> Vec<Correction> {
         let line = outline::item(line).map_or(*line, |item| item.text);
         spoken(turn, line, &mut found);
     }
+    found.sort_by_key(|one| !one.kind.is_durable());
     found.truncate(CORRECTIONS_MAX);
     found
 }
@@ -217,7 +218,8 @@ fn add(kind: CorrectionKind, confidence: f64, text: &str, found: &mut Vec<Correc
     let Some(text) = tidy(text) else { return };
     // A sentence that is told again together with the next one was only its beginning.
     if let Some(known) = found.iter_mut().find(|known| text.contains(&known.text) && kind.is_durable()) {
-        *known = Correction { kind, text, confidence: confidence.max(known.confidence) };
+        let confidence = if known.kind.is_durable() { confidence.max(known.confidence) } else { confidence };
+        *known = Correction { kind, text, confidence };
     } else if !found.iter().any(|known| known.text.contains(&text)) {
         found.push(Correction { kind, text, confidence });
     }

@@ -6,7 +6,7 @@ rule 92 always|never ?ever|again @labour !at|by|yet
 rule 92 always|never ?ever write|name|call !the|this|that|it|these|those|\" +
 rule 92 always|never ?ever use !the|this|that|it|these|those|a|an +
 rule 78 ^ always|never ?ever use|add|create|open|update|remove|delete|include|put|check|make|do|keep|skip|leave +
-rule 92 ?do don't|dont|not ever again|% !be|have
+rule 92 don't|dont ever again|% !be|have
 rule 92 you ?really should|must|need|have ?to always|never %
 rule 78 we ?really should|must|need ?to always|never @labour|use
 rule 92 make|be sure|certain ?to|you|that|you're ?you always|never @labour|use|ask|check
@@ -26,6 +26,10 @@ behaviour 85 next time ?, ?, ?please|just|you ?should|can|must|don't|dont|do ?no
 rule 92 remember|rule|reminder : +
 rule 78 remember ?, this|it|our|we|the ?+ is|are|has|uses|use|isn't|aren't|don't +
 rule 85 remember ?, that|to !time|when|one|bug|day|we|i !had|saw|talked|discussed|did +
+rule 78 ?@lets add|put|note|document|update|record ?this|it|that ?to|in|into ?our|the @memoryfile * \
+    that|never|always|should|must|ask|don't +
+rule 78 in|to @memoryfile ?, ?, ?also|please add|put|note|mention|write|say|state +
+rule 76 ~ is|should|stays|remains|are ?be ?the|our ?single|only source of truth
 rule 80 save|store|note|record|remember this|that|it|these to|in|into|as ?a ?your ?the|our ?project memory|memories|\
     rule|rules
 rule 88 before|after every|each|any @work|pr|push|merge|deploy|session|edit * , ?please|always|you|we|must %|must|\
@@ -83,7 +87,7 @@ rule 78 to|for @labour|build|release|start|generate|regenerate|migrate|building|
     we ?should|need|can ?to use|run \"
 rule 78 to|for @labour|build|release|start|generate|regenerate|migrate|building|testing|tests * use \"
 rule 78 the|our ?correct|right|proper command ?for|to * is \"
-rule 85 ?do @not add|include|put|mention|write|sign|credit * co-authored-by|claude|attribution|yourself|co-author
+rule 85 @not add|include|put|mention|write|sign|credit * co-authored-by|claude|attribution|yourself|co-author
 ";
 
 /// What the user likes.
@@ -107,20 +111,21 @@ preference 78 i ?really|just|do don't|dont|never ?not want ?to ?see ?any|so|too 
 pub(super) const CONDUCT: &str = "\
 behaviour 85 stop|quit = !the|this|that|it|and|now
 behaviour 80 stop|quit = everything|me|random|unrelated|all|every|so
-behaviour 90 ?do @not !worry|care %|just * without ?first|my|explicit|me|asking|approval|permission|confirmation|consent|\
+behaviour 90 @not !worry|care %|just * without ?first|my|explicit|me|asking|approval|permission|confirmation|consent|\
     confirming|checking|telling ?me|asking|approval|permission|confirmation|go-ahead|okay|ok|explicit|saying|with|\
     consent|first
-behaviour 88 ?do @not % * unless|until i|i'm|i've|asked|told|explicitly|we've
+behaviour 88 @not % * unless|until i|i'm|i've|asked|told|explicitly|we've
 behaviour 85 ask|check|confirm|consult ?with ?me ?first before =|you|any|every|each|touching
-behaviour 80 ?do @not just|simply|blindly|silently % !be
-behaviour 80 ?do @not ask|bother|interrupt|wait ?me|for ?for|about|permission|confirmation|approval|every|to|with|\
+behaviour 80 @not just|simply|blindly|silently % !be
+behaviour 80 @not ask|bother|interrupt|wait ?me|for ?for|about|permission|confirmation|approval|every|to|with|\
     my|if|before
 behaviour 80 no need|reason to ask|confirm|check ?with ?me|for|every|if|before|permission|about|whether|first
 behaviour 80 you ?do don't|dont|not|never need|have|must ?to ask|confirm|wait|stop ?for|me|my|with
-behaviour 76 you can|could|should|may|must|are ?able ?to ?also|just|easily|always % * yourself
+behaviour 76 you can|could|should|may|must|are ?able ?to ?also|just|easily|always check|look|run|test|verify|find|access|read|\
+    see|inspect|query|fetch|debug|figure|try|search|view|open|log|ssh|investigate|reproduce|drive * yourself
 behaviour 76 you ?already|should|do|also have|got ?the|a|an|our|full ?full|ssh|direct|already|write|read|admin|a|\
     local|our access|permission|permissions|credentials|rights|tools|keys|copy|clone|checkout|cli|mcp ?to +
-behaviour 72 do|run|check|test|verify|look|try|find|figure * yourself !?
+behaviour 72 run|check|test|verify|look|try|find|figure * yourself !?
 behaviour 80 you're|youre ?not|really|always supposed|meant|expected to
 behaviour 80 you are|were ?not|really|always supposed|meant|expected to
 behaviour 80 ? aren't|arent|weren't|werent|are|were you ?not supposed|meant|expected to
@@ -129,16 +134,16 @@ behaviour 76 you're|youre not ?even using|following|running|reading|testing
 behaviour 76 you are|aren't|arent ?not ?even using|following|running|reading|testing !it|this|that
 behaviour 78 ?i|thought ?thought we ?had|have ?already agreed to|on|that +
 behaviour 76 you should|ought|must|need ?really|to|always be =
-behaviour 80 ?do @not ?ever commit|push|merge|rebase|deploy|release|publish|force-push ?directly|straight to|on|\
+behaviour 80 @not ?ever commit|push|merge|rebase|deploy|release|publish|force-push ?directly|straight to|on|\
     into|onto|against +
-behaviour 80 ?do @not ?ever hardcode|hard-code|force-push|mock|abbreviate|over-engineer|overengineer|apologize|\
+behaviour 80 @not ?ever hardcode|hard-code|force-push|mock|abbreviate|over-engineer|overengineer|apologize|\
     apologise|guess|assume|hallucinate|hard-wrap|invent|fabricate|speculate
-rule 74 ?do @not forget to ?always|also @labour|use|check|update|add|keep|rebase|sync
-rule 74 ?do @not !do|make|worry|forget|see|think|know|show|have|need|want % ?any !@thing ?+ & * because|since|\
+rule 74 @not forget to ?always|also @labour|use|check|update|add|keep|rebase|sync
+rule 74 @not !do|make|worry|forget|see|think|know|show|have|need|want % ?any !@thing ?+ & * because|since|\
     otherwise +
-rule 74 ?do @not !do|make|worry|forget|see|think|know|show|have|need|want % ?any !@thing ?+ & * as it|that|this|\
+rule 74 @not !do|make|worry|forget|see|think|know|show|have|need|want % ?any !@thing ?+ & * as it|that|this|\
     they|we|i +
-rule 72 ?do @not ?ever use|write|create|introduce|squash|batch|invent !@thing ?any ?+ ?+ !changes & !are|is|that|\
+rule 72 @not ?ever use|write|create|introduce|squash|batch|invent !@thing ?any ?+ ?+ !changes & !are|is|that|\
     from|of|which|for
 rule 74 @lets not|avoid leave|wait|batch|pile|rush|skip|guess|assume|push|commit|cram|mix|postpone|defer|\
     over-engineer|overengineer +
@@ -171,7 +176,7 @@ style 82 ?@lets|we use|prefer|stick|write|indent|want ?to|with|in|using ?the|onl
 style 82 ?@lets|we use conventional commits|commit
 style 82 no ?more|trailing|code|inline|unnecessary emojis|emoji|em-dashes|emdashes|abbreviations|acronyms|\
     semicolons|comments|docstrings|exclamation
-style 82 ?do @not use|add|put|write|include|insert ?any|so|too ?many|much|inline|code|unnecessary|trailing emojis|\
+style 82 @not use|add|put|write|include|insert ?any|so|too ?many|much|inline|code|unnecessary|trailing emojis|\
     emoji|em-dashes|emdashes|abbreviations|acronyms|semicolons|comments|docstrings
 style 78 be ?more|less|very|a|as|much ?bit|little|more @terse|verbose|chatty|wordy|direct|wordy|to-the-point
 style 76 keep it|them|things|everything|your|the|all|my ?commit|pr @terse|@answers|messages ?@terse
@@ -229,7 +234,7 @@ fix 70 why did|are|have|do|would you +
 fix 70 ? why did|are|have|were|did you +
 fix 70 ? why is|are|does|do|was it|this|that|these|they|there|the|we ?+ still|again
 fix 70 wrong file|one|place|branch|folder|directory|approach|way|name|path|order
-fix 70 ?do @not %|do +
+fix 70 @not %|do +
 ";
 
 /// Standing facts that answer an agent's offer: what it would do happens anyway, or is not wanted at all.

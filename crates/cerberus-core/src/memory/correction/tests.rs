@@ -114,6 +114,9 @@ fn rules_and_customs_that_are_asked_about() {
             ("I no longer use webpack", Rule, 0.7..0.9),
             ("remember this is only a prototype", Rule, 0.7..0.9),
             ("Don't write long commit messages", Rule, 0.7..0.9),
+            ("do not write long commit messages", Rule, 0.7..0.9),
+            ("update AGENTS.md and say that the slow tests should be left to the pipeline", Rule, 0.7..0.9),
+            ("the schema is the single source of truth", Rule, 0.7..0.9),
         ],
     );
 }
@@ -430,6 +433,9 @@ fn tasks_and_talk_give_none() {
             "everything works from now on",
             "don't worry, you can do that without asking",
             "you can never tell",
+            "make it work for other files, not just hard links",
+            "you can write the report yourself",
+            "update CLAUDE.md to reflect the new layout",
         ],
     );
 }
@@ -463,6 +469,17 @@ fn documents_and_other_peoples_rules_are_left_alone() {
     assert!(first(&task("Never commit to main."))[0].confidence < APPROVED_MIN);
     assert_eq!(first(&task("use plain english")).len(), 1);
     assert_eq!(first(&task("don't forget to rebase onto trunk")), []);
+}
+
+#[test]
+fn a_rule_is_not_lost_among_fixes_nor_made_surer_by_one() {
+    let fixes =
+        ["header", "footer", "index", "title", "colour", "border"].map(|what| format!("you forgot the {what}. "));
+    let fixes = fixes.concat();
+    let found = after(&format!("{fixes}\nNever commit to main."));
+    assert_eq!((found.len(), found[0].text.as_str()), (CORRECTIONS_MAX, "Never commit to main."));
+    let found = after("You forgot the header. don't forget to rebase that");
+    assert!(matches!(&found[..], [one] if one.kind == Rule && one.confidence < APPROVED_MIN), "{found:?}");
 }
 
 #[test]

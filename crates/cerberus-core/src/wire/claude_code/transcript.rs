@@ -14,28 +14,7 @@ use crate::event::{CompactStage, Event, Outcome};
 use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
 use crate::wire::loose::{Escaped, Flag, Object, Text, TextOrList};
-
-/// One event of a transcript.
-#[derive(Debug, PartialEq)]
-pub struct Told<'a> {
-    pub at: Timestamp,
-    pub key: Clean<'a>,
-    pub session: Clean<'a>,
-    pub branch: Option<Clean<'a>>,
-    pub event: Event<'a>,
-}
-
-/// A whole transcript, read.
-#[derive(Debug, Default)]
-pub struct Transcript<'a> {
-    pub events: Vec<Told<'a>>,
-    /// The folder the session began in.
-    pub cwd: Option<Cow<'a, str>>,
-    /// Tool uses without a result, newest last: their id, and `Bash: cargo test`.
-    pub in_flight: Vec<(String, String)>,
-    /// Lines that are no JSON.
-    pub damaged_lines: usize,
-}
+use crate::wire::transcripts::{Told, Transcript};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

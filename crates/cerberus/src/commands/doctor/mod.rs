@@ -1,11 +1,19 @@
-use std::os::unix::fs::PermissionsExt;
+//! `cerberus doctor`: what is wired, what works, what failed lately, and how to mend it.
+//!
+//! It asks and measures, and changes nothing unless it is told to rebuild the view.
 
-use cerberus_engine::agents::claude_code;
+mod agents;
+mod latency;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use cerberus_engine::store::Store;
 use cerberus_engine::{config, failures, fold, journal};
+use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::json;
 
-use super::install::{claude_dir, on_path};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -41,8 +49,11 @@ impl Doctor {
             let mut store = context.store()?;
             fold::rebuild(&context.home, &mut store).hint("nothing is lost; try again when no other command runs")?;
         }
-        let checks =
-            [home(context), journal(context), view(context), settings(context), claude_code(), lately(context)];
+        let mut checks = vec![home(context), journal(context)];
+        let (view, store) = view(context);
+        checks.extend([view, settings(context), latency::check(context)]);
+        checks.extend(agents::checks(context, store.as_ref()));
+        checks.push(lately(context));
         let ok = checks.iter().all(|check| check.ok);
         if context.json {
             render::json(&json!({"ok": ok, "checks": checks}));
@@ -58,20 +69,29 @@ impl Doctor {
 
 fn home(context: &Context) -> Check {
     let root = context.home.root();
-    match std::fs::metadata(root) {
+    let is_open = |path: &Path| path.metadata().is_ok_and(|known| known.permissions().mode() & 0o077 != 0);
+    let inside = [context.home.journal_dir(), context.home.view(), context.home.backups_dir()];
+    match root.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("home", "nothing captured yet"),
         Err(error) => bad("home", format!("{}: {error}", root.display()), "mend the folder's permissions"),
-        Ok(known) if known.permissions().mode() & 0o077 != 0 => {
-            let detail = format!("{} can be read by others", root.display());
-            bad("home", detail, format!("chmod 700 {}", root.display()))
-        }
-        Ok(_) => good("home", root.display().to_string()),
+        Ok(_) => match [root.to_path_buf()].into_iter().chain(inside).find(|path| is_open(path)) {
+            Some(open) => {
+                let detail = format!("{} can be read by others", open.display());
+                bad("home", detail, format!("chmod -R go= '{}'", root.display()))
+            }
+            None => good("home", root.display().to_string()),
+        },
     }
 }
 
 fn journal(context: &Context) -> Check {
+    const MEND: &str = "mend the folder's permissions";
+    let dir = context.home.journal_dir();
+    if dir.exists() && rustix::fs::access(&dir, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        return bad("journal", format!("{} cannot be written", dir.display()), MEND);
+    }
     match journal::segments(&context.home) {
-        Err(error) => bad("journal", error.to_string(), "mend the folder's permissions"),
+        Err(error) => bad("journal", error.to_string(), MEND),
         Ok(segments) => {
             let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
             good("journal", format!("{}, {bytes} bytes", render::count(segments.len(), "day")))
@@ -79,52 +99,30 @@ fn journal(context: &Context) -> Check {
     }
 }
 
-fn view(context: &Context) -> Check {
+fn view(context: &Context) -> (Check, Option<Store>) {
     const REBUILD: &str = "cerberus doctor --rebuild";
     let store = match fold::open(&context.home) {
         Ok(store) => store,
-        Err(error) => return bad("view", error.to_string(), REBUILD),
+        Err(error) => return (bad("view", error.to_string(), REBUILD), None),
     };
     let (checked, segments) = match (store.check(), store.segments()) {
         (Ok(checked), Ok(segments)) => (checked, segments),
-        (Err(error), _) | (_, Err(error)) => return bad("view", error.to_string(), REBUILD),
+        (Err(error), _) | (_, Err(error)) => return (bad("view", error.to_string(), REBUILD), None),
     };
     if checked != "ok" {
-        return bad("view", checked, REBUILD);
+        return (bad("view", checked, REBUILD), None);
     }
     let stumps: usize = segments.iter().map(|(_, _, stumps, _)| stumps).sum();
     let unknown: usize = segments.iter().map(|(_, _, _, unknown)| unknown).sum();
     let stumps = render::count(stumps, "torn record");
-    good("view", format!("up to date; {stumps} and {unknown} of a newer version skipped"))
+    let detail = format!("up to date; {stumps} and {unknown} of a newer version skipped");
+    (good("view", detail), Some(store))
 }
 
 fn settings(context: &Context) -> Check {
     match config::load(&context.home) {
         Ok(_) => good("config", "fine"),
         Err(error) => bad("config", error.to_string(), "correct or remove the file"),
-    }
-}
-
-fn claude_code() -> Check {
-    const NAME: &str = "claude-code";
-    const INSTALL: &str = "cerberus install --agent claude-code";
-    let Some(dir) = claude_dir() else {
-        return good(NAME, "no home folder to look in");
-    };
-    if !dir.is_dir() && on_path("claude").is_none() {
-        return good(NAME, "not found on this machine");
-    }
-    let wiring = match claude_code::wiring(&dir.join("settings.json")) {
-        Ok(wiring) => wiring,
-        Err(error) => return bad(NAME, error.to_string(), "correct the file"),
-    };
-    let commands = wiring.commands();
-    let gone = commands.iter().find(|command| !std::path::Path::new(command).is_file());
-    match (wiring.hooks.is_empty(), wiring.missing_events().as_slice(), gone) {
-        (true, ..) => bad(NAME, "found, but not wired", INSTALL),
-        (_, _, Some(gone)) => bad(NAME, format!("wired to {gone}, which is gone"), INSTALL),
-        (_, [], _) => good(NAME, format!("wired: {}", commands.into_iter().collect::<Vec<_>>().join(", "))),
-        (_, missing, _) => bad(NAME, format!("not wired for {}", missing.join(", ")), INSTALL),
     }
 }
 

@@ -1,0 +1,93 @@
+//! A file that is ours from the first line to the last, such as a plugin.
+//!
+//! It is recognised by how it begins. It never overwrites a file of that name that somebody else wrote.
+
+use super::{SettingsError, WiredHook, Wiring, json};
+
+/// What such a file says.
+#[derive(Debug)]
+pub struct WholeFile {
+    pub text: &'static str,
+    /// How the text begins, in every version.
+    pub mark: &'static str,
+    /// What stands in the text for the program, quotes included.
+    pub placeholder: &'static str,
+}
+
+pub(super) fn install(file: &WholeFile, text: &str, command: &str) -> Result<String, SettingsError> {
+    if !json::is_blank(text) && !is_ours(file, text) {
+        return Err(SettingsError::Foreign);
+    }
+    Ok(file.text.replacen(file.placeholder, &quoted(command), 1))
+}
+
+pub(super) fn uninstall(file: &WholeFile, text: &str) -> String {
+    if is_ours(file, text) { String::new() } else { text.to_owned() }
+}
+
+pub(super) fn installed(file: &WholeFile, text: &str, wiring: &mut Wiring) {
+    let command = program(file, text);
+    if command.as_ref().and_then(|command| install(file, text, command).ok()).as_deref() != Some(text) {
+        wiring.missing.push("plugin");
+    }
+    if let Some(command) = command {
+        wiring.hooks.push(WiredHook { event: "plugin".to_owned(), matcher: None, command });
+    }
+}
+
+fn is_ours(file: &WholeFile, text: &str) -> bool {
+    text.starts_with(file.mark)
+}
+
+/// The program that the file runs: what stands where the placeholder was.
+fn program(file: &WholeFile, text: &str) -> Option<String> {
+    let mark = file.text.split_once(file.placeholder)?.0.lines().next_back()?;
+    let rest = text.split_once(mark).filter(|_| is_ours(file, text))?.1;
+    let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    // A file of an older version may say it elsewhere: still ours, with an unknown program.
+    Some(strings.next().and_then(Result::ok).unwrap_or_default())
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Part, install, installed, uninstall};
+    use super::*;
+
+    static FILE: WholeFile = WholeFile {
+        text: "// Cerberus for an editor\nconst CERBERUS = \"cerberus\"\nrun(CERBERUS)\n",
+        mark: "// Cerberus for",
+        placeholder: "\"cerberus\"",
+    };
+    const PARTS: [Part; 1] = [Part::Whole(&FILE)];
+
+    #[test]
+    fn the_file_is_written_found_and_taken_out() {
+        for command in ["/opt/cerberus", "/a \"b\"/cerberus"] {
+            let after = install(&PARTS, "", command).unwrap();
+            assert!(after.contains(&format!("const CERBERUS = {}\n", quoted(command))), "{after}");
+            assert_eq!(install(&PARTS, &after, command).unwrap(), after);
+            let wiring = installed(&PARTS, &after).unwrap();
+            assert_eq!(
+                (wiring.commands().into_iter().collect::<Vec<_>>(), &wiring.missing[..]),
+                (vec![command], &[][..])
+            );
+            assert_eq!(uninstall(&PARTS, &after, None).unwrap(), "");
+            assert_eq!(uninstall(&PARTS, &after, Some(" \n")).unwrap(), " \n");
+        }
+    }
+
+    #[test]
+    fn an_older_one_is_replaced_and_a_foreign_one_is_not() {
+        let older = "// Cerberus for an editor\nrun(\"cerberus\")\n";
+        assert_eq!(installed(&PARTS, older).unwrap().missing, ["plugin"]);
+        assert!(install(&PARTS, older, "/x/cerberus").unwrap().contains("/x/cerberus"));
+        let foreign = "// mine\nrun(\"cerberus\")\n";
+        assert_eq!(install(&PARTS, foreign, "/x/cerberus"), Err(SettingsError::Foreign));
+        assert_eq!(uninstall(&PARTS, foreign, None).unwrap(), foreign);
+        assert!(installed(&PARTS, foreign).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,62 @@
+//! Cursor: hooks in `hooks.json`, our server in `mcp.json`. Written from its documentation.
+
+use std::path::PathBuf;
+
+use cerberus_core::id::Agent;
+use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
+use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
+use cerberus_core::settings::{Json, Part};
+
+use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+
+pub(super) const PROFILE: Profile = Profile {
+    agent: Agent::Cursor,
+    program: "cursor-agent",
+    dir,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin: no_plugin,
+};
+
+static HOOKS: HookStyle = HookStyle {
+    agent: Agent::Cursor,
+    events: &[
+        ("sessionStart", 10),
+        ("beforeSubmitPrompt", 10),
+        ("postToolUse", 10),
+        ("postToolUseFailure", 10),
+        ("afterAgentResponse", 10),
+        ("stop", 10),
+        ("subagentStop", 10),
+        ("preCompact", 10),
+        ("sessionEnd", 10),
+    ],
+    nesting: Nesting::Flat,
+    form: Form::Line,
+    command_key: "command",
+    version: Some(1),
+    handler: |command, timeout_secs| {
+        Json::Object(vec![("command", Json::Text(command)), ("timeout", Json::Number(timeout_secs))])
+    },
+};
+
+static SERVER: ServerStyle = ServerStyle {
+    list: "mcpServers",
+    form: servers::Form::CommandAndArgs,
+    server: |program| Json::Object(command_and_args(program).to_vec()),
+};
+
+const FILES: &[(&str, &[Part])] = &[("hooks.json", &[Part::Hooks(&HOOKS)]), ("mcp.json", &[Part::Server(&SERVER)])];
+
+fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    surroundings.in_home(".cursor")
+}
+
+fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let dir = match scope {
+        Scope::User => dir(surroundings),
+        Scope::Project => Some(surroundings.project.join(".cursor")),
+    };
+    in_dir(dir, FILES)
+}

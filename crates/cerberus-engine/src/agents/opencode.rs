@@ -1,0 +1,60 @@
+//! opencode: it takes plugins, not commands, so a plugin of ours calls us; our server stands in its configuration.
+
+use std::path::{Path, PathBuf};
+
+use cerberus_core::id::Agent;
+use cerberus_core::settings::servers::{self, ServerStyle};
+use cerberus_core::settings::{Json, Part, WholeFile};
+
+use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+
+pub(super) const PROFILE: Profile = Profile {
+    agent: Agent::Opencode,
+    program: "opencode",
+    dir,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin: no_plugin,
+};
+
+static PLUGIN: WholeFile = WholeFile {
+    text: include_str!("../../../../plugin/opencode/cerberus.js"),
+    mark: "// Cerberus in opencode",
+    placeholder: "\"cerberus\"",
+};
+
+static SERVER: ServerStyle = ServerStyle {
+    list: "mcp",
+    form: servers::Form::CommandList,
+    server: |program| {
+        Json::Object(vec![
+            ("type", Json::Text("local")),
+            ("command", Json::Array([&[program], &servers::ARGS[..]].concat().into_iter().map(Json::Text).collect())),
+            ("enabled", Json::Bool(true)),
+        ])
+    },
+};
+
+const PLUGINS: &[Part] = &[Part::Whole(&PLUGIN)];
+const SERVERS: &[Part] = &[Part::Server(&SERVER)];
+
+fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    let config = surroundings.folder("XDG_CONFIG_HOME").or_else(|| surroundings.in_home(".config"));
+    Some(config?.join("opencode"))
+}
+
+fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let (plugins, config) = match scope {
+        Scope::User => (dir(surroundings), dir(surroundings)),
+        Scope::Project => (Some(surroundings.project.join(".opencode")), Some(surroundings.project.clone())),
+    };
+    let config_name = if config.as_deref().is_some_and(has_jsonc) { "opencode.jsonc" } else { "opencode.json" };
+    let plugin = in_dir(plugins, &[("plugins/cerberus.js", PLUGINS)]);
+    [plugin, in_dir(config, &[(config_name, SERVERS)])].concat()
+}
+
+/// The one with comments is used where only it is there.
+fn has_jsonc(dir: &Path) -> bool {
+    dir.join("opencode.jsonc").exists() && !dir.join("opencode.json").exists()
+}

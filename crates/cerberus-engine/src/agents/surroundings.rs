@@ -1,0 +1,40 @@
+//! What an agent's files are found by: the variables of the environment, and the project's folder.
+//!
+//! The variables are asked for by a function that the caller gives, so that tests need not change the environment.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub struct Surroundings<'a> {
+    variable: &'a dyn Fn(&str) -> Option<OsString>,
+    pub project: PathBuf,
+}
+
+impl<'a> Surroundings<'a> {
+    pub fn new(variable: &'a dyn Fn(&str) -> Option<OsString>, project: PathBuf) -> Surroundings<'a> {
+        Surroundings { variable, project }
+    }
+
+    /// A folder of the user's home.
+    pub fn in_home(&self, name: &str) -> Option<PathBuf> {
+        Some(self.folder("HOME")?.join(name))
+    }
+
+    /// The folder that a variable names.
+    pub fn folder(&self, variable: &str) -> Option<PathBuf> {
+        let named = (self.variable)(variable).filter(|value| !value.is_empty())?;
+        std::path::absolute(named).ok()
+    }
+
+    /// The program of this name that a shell would start.
+    pub fn on_path(&self, name: &str) -> Option<PathBuf> {
+        let path = (self.variable)("PATH")?;
+        let dirs = std::env::split_paths(&path).filter(|dir| dir.is_absolute());
+        dirs.map(|dir| dir.join(name)).find(|file| is_program(file))
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|known| known.is_file() && known.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,159 @@
+//! Writes us into an agent's file and takes us out again: planned first, then done as a whole.
+//!
+//! The file as it was before we came is kept in the home, so that uninstalling gives the very same bytes back. A file
+//! that is not understood, not text, or read-only is left alone. It never follows a plan that the file has outrun.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cerberus_core::id::{Agent, fnv1a};
+use cerberus_core::settings::{self, SettingsError, Wiring, diff};
+use serde::{Deserialize, Serialize};
+
+use super::SettingsFile;
+use crate::home::{Home, create_dir};
+use crate::replace::{is_writable, replace};
+
+#[derive(Debug, thiserror::Error)]
+pub enum WiringError {
+    #[error("{path} was left alone: {source}")]
+    Settings { path: PathBuf, source: SettingsError },
+    #[error("{path} was left alone: it is not UTF-8 text")]
+    NotText { path: PathBuf },
+    #[error("{path} was left alone: it is read-only")]
+    ReadOnly { path: PathBuf },
+    #[error("{path} was left alone: it was changed by somebody else at the same moment")]
+    Outrun { path: PathBuf },
+    #[error("cannot {doing} {path}: {source}")]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+}
+
+/// What a change to a settings file is, before it is made.
+#[derive(Debug)]
+pub struct Change {
+    pub path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+    backup_path: PathBuf,
+    /// Kept so that uninstalling gives the very same bytes back.
+    backup: Option<Backup>,
+    /// Folders that are ours to remove with the file, innermost first.
+    doomed_dirs: Vec<PathBuf>,
+}
+
+/// The file as it was before we came.
+#[derive(Debug, Serialize, Deserialize)]
+struct Backup {
+    path: PathBuf,
+    /// `None`: there was no file.
+    text: Option<String>,
+    /// Folders that were not there yet, innermost first.
+    #[serde(default)]
+    made_dirs: Vec<PathBuf>,
+}
+
+impl Change {
+    pub fn is_none(&self) -> bool {
+        self.before == self.after
+    }
+
+    pub fn diff(&self) -> String {
+        diff(self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default())
+    }
+
+    /// Makes the change: the backup first, then the file, each as a whole.
+    pub fn apply(&self, home: &Home) -> Result<(), WiringError> {
+        if self.is_none() {
+            return Ok(());
+        }
+        if read(&self.path)? != self.before {
+            return Err(WiringError::Outrun { path: self.path.clone() });
+        }
+        if let Some(backup) = &self.backup {
+            let bytes = serde_json::to_vec_pretty(backup).unwrap_or_default();
+            create_dir(&home.backups_dir())
+                .and_then(|()| replace(&self.backup_path, &bytes, 0o600))
+                .map_err(|source| WiringError::Io { doing: "write", path: self.backup_path.clone(), source })?;
+        }
+        let (doing, done) = match &self.after {
+            Some(text) => {
+                let dir = self.path.parent().unwrap_or(Path::new("/"));
+                ("write", fs::create_dir_all(dir).and_then(|()| replace(&self.path, text.as_bytes(), 0o600)))
+            }
+            None => ("remove", fs::remove_file(&self.path)),
+        };
+        done.map_err(|source| WiringError::Io { doing, path: self.path.clone(), source })?;
+        // Only empty ones go; one that somebody uses by now stays.
+        self.doomed_dirs.iter().for_each(|dir| _ = fs::remove_dir(dir));
+        Ok(())
+    }
+}
+
+/// Wires `command` into the file.
+pub fn plan_install(home: &Home, agent: Agent, file: &SettingsFile, command: &str) -> Result<Change, WiringError> {
+    let path = &file.path;
+    let before = read(path)?;
+    let text = before.as_deref().unwrap_or_default();
+    let settings_error = |source| WiringError::Settings { path: path.clone(), source };
+    let after = settings::install(file.parts, text, command).map_err(settings_error)?;
+    // With ours in it already, the file is not the one of before we came.
+    let is_first = settings::installed(file.parts, text).map_err(settings_error)?.is_empty();
+    let made_dirs = path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf);
+    let backup = is_first.then(|| Backup { path: path.clone(), text: before.clone(), made_dirs: made_dirs.collect() });
+    let backup_path = backup_path(home, agent, path);
+    changeable(Change { path: path.clone(), before, after: Some(after), backup_path, backup, doomed_dirs: Vec::new() })
+}
+
+/// Takes out what was put in.
+pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<Change, WiringError> {
+    let path = &file.path;
+    let backup_path = backup_path(home, agent, path);
+    let before = read(path)?;
+    let settings_error = |source| WiringError::Settings { path: path.clone(), source };
+    let text = before.as_deref().unwrap_or_default();
+    // A file that does not even name us is not read further: what is wrong with it is not our business.
+    if !text.contains("cerberus") || settings::installed(file.parts, text).map_err(settings_error)?.is_empty() {
+        let (after, path) = (before.clone(), path.clone());
+        return Ok(Change { path, before, after, backup_path, backup: None, doomed_dirs: Vec::new() });
+    }
+    let backup: Option<Backup> = fs::read(&backup_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let backup_text = backup.as_ref().map(|backup| backup.text.as_deref().unwrap_or_default());
+    let after = settings::uninstall(file.parts, text, backup_text).map_err(settings_error)?;
+    // A file that we made, and that nobody put anything into since, goes again.
+    let was_made_by_us = backup.as_ref().is_some_and(|backup| backup.text.is_none());
+    let was_there = backup.as_ref().is_some_and(|backup| backup.text.is_some());
+    let is_gone = after.is_empty() && !was_there || was_made_by_us && matches!(after.trim(), "" | "{}");
+    let doomed_dirs = backup.filter(|_| is_gone).map_or_else(Vec::new, |backup| backup.made_dirs);
+    let after = (!is_gone).then_some(after);
+    changeable(Change { path: path.clone(), before, after, backup_path, backup: None, doomed_dirs })
+}
+
+/// What is wired now.
+pub fn wiring(file: &SettingsFile) -> Result<Wiring, WiringError> {
+    let text = read(&file.path)?.unwrap_or_default();
+    settings::installed(file.parts, &text).map_err(|source| WiringError::Settings { path: file.path.clone(), source })
+}
+
+/// A read-only file is found out before anything is touched.
+fn changeable(change: Change) -> Result<Change, WiringError> {
+    if !change.is_none() && change.before.is_some() && !is_writable(&change.path) {
+        return Err(WiringError::ReadOnly { path: change.path });
+    }
+    Ok(change)
+}
+
+fn read(path: &Path) -> Result<Option<String>, WiringError> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(WiringError::Io { doing: "read", path: path.to_path_buf(), source }),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(WiringError::NotText { path: path.to_path_buf() }),
+        },
+    }
+}
+
+fn backup_path(home: &Home, agent: Agent, path: &Path) -> PathBuf {
+    home.backups_dir().join(format!("{agent}-{:016x}.json", fnv1a(path.as_os_str().as_encoded_bytes())))
+}

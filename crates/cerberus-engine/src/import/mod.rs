@@ -1,0 +1,225 @@
+//! The past, by import: transcripts become the same records that hooks would have written.
+//!
+//! Importing twice equals importing once, also when hooks saw the same session: what the view knows already is not
+//! written again. A damaged line costs that line.
+
+pub mod files;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::Path;
+
+use cerberus_core::event::{Event, Place, Record};
+use cerberus_core::id::Agent;
+use cerberus_core::path;
+use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
+use cerberus_core::wire::transcripts::{self, Told, Transcript, shared_part};
+
+use self::files::Beside;
+use crate::clock::Clock;
+use crate::fold::FoldError;
+use crate::home::Home;
+use crate::identity::{self, Located};
+use crate::journal;
+use crate::store::{self, OpencodeError, OpencodeStore, Store};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("{0}")]
+    Unreadable(#[from] io::Error),
+    #[error("{0}")]
+    Database(#[from] OpencodeError),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+}
+
+impl ImportError {
+    /// It is this transcript alone that cannot be had.
+    pub fn is_of_the_file(&self) -> bool {
+        !matches!(self, ImportError::Fold(_))
+    }
+}
+
+/// What was found in one transcript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    pub sessions: usize,
+    pub new_events: usize,
+    pub known_events: usize,
+    pub damaged_lines: usize,
+}
+
+impl Report {
+    pub fn add(&mut self, other: Report) {
+        self.sessions += other.sessions;
+        self.new_events += other.new_events;
+        self.known_events += other.known_events;
+        self.damaged_lines += other.damaged_lines;
+    }
+}
+
+/// Where what is imported comes from and goes to.
+pub struct Import<'a> {
+    pub home: &'a Home,
+    pub clock: &'a Clock,
+    pub agent: Agent,
+    /// The transcripts' own folder is mapped onto it.
+    pub project: Option<&'a Located>,
+}
+
+impl Import<'_> {
+    /// Journals what is new in a file: a transcript, or a database of many.
+    pub fn file(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
+        if self.agent == Agent::Opencode && path.extension().is_some_and(|ending| ending == "db") {
+            return self.database(store, path);
+        }
+        let bytes = files::read(path)?;
+        Ok(self.transcript(store, &bytes, files::beside(self.agent, path))?)
+    }
+
+    fn database(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
+        let theirs = OpencodeStore::open(path)?;
+        let mut report = Report::default();
+        for session in theirs.sessions()? {
+            let exported = theirs.export(&session)?;
+            report.add(self.transcript(store, &exported.json, Beside::default())?);
+            report.damaged_lines += exported.damaged_rows;
+        }
+        Ok(report)
+    }
+
+    fn transcript(&self, store: &Store, bytes: &[u8], beside: Beside) -> Result<Report, FoldError> {
+        let mut transcript = transcripts::read(self.agent, bytes).unwrap_or_default();
+        transcript.cwd = beside.cwd.map(Into::into).or(transcript.cwd);
+        if let Some(parent) = beside.parent {
+            let parent = Clean::new(parent, Keep::NAME);
+            transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
+        }
+        journalled(self, store, transcript)
+    }
+}
+
+/// Journals what is new in a transcript. With `project`, the transcript's own folder is mapped onto it.
+pub fn import(
+    home: &Home,
+    clock: &Clock,
+    store: &Store,
+    agent: Agent,
+    project: Option<&Located>,
+    bytes: &[u8],
+) -> Result<Report, FoldError> {
+    Import { home, clock, agent, project }.transcript(store, bytes, Beside::default())
+}
+
+fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
+    let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
+    let origin = Origin::of(&transcript, import);
+    let mut sessions: HashMap<String, Known> = HashMap::new();
+    let mut records = Vec::new();
+    for told in transcript.events {
+        let known = match sessions.entry(told.session.to_string()) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(Known::load(store, import.agent, &told.session)?)
+            }
+        };
+        known.last_at = known.last_at.max(told.at);
+        if known.has(&told) {
+            report.known_events += 1;
+            continue;
+        }
+        known.is_new = true;
+        report.new_events += 1;
+        records.push(origin.record(told));
+    }
+    for (session, known) in &sessions {
+        // A session that hooks report on ends when they say so.
+        if known.is_new && !known.has_hooks {
+            records.push(origin.ending(session, known.last_at));
+        }
+    }
+    report.sessions = sessions.len();
+    journal::append_all(import.home, import.clock.wall, &records)?;
+    Ok(report)
+}
+
+/// What the view knows of a session.
+#[derive(Debug)]
+struct Known {
+    keys: HashSet<String>,
+    /// How many of the same are known, and how many were met in the transcript, by what their keys share.
+    counted: HashMap<String, (usize, usize)>,
+    has_hooks: bool,
+    is_new: bool,
+    last_at: Timestamp,
+}
+
+impl Known {
+    fn load(store: &Store, agent: Agent, session: &str) -> store::Result<Known> {
+        let keys = store.event_keys(agent, session)?;
+        let mut counted: HashMap<String, (usize, usize)> = HashMap::new();
+        for shared in keys.iter().filter_map(|key| shared_part(key)) {
+            counted.entry(shared.to_string()).or_default().0 += 1;
+        }
+        let has_hooks = store.has_started(agent, session)?;
+        Ok(Known { keys, counted, has_hooks, is_new: false, last_at: Timestamp::EPOCH })
+    }
+
+    /// Is it there already? What a hook could not name has another key there; the n-th of the same is the n-th known.
+    fn has(&mut self, told: &Told) -> bool {
+        if let Some(shared) = shared_part(&told.key) {
+            let (known, met) = self.counted.entry(shared.to_string()).or_default();
+            *met += 1;
+            return met <= known;
+        }
+        !self.keys.insert(told.key.to_string())
+    }
+}
+
+/// Where a transcript's session was held.
+struct Origin {
+    agent: Agent,
+    place: Place<'static>,
+    /// The project's root as the transcript writes it.
+    root: String,
+}
+
+impl Origin {
+    fn of(transcript: &Transcript, import: &Import) -> Origin {
+        let (agent, cwd) = (import.agent, transcript.cwd.as_deref().unwrap_or("/"));
+        match import.project {
+            Some(located) => Origin { agent, place: located.place(), root: cwd.to_string() },
+            None => {
+                let located = identity::locate(Path::new(cwd));
+                Origin { agent, place: located.place(), root: located.root.to_string_lossy().into_owned() }
+            }
+        }
+    }
+
+    fn record<'a>(&self, told: Told<'a>) -> Record<'a> {
+        let Told { at, key, session, branch, mut event } = told;
+        if let Event::Tool(used) = &mut event {
+            for touched in &mut used.files {
+                if let Some(inside) = path::below(&self.root, &touched.path) {
+                    touched.path = Clean::new(inside, Keep::NAME);
+                }
+            }
+        }
+        let place = Place { branch, ..self.place.clone() };
+        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, place, event }
+    }
+
+    fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
+        Record {
+            at,
+            key: Clean::new(format!("import-end-{}", at.millis()), Keep::NAME),
+            agent: self.agent,
+            imported: true,
+            heard_by: None,
+            session: Clean::new(session.to_string(), Keep::NAME),
+            place: self.place.clone(),
+            event: Event::End { reason: Clean::word("import") },
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! opencode's own database, only ever read: its sessions as `opencode export` would print them.
+//!
+//! What cannot be read as JSON is left out and counted.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::BUSY;
+
+#[derive(Debug, thiserror::Error)]
+#[error("opencode's database {path}: {source}")]
+pub struct OpencodeError {
+    path: String,
+    source: rusqlite::Error,
+}
+
+type Result<T> = std::result::Result<T, OpencodeError>;
+
+pub struct OpencodeStore {
+    connection: Connection,
+    path: String,
+}
+
+/// One session, as it is exported.
+pub struct Exported {
+    pub json: Vec<u8>,
+    pub damaged_rows: usize,
+}
+
+impl OpencodeStore {
+    pub fn open(path: &Path) -> Result<OpencodeStore> {
+        let name = path.display().to_string();
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let open = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open_with_flags(uri(&name), flags)?;
+            connection.busy_timeout(BUSY)?;
+            connection.execute_batch("PRAGMA query_only=ON")?;
+            Ok(connection)
+        };
+        match open() {
+            Ok(connection) => Ok(OpencodeStore { connection, path: name }),
+            Err(source) => Err(OpencodeError { path: name, source }),
+        }
+    }
+
+    /// The ids of all sessions, oldest first.
+    pub fn sessions(&self) -> Result<Vec<String>> {
+        self.rows("SELECT id FROM session ORDER BY time_created, id", &[], |row| row.get(0))
+    }
+
+    /// A session with all its messages. A subagent's names the session that it all began with.
+    pub fn export(&self, session: &str) -> Result<Exported> {
+        let described = self.rows(
+            "WITH RECURSIVE above(id, parent, depth) AS (
+                 SELECT id, parent_id, 0 FROM session WHERE id = ?1
+                 UNION ALL
+                 SELECT session.id, session.parent_id, depth + 1 FROM session JOIN above ON session.id = above.parent
+                 WHERE depth < 20)
+             SELECT directory, (SELECT id FROM above WHERE depth > 0 ORDER BY depth DESC LIMIT 1)
+             FROM session WHERE id = ?1",
+            &[session],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)),
+        )?;
+        let (directory, parent) = described.into_iter().next().unwrap_or_default();
+        let messages = self.rows(
+            "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id",
+            &[session],
+            pair,
+        )?;
+        let mut damaged_rows = 0;
+        let mut exported = Vec::new();
+        for (id, info) in &messages {
+            let Some(info) = json(info, &mut damaged_rows) else { continue };
+            let parts = self.rows("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id", &[id], pair)?;
+            let parts: Vec<_> = parts.iter().filter_map(|(_, part)| json(part, &mut damaged_rows)).collect();
+            // Each is checked on its own, so that one that is damaged does not cost the rest.
+            exported.push(serde_json::json!({"id": id, "info": info, "parts": parts}));
+        }
+        let info = serde_json::json!({"id": session, "parentID": parent, "directory": directory});
+        let json = serde_json::json!({"info": info, "messages": exported}).to_string().into_bytes();
+        Ok(Exported { json, damaged_rows })
+    }
+
+    fn rows<T>(&self, sql: &str, with: &[&str], read: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+        let ask = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(rusqlite::params_from_iter(with), read)?;
+            rows.collect::<rusqlite::Result<Vec<T>>>()
+        };
+        ask().map_err(|source| OpencodeError { path: self.path.clone(), source })
+    }
+}
+
+fn pair(row: &Row) -> rusqlite::Result<(String, String)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn json(text: &str, damaged_rows: &mut usize) -> Option<serde_json::Value> {
+    let read = serde_json::from_str(text).ok();
+    *damaged_rows += usize::from(read.is_none());
+    read
+}
+
+/// Without a log nobody is at work, and nothing beside the file may be made: it is then read as it lies there.
+fn uri(path: &str) -> String {
+    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let is_at_rest = !std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0);
+    format!("file:{escaped}{}", if is_at_rest { "?immutable=1" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// The tables as the client makes them, as far as we look at them.
+    fn database(path: &Path) -> Connection {
+        let connection = Connection::open(path).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;
+                 CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT NOT NULL, time_created INTEGER);
+                 CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT NOT NULL);
+                 CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT NOT NULL);
+                 INSERT INTO session VALUES ('ses_2', 'ses_1', '/home/dev/hydra', 2), ('ses_1', NULL, '/home/dev/hydra', 1),
+                     ('ses_3', 'ses_2', '/home/dev/hydra', 3);
+                 INSERT INTO message VALUES ('msg_2', 'ses_1', 2, '{\"role\":\"assistant\"}'), ('msg_1', 'ses_1', 1, '{\"role\":\"user\"}'),
+                     ('msg_3', 'ses_1', 3, 'damaged'), ('msg_4', 'ses_3', 4, '{\"role\":\"user\"}');
+                 INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{\"type\":\"text\",\"text\":\"hi\"}'), ('prt_2', 'msg_2', 'ses_1', '{'),
+                     ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"text\",\"text\":\"ho\"}');",
+            )
+            .unwrap();
+        connection
+    }
+
+    fn exported(store: &OpencodeStore, session: &str) -> (Value, usize) {
+        let exported = store.export(session).unwrap();
+        (serde_json::from_slice(&exported.json).unwrap(), exported.damaged_rows)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn sessions_are_told_as_they_would_be_exported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd %20 ?name#.db");
+        let writer = database(&path);
+        let check = || {
+            let store = OpencodeStore::open(&path).unwrap();
+            assert_eq!(store.sessions().unwrap(), ["ses_1", "ses_2", "ses_3"]);
+            let (text, said) = (json!({"type": "text", "text": "hi"}), json!({"type": "text", "text": "ho"}));
+            let messages = json!([
+                {"id": "msg_1", "info": {"role": "user"}, "parts": [text]},
+                {"id": "msg_2", "info": {"role": "assistant"}, "parts": [said]},
+            ]);
+            let info = json!({"id": "ses_1", "parentID": null, "directory": "/home/dev/hydra"});
+            assert_eq!(exported(&store, "ses_1"), (json!({"info": info, "messages": messages}), 2));
+            assert_eq!(exported(&store, "ses_3").0["info"]["parentID"], "ses_1", "not the one between");
+        };
+        // While the client is at work, with its writes still in the log; then at rest.
+        check();
+        writer.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        drop(writer);
+        let before = names(folder.path());
+        let bytes = std::fs::read(&path).unwrap();
+        check();
+        assert_eq!((names(folder.path()), std::fs::read(&path).unwrap()), (before, bytes), "nothing is written");
+    }
+
+    #[test]
+    fn what_is_no_database_of_theirs_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opencode.db");
+        std::fs::write(&path, "no database, but long enough to be taken for one at the first look").unwrap();
+        let failed = OpencodeStore::open(&path).and_then(|store| store.sessions()).unwrap_err().to_string();
+        assert!(failed.starts_with("opencode's database"), "{failed}");
+        assert!(OpencodeStore::open(&folder.path().join("absent.db")).is_err());
+        assert!(!folder.path().join("absent.db").exists());
+    }
+}

@@ -1,0 +1,59 @@
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Check, bad, good};
+use crate::context::Context;
+
+/// Often enough that the median says something, so few that nobody waits for it.
+const RUNS: usize = 11;
+
+/// An agent waits this long at every step; more would be felt.
+const MEDIAN_MAX: Duration = Duration::from_millis(50);
+
+/// How long a hook of ours takes on this machine, measured in a home of its own.
+pub fn check(context: &Context) -> Check {
+    match median(context) {
+        Err(error) => bad("hook", format!("could not be started: {error}"), "reinstall the binary"),
+        Ok(median) => {
+            let detail = format!("{:.1} ms (median of {RUNS})", median.as_secs_f64() * 1000.0);
+            match median <= MEDIAN_MAX {
+                true => good("hook", detail),
+                false => bad("hook", detail, "put CERBERUS_HOME on a local disk"),
+            }
+        }
+    }
+}
+
+fn median(context: &Context) -> std::io::Result<Duration> {
+    let scratch = scratch(context)?;
+    let mut taken = Vec::with_capacity(RUNS);
+    for run in 0..RUNS {
+        let payload = json!({"session_id": "doctor", "cwd": context.cwd, "hook_event_name": "PostToolUse",
+            "tool_name": "Bash", "tool_use_id": format!("doctor-{run}"), "tool_input": {"command": "true"}});
+        let begun = Instant::now();
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["hook", "claude-code"])
+            .env("CERBERUS_HOME", scratch.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(payload.to_string().as_bytes())?;
+        }
+        child.wait()?;
+        taken.push(begun.elapsed());
+    }
+    taken.sort();
+    Ok(taken.get(RUNS / 2).copied().unwrap_or_default())
+}
+
+/// On the disk that the real home is on, if it is there.
+fn scratch(context: &Context) -> std::io::Result<TempDir> {
+    let named = |dir: &std::path::Path| tempfile::Builder::new().prefix("doctor-").tempdir_in(dir);
+    named(context.home.root()).or_else(|_| named(&std::env::temp_dir()))
+}
