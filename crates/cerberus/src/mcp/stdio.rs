@@ -32,9 +32,9 @@ impl Transport<RoleServer> for Requests {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            match self.lines.receive().await? {
-                request @ JsonRpcMessage::Request(_) => return Some(request),
-                _ => {}
+            let message = self.lines.receive().await?;
+            if matches!(message, JsonRpcMessage::Request(_)) {
+                return Some(message);
             }
         }
     }
