@@ -73,6 +73,29 @@ fn after_kill_9_the_next_session_sends_the_brief_to_the_model() {
 }
 
 #[test]
+fn the_model_reaches_the_mcp_server_without_any_hook() {
+    let claude = ClaudeCode::locate().unwrap_or_else(|missing| panic!("{missing}"));
+    let scratch = Scratch::new();
+    cerberus(&scratch, &["memory", "learn", "Never push to main"]);
+    let server = ModelServer::start([
+        Reply::tool("mcp__cerberus__session_record", json!({"kind": "next", "text": "add a mutex"})),
+        Reply::tool("mcp__cerberus__session_context", json!({})),
+        Reply::text("I know where we were."),
+    ]);
+    let servers = json!({"mcpServers": {"cerberus": {"command": env!("CARGO_BIN_EXE_cerberus"), "args": ["mcp"]}}});
+    let mut command = claude.command(&scratch.home(), &scratch.repo(), &server.url());
+    print_prompt(&mut command, "Where were we?").args(["--strict-mcp-config", "--mcp-config", &servers.to_string()]);
+    let finished = Running::spawn(&mut command).unwrap().wait(LIMIT).unwrap();
+    assert!(finished.status.success(), "{}", finished.stderr);
+    let requests = server.main_requests();
+    assert!(requests[0].to_string().contains("session_context"), "the model is told of the tools");
+    let last = request_text(requests.last().unwrap());
+    for code in ["rule:Never-push-to-main", "proj:repo", "next:add-a-mutex"] {
+        assert!(last.contains(code), "{code} is not in the last request: {last}");
+    }
+}
+
+#[test]
 fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     let claude = ClaudeCode::locate().unwrap_or_else(|missing| panic!("{missing}"));
     let scratch = Scratch::new();

@@ -3,15 +3,15 @@
 mod cleanup;
 mod decide;
 mod edit;
-mod forget;
-mod history;
-mod learn;
+pub mod forget;
+pub mod history;
+pub mod learn;
 mod list;
 mod live;
 mod propose;
 mod recover;
 mod review;
-mod search;
+pub mod search;
 mod show;
 mod stats;
 mod status;
@@ -58,7 +58,7 @@ enum MemoryCommand {
 }
 
 /// What to do when the view or the journal fails.
-const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+pub const DOCTOR: &str = "`cerberus doctor` says what is wrong";
 
 impl Memory {
     pub fn run(self, context: &Context) -> Result<()> {
@@ -89,7 +89,7 @@ impl Memory {
 
 /// A scope as it is typed: `project` alone is the one we are in.
 #[derive(Clone, Debug)]
-enum ScopeArgument {
+pub enum ScopeArgument {
     ThisProject,
     Given(Scope),
 }
@@ -107,7 +107,7 @@ impl FromStr for ScopeArgument {
 }
 
 impl ScopeArgument {
-    fn resolve(self, project: &str) -> Scope {
+    pub fn resolve(self, project: &str) -> Scope {
         match self {
             ScopeArgument::ThisProject => Scope::Project(project.to_string()),
             ScopeArgument::Given(scope) => scope,
