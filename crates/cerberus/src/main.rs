@@ -7,6 +7,7 @@ mod commands;
 mod context;
 mod failure;
 mod hook;
+mod mcp;
 mod render;
 
 use std::process::ExitCode;

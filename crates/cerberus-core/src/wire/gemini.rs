@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::claude_code::prompt_key;
 use super::loose::{Escaped, List, Object, Pairs, Raw, Text};
-use super::tool::{self, Exit};
+use super::tool::{self, Exit, Question, Todo};
 use super::transcripts::use_key;
 use super::{Heard, WireError, patch};
 use crate::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
@@ -66,22 +66,6 @@ struct Input<'a> {
     todos: List<Object<Todo<'a>>>,
     #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Todo<'a> {
-    #[serde(borrow)]
-    description: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Question<'a> {
-    #[serde(borrow)]
-    question: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -149,7 +133,10 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
         },
         "BeforeAgent" => Event::Prompt { text: Clean::new(without_context(said.prompt.0?), Keep::PROMPT) },
         "AfterTool" => Event::Tool(tool_use(said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
-        "AfterAgent" => Event::Stop { message: Clean::new(said.prompt_response.0.unwrap_or_default(), Keep::MESSAGE) },
+        "AfterAgent" => {
+            let message = said.prompt_response.0.unwrap_or_default();
+            Event::Stop { message: Clean::new(without_repeated_end(&message), Keep::MESSAGE) }
+        }
         // The automatic one is sent before every call of the model, whether anything is compressed or not.
         "PreCompress" if said.trigger.0.as_deref() == Some("manual") => {
             Event::Compact { stage: CompactStage::Before, summary: None }
@@ -157,6 +144,21 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
         "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
+}
+
+/// An answer that was streamed comes whole, and after it again all of its pieces but the first, with spaces between.
+fn without_repeated_end(answer: &str) -> String {
+    let said: Vec<(usize, char)> = answer.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
+    let same = |(one, two): (&(usize, char), &(usize, char))| one.1 == two.1;
+    let repeats = |length: &usize| {
+        let (before, end) = said.split_at(said.len() - length);
+        let starts_after_a_space = answer[..end[0].0].ends_with(' ');
+        starts_after_a_space && before[before.len() - length..].iter().zip(end).all(same)
+    };
+    // The first piece does not come again, so the end is shorter than what stands before it.
+    let longest = (1..said.len().div_ceil(2)).rev().find(repeats);
+    let kept = longest.map_or(answer.len(), |length| said[said.len() - length].0);
+    answer[..kept].trim_end().to_string()
 }
 
 /// What the user said: the prompt without the contexts of hooks that stand before it.
@@ -193,7 +195,7 @@ fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) ->
             input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
         }
         ("write_todos", None) => {
-            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| (todo.description, todo.status)));
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
         }
         ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
         _ => {}
@@ -282,6 +284,13 @@ mod tests {
                 json!({"prompt": "go on", "prompt_response": "Done."}),
                 json!({"stop": {"message": "Done."}}),
             ),
+            (
+                "AfterAgent",
+                json!({"prompt_response": "I looked.\nNext:  add a test. d a t est."}),
+                json!({"stop": {"message": "I looked.\nNext:  add a test."}}),
+            ),
+            ("AfterAgent", json!({"prompt_response": "Done. Done."}), json!({"stop": {"message": "Done. Done."}})),
+            ("AfterAgent", json!({"prompt_response": "All pass"}), json!({"stop": {"message": "All pass"}})),
             ("PreCompress", json!({"trigger": "manual"}), json!({"compact": {"stage": "before"}})),
             ("PreCompress", json!({"trigger": "auto"}), Value::Null),
             ("SessionEnd", json!({"reason": "exit"}), json!({"end": {"reason": "exit"}})),

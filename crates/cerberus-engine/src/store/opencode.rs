@@ -85,7 +85,7 @@ impl OpencodeStore {
     fn rows<T>(&self, sql: &str, with: &[&str], read: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
         let ask = || {
             let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(rusqlite::params_from_iter(with), |row| read(row))?;
+            let rows = statement.query_map(rusqlite::params_from_iter(with), read)?;
             rows.collect::<rusqlite::Result<Vec<T>>>()
         };
         ask().map_err(|source| OpencodeError { path: self.path.clone(), source })

@@ -47,7 +47,24 @@ fn source(text: &str) -> std::result::Result<StartSource, String> {
 }
 
 impl BriefCommand {
+    /// As for a session that begins with this prompt, or with none yet.
+    pub fn for_start(prompt: Option<String>) -> BriefCommand {
+        BriefCommand { prompt, prompt_file: None, source: StartSource::Startup, budget: None, explain: false }
+    }
+
     pub fn run(self, context: &Context) -> Result<()> {
+        let (briefing, budget) = self.briefing(context)?;
+        if context.json {
+            render::json(&as_json(&briefing, budget.both_tokens));
+        } else if self.explain {
+            explain(&briefing, budget.both_tokens);
+        } else if !briefing.brief.text.is_empty() {
+            render::line(&briefing.brief.text);
+        }
+        Ok(())
+    }
+
+    pub fn briefing(&self, context: &Context) -> Result<(Briefing, Budget)> {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         let config = config::load(&context.home)
             .hint(format!("brief.session_tokens is a number from {low} to {high}; correct or remove the file"))?;
@@ -67,14 +84,7 @@ impl BriefCommand {
             session: None,
         };
         let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
-        if context.json {
-            render::json(&as_json(&briefing, budget.both_tokens));
-        } else if self.explain {
-            explain(&briefing, budget.both_tokens);
-        } else if !briefing.brief.text.is_empty() {
-            render::line(&briefing.brief.text);
-        }
-        Ok(())
+        Ok((briefing, budget))
     }
 
     fn prompt_text(&self) -> Result<Option<String>> {

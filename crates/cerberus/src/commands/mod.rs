@@ -1,11 +1,12 @@
 //! The commands: one file each, whose doc comment is its help.
 
-mod brief;
+pub mod brief;
 mod doctor;
 mod import;
 mod install;
-mod memory;
-mod record;
+mod mcp;
+pub mod memory;
+pub mod record;
 mod run;
 mod session;
 mod status;
@@ -59,6 +60,7 @@ enum Command {
     Watch(watch::Watch),
     Session(session::Session),
     Memory(memory::Memory),
+    Mcp(mcp::Mcp),
 }
 
 /// Take one hook payload on standard input (agents call this, not people)
@@ -91,6 +93,7 @@ pub fn run() -> ExitCode {
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
+            Command::Mcp(command) => command.run(&context),
         }
     };
     match run() {

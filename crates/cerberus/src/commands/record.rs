@@ -6,6 +6,9 @@ use cerberus_engine::capture::own_record;
 use cerberus_engine::identity;
 use cerberus_engine::journal;
 use cerberus_engine::lifecycle::{live_session, place_of};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -18,46 +21,64 @@ use crate::render;
 pub struct RecordCommand {
     /// done, next, decision, blocker, file, function, objective or note
     #[arg(value_parser = kind)]
-    kind: Kind,
+    pub kind: Kind,
 
     /// What is to be kept
-    text: String,
+    pub text: String,
 
     /// The reason for a decision
     #[arg(long, value_name = "REASON")]
-    why: Option<String>,
+    pub why: Option<String>,
 
     /// The sort of a blocker: need, unclear, race, …
     #[arg(long = "type", value_name = "TYPE")]
-    sort: Option<String>,
+    pub sort: Option<String>,
 
     /// How bad a blocker is: low, medium, high or critical
     #[arg(long, value_parser = severity)]
-    severity: Option<Severity>,
+    pub severity: Option<Severity>,
 
     /// It is settled: what is open under these words no longer carries over
     #[arg(long)]
-    resolve: bool,
+    pub resolve: bool,
 
     /// Keep it as custom state under this key
     #[arg(long, value_name = "KEY")]
-    key: Option<String>,
+    pub key: Option<String>,
 }
 
-const KINDS: [Kind; 8] =
+/// What became of it: its code, and the session it went to.
+#[derive(Serialize, JsonSchema)]
+pub struct Recorded {
+    /// As a brief shows it, or `resolved`
+    pub code: String,
+    pub agent: String,
+    pub agent_session_id: String,
+}
+
+pub const KINDS: [Kind; 8] =
     [Kind::Done, Kind::Next, Kind::Decision, Kind::Blocker, Kind::File, Kind::Function, Kind::Objective, Kind::Note];
 
-fn kind(text: &str) -> std::result::Result<Kind, String> {
+pub fn kind(text: &str) -> std::result::Result<Kind, String> {
     let names = || KINDS.map(Kind::word).join(", ");
     Kind::from_word(text).filter(|kind| KINDS.contains(kind)).ok_or_else(|| format!("one of {}", names()))
 }
 
-fn severity(text: &str) -> std::result::Result<Severity, String> {
+pub fn severity(text: &str) -> std::result::Result<Severity, String> {
     Severity::from_word(text).ok_or_else(|| format!("one of {}", Severity::ALL.map(Severity::word).join(", ")))
 }
 
 impl RecordCommand {
     pub fn run(self, context: &Context) -> Result<()> {
+        let recorded = self.record(context)?;
+        match context.json {
+            true => render::json(&json!(recorded)),
+            false => render::line(&recorded.code),
+        }
+        Ok(())
+    }
+
+    pub fn record(self, context: &Context) -> Result<Recorded> {
         if self.text.trim().is_empty() {
             return Err(anyhow::anyhow!("there is nothing to record")).hint("say it after the kind, in quotes");
         }
@@ -95,12 +116,6 @@ impl RecordCommand {
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("nothing was recorded; make room or mend the folder's permissions, then try again")?;
         let code = facts.facts.first().map_or("resolved", |fact| fact.code.as_str());
-        match context.json {
-            true => {
-                render::json(&serde_json::json!({"code": code, "agent": agent.name(), "agent_session_id": session}))
-            }
-            false => render::line(code),
-        }
-        Ok(())
+        Ok(Recorded { code: code.to_string(), agent: agent.name().to_string(), agent_session_id: session })
     }
 }

@@ -273,11 +273,13 @@ fn opencodes_own_database_is_read_where_it_lies() {
     assert_eq!(std::fs::read(&path).unwrap(), before, "it is theirs");
 }
 
+type Heard = fn(&str) -> Vec<Value>;
+
 /// What the agents' hooks heard of the very sessions above.
 #[test]
 fn a_session_that_hooks_saw_counts_once() {
     let root = |env: &TestEnv| env.project().to_str().unwrap().to_string();
-    let heard: [(&str, fn(&str) -> Vec<Value>); 3] = [
+    let heard: [(&str, Heard); 3] = [
         ("codex", |cwd| {
             let base = |name: &str, extra: Value| {
                 merged(json!({"session_id": "s1", "cwd": cwd, "hook_event_name": name}), extra)

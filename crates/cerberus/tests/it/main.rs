@@ -16,6 +16,7 @@ mod install;
 mod kill;
 mod learn;
 mod lifecycle;
+mod mcp;
 mod memories;
 mod seeds;
 mod style;

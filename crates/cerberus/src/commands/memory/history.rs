@@ -3,9 +3,12 @@ use std::time::Duration;
 
 use cerberus_core::fact::Kind;
 use cerberus_core::session::IDLE_AFTER;
+use cerberus_core::time::Timestamp;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
@@ -18,27 +21,31 @@ use crate::render;
 pub struct SessionHistory {
     /// How many days back
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
-    days: u32,
+    pub days: u32,
 }
 
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-struct Row {
-    id: String,
-    started: cerberus_core::time::Timestamp,
-    ended: Option<cerberus_core::time::Timestamp>,
-    minutes: f64,
-    tools: usize,
-    files: usize,
-    corrections: usize,
-    status: &'static str,
+/// A session in a line.
+#[derive(Serialize, JsonSchema)]
+pub struct PastSession {
+    pub session_id: String,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub duration_minutes: f64,
+    pub correction_count: usize,
+    pub tool_count: usize,
+    pub modified_files: usize,
+    pub status: &'static str,
+    #[serde(skip)]
+    started: Timestamp,
 }
 
 impl SessionHistory {
     pub fn run(self, context: &Context) -> Result<()> {
-        let rows = self.rows(context)?;
+        let rows = self.sessions(context)?;
         if context.json {
-            render::json(&rows.iter().map(as_json).collect::<Vec<_>>());
+            render::json(&json!(rows));
             return Ok(());
         }
         if rows.is_empty() {
@@ -47,11 +54,16 @@ impl SessionHistory {
         }
         render::line("session             started           minutes  tools  files  corrections  status");
         for row in &rows {
-            let started = row.started.to_string().replace('T', " ");
+            let started = row.started_at.replace('T', " ");
             let started = started.get(..16).unwrap_or(&started);
             let line = format!(
                 "{:<18}  {started}  {:>7.1}  {:>5}  {:>5}  {:>11}  {}",
-                row.id, row.minutes, row.tools, row.files, row.corrections, row.status
+                row.session_id,
+                row.duration_minutes,
+                row.tool_count,
+                row.modified_files,
+                row.correction_count,
+                row.status
             );
             render::line(&line);
         }
@@ -63,7 +75,8 @@ impl SessionHistory {
         Ok(())
     }
 
-    fn rows(&self, context: &Context) -> Result<Vec<Row>> {
+    /// The newest first.
+    pub fn sessions(&self, context: &Context) -> Result<Vec<PastSession>> {
         let store = context.swept_store()?;
         let (located, now) = (context.located(), context.clock.now);
         let since = now.minus(Duration::from_secs(u64::from(self.days) * 86_400));
@@ -84,22 +97,23 @@ impl SessionHistory {
             let (tools, _) = store.activity(&session, now).hint(DOCTOR)?;
             let ended = session.state.ended.as_ref().map(|(at, _)| *at);
             let end = ended.unwrap_or(session.last_activity).max(session.started_at);
-            rows.push(Row {
-                id: session.id.to_string(),
-                started: session.started_at,
-                ended,
-                minutes: (end.since(session.started_at).as_secs_f64() / 6.0).round() / 10.0,
-                tools: tools.iter().map(|(_, count)| count).sum(),
-                files: files.len(),
-                corrections: store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?.len(),
+            rows.push(PastSession {
+                session_id: session.id.to_string(),
+                started_at: session.started_at.to_string(),
+                ended_at: ended.map(|at| at.to_string()),
+                duration_minutes: (end.since(session.started_at).as_secs_f64() / 6.0).round() / 10.0,
+                tool_count: tools.iter().map(|(_, count)| count).sum(),
+                modified_files: files.len(),
+                correction_count: store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?.len(),
                 status: session.state.status.word(),
+                started: session.started_at,
             });
         }
         Ok(rows)
     }
 
     /// One character a day, the tallest for the busiest.
-    fn sparkline(&self, context: &Context, rows: &[Row]) -> String {
+    fn sparkline(&self, context: &Context, rows: &[PastSession]) -> String {
         let mut per_day: BTreeMap<String, usize> = BTreeMap::new();
         for day in (0..self.days.min(60)).rev() {
             per_day.insert(context.clock.now.minus(Duration::from_secs(u64::from(day) * 86_400)).day(), 0);
@@ -115,12 +129,4 @@ impl SessionHistory {
             .map(|count| if *count == 0 { '·' } else { SPARKS[(count * (SPARKS.len() - 1)) / most] })
             .collect()
     }
-}
-
-fn as_json(row: &Row) -> Value {
-    json!({
-        "session_id": row.id, "started_at": row.started.to_string(), "ended_at": row.ended.map(|at| at.to_string()),
-        "duration_minutes": row.minutes, "correction_count": row.corrections, "tool_count": row.tools, "modified_files": row.files,
-        "status": row.status,
-    })
 }

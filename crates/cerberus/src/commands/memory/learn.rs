@@ -1,5 +1,7 @@
 use cerberus_core::memory::exchange::CONTENT_BYTES_MAX;
-use cerberus_engine::memories::Learnt;
+use cerberus_engine::store::MemoryRow;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{DOCTOR, ScopeArgument};
@@ -14,19 +16,42 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Learn {
     /// What to remember, in one sentence
-    text: String,
+    pub text: String,
 
     /// What it is: rule, preference, or a word of your own
     #[arg(long, value_name = "CATEGORY", default_value = "rule")]
-    category: String,
+    pub category: String,
 
     /// Where it holds: universal, language:NAME, project:NAME, or project (this one)
     #[arg(long, value_name = "SCOPE", default_value = "universal")]
-    scope: ScopeArgument,
+    pub scope: ScopeArgument,
+}
+
+/// What became of it.
+#[derive(Serialize, JsonSchema)]
+pub struct Learnt {
+    pub id: String,
+    /// false: these very words were known already
+    pub new: bool,
+    /// Ids of the memories whose place it takes
+    pub supersedes: Vec<String>,
 }
 
 impl Learn {
     pub fn run(self, context: &Context) -> Result<()> {
+        let (learnt, superseded) = self.learn(context)?;
+        if context.json {
+            render::json(&json!(learnt));
+            return Ok(());
+        }
+        let id = &learnt.id;
+        render::line(&if learnt.new { format!("learnt {id}") } else { format!("known already: {id}") });
+        super::tell_superseded(&superseded);
+        Ok(())
+    }
+
+    /// Also gives the memories whose place it takes.
+    pub fn learn(self, context: &Context) -> Result<(Learnt, Vec<MemoryRow>)> {
         let too_long = self.text.len() > CONTENT_BYTES_MAX;
         if self.text.trim().is_empty() || too_long {
             let what = if too_long { "too long" } else { "empty" };
@@ -35,18 +60,9 @@ impl Learn {
         let located = context.located();
         let mut store = context.store()?;
         let scope = self.scope.resolve(&located.name);
-        let learnt = context.keeper(&located).learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)?;
-        let (id, is_new, superseded) = match &learnt {
-            Learnt::New { id, supersedes } => (id, true, supersedes.as_slice()),
-            Learnt::Known(known) => (&known.id, false, [].as_slice()),
-        };
-        if context.json {
-            let ids: Vec<_> = superseded.iter().map(|older| &older.id).collect();
-            render::json(&json!({"id": id, "new": is_new, "supersedes": ids}));
-            return Ok(());
-        }
-        render::line(&if is_new { format!("learnt {id}") } else { format!("known already: {id}") });
-        super::tell_superseded(superseded);
-        Ok(())
+        let keeper = context.keeper(&located);
+        let learnt = keeper.learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)?;
+        let supersedes = learnt.supersedes.iter().map(|older| older.id.to_string()).collect();
+        Ok((Learnt { id: learnt.id.to_string(), new: learnt.is_new, supersedes }, learnt.supersedes))
     }
 }

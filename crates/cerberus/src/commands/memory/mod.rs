@@ -3,15 +3,15 @@
 mod cleanup;
 mod decide;
 mod edit;
-mod forget;
-mod history;
-mod learn;
+pub mod forget;
+pub mod history;
+pub mod learn;
 mod list;
 mod live;
 mod propose;
 mod recover;
 mod review;
-mod search;
+pub mod search;
 mod show;
 mod stats;
 mod status;
@@ -19,7 +19,7 @@ mod transfer;
 
 use std::str::FromStr;
 
-use cerberus_core::memory::Scope;
+use cerberus_core::memory::{Scope, Status};
 use cerberus_core::time::Timestamp;
 use cerberus_engine::store::{MemoryRow, Store};
 
@@ -58,7 +58,7 @@ enum MemoryCommand {
 }
 
 /// What to do when the view or the journal fails.
-const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+pub const DOCTOR: &str = "`cerberus doctor` says what is wrong";
 
 impl Memory {
     pub fn run(self, context: &Context) -> Result<()> {
@@ -89,7 +89,7 @@ impl Memory {
 
 /// A scope as it is typed: `project` alone is the one we are in.
 #[derive(Clone, Debug)]
-enum ScopeArgument {
+pub enum ScopeArgument {
     ThisProject,
     Given(Scope),
 }
@@ -107,7 +107,7 @@ impl FromStr for ScopeArgument {
 }
 
 impl ScopeArgument {
-    fn resolve(self, project: &str) -> Scope {
+    pub fn resolve(self, project: &str) -> Scope {
         match self {
             ScopeArgument::ThisProject => Scope::Project(project.to_string()),
             ScopeArgument::Given(scope) => scope,
@@ -120,6 +120,16 @@ fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
     let found = store.memory(id, now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no one memory is called {id:?}");
     found.ok_or_else(missing).hint("`cerberus memory list --all` shows the ids")
+}
+
+/// The memories, and with `wants_undecided` also the proposals and what was rejected.
+fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<MemoryRow>> {
+    let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
+    if wants_undecided {
+        rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
+        rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
+    }
+    Ok(rows)
 }
 
 fn tell_superseded(rows: &[MemoryRow]) {

@@ -1,5 +1,7 @@
 use cerberus_engine::store::MemoryQuery;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::DOCTOR;
 use crate::context::Context;
@@ -13,23 +15,56 @@ use crate::render;
 pub struct Search {
     /// What to look for
     #[arg(required = true)]
-    query: Vec<String>,
+    pub query: Vec<String>,
 
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    limit: u16,
+    pub limit: u16,
 
     /// Only of this scope: universal, language:NAME, project:NAME
     #[arg(long, value_name = "SCOPE")]
-    scope: Option<String>,
+    pub scope: Option<String>,
 
     /// Only of this category
     #[arg(long, value_name = "CATEGORY")]
-    category: Option<String>,
+    pub category: Option<String>,
+}
+
+/// A memory that was looked for.
+#[derive(Serialize, JsonSchema)]
+pub struct FoundMemory {
+    pub id: String,
+    pub content: String,
+    pub category: String,
+    pub scope: String,
+    /// From 0 to 1, the higher the better the fit
+    pub score: f64,
+    pub created_at: String,
+    pub metadata: Map<String, Value>,
+    pub snippet: String,
+    pub use_count: u64,
+    /// The newer memory that took its place
+    pub superseded_by: Option<String>,
 }
 
 impl Search {
     pub fn run(self, context: &Context) -> Result<()> {
+        let found = self.search(context)?;
+        if context.json {
+            render::json(&json!(found));
+            return Ok(());
+        }
+        if found.is_empty() {
+            eprintln!("nothing found for {:?}", self.query.join(" "));
+        }
+        for found in &found {
+            render::line(&format!("{:.2}  {}  {}  {}", found.score, found.id, found.scope, found.snippet));
+        }
+        Ok(())
+    }
+
+    /// The best first. Being found is a use.
+    pub fn search(&self, context: &Context) -> Result<Vec<FoundMemory>> {
         let store = context.view()?;
         let now = context.clock.now;
         let text = self.query.join(" ");
@@ -40,25 +75,21 @@ impl Search {
         let rows = store.memories_at(&rows, now).hint(DOCTOR)?;
         let ids: Vec<_> = rows.iter().map(|row| row.id.clone()).collect();
         let is_counted = context.keeper(&context.located()).used(&ids).hint(DOCTOR)?;
-        if context.json {
-            let shown = found.iter().zip(&rows).map(|(found, row)| {
-                let memory = &row.memory;
-                json!({
-                    "id": row.id, "content": memory.content, "category": memory.category, "scope": memory.scope,
-                    "score": found.score, "created_at": memory.created_at.to_string(),
-                    "metadata": memory.background.metadata, "snippet": found.snippet,
-                    "use_count": row.uses.count + u64::from(is_counted), "superseded_by": row.superseded_by,
-                })
-            });
-            render::json(&shown.collect::<Vec<_>>());
-            return Ok(());
-        }
-        if rows.is_empty() {
-            eprintln!("nothing found for {text:?}");
-        }
-        for (found, row) in found.iter().zip(&rows) {
-            render::line(&format!("{:.2}  {}  {}  {}", found.score, row.id, &*row.memory.scope, found.snippet));
-        }
-        Ok(())
+        let shown = found.into_iter().zip(rows).map(|(found, row)| {
+            let memory = row.memory;
+            FoundMemory {
+                id: row.id.to_string(),
+                content: memory.content.to_string(),
+                category: memory.category.to_string(),
+                scope: memory.scope.to_string(),
+                score: found.score,
+                created_at: memory.created_at.to_string(),
+                metadata: memory.background.metadata,
+                snippet: found.snippet,
+                use_count: row.uses.count + u64::from(is_counted),
+                superseded_by: row.superseded_by.map(|newer| newer.to_string()),
+            }
+        });
+        Ok(shown.collect())
     }
 }

@@ -169,3 +169,36 @@ fn what_a_subagent_did_belongs_to_its_session() {
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     assert_eq!(sessions[1]["tools_used"]["Write"], 1, "{sessions:?}");
 }
+
+#[test]
+fn the_model_reaches_the_mcp_server_without_any_hook() {
+    let stage = Stage { scratch: Scratch::new() };
+    stage.cerberus(&["memory", "learn", "Never push to main"]);
+    let server = ModelServer::start([
+        Reply::tool("mcp__cerberus__session_record", json!({"kind": "next", "text": "add a mutex"})),
+        Reply::tool("mcp__cerberus__session_context", json!({})),
+        Reply::text("I know where we were."),
+    ]);
+    let servers = json!({"mcpServers": {"cerberus": {"command": env!("CARGO_BIN_EXE_cerberus"), "args": ["mcp"]}}});
+    let mut command = ClaudeCode.session(&stage.place(&server), "Where were we?");
+    finish(command.args(["--strict-mcp-config", "--mcp-config", &servers.to_string()]));
+    let requests = server.main_requests();
+    assert!(requests[0].to_string().contains("session_context"), "the model is told of the tools");
+    let last = request_text(requests.last().unwrap());
+    for code in ["rule:Never-push-to-main", "proj:repo", "next:add-a-mutex"] {
+        assert!(last.contains(code), "{code} is not in the last request: {last}");
+    }
+}
+
+#[test]
+fn what_the_model_records_through_the_installed_server_is_told_next_time() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start([
+        Reply::tool("mcp__cerberus__session_record", json!({"kind": "decision", "text": "keep one pool a host"})),
+        Reply::text("Noted."),
+    ]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), "Note what we settled on"));
+    let text = told(&stage, &ClaudeCode, "Go on");
+    assert_eq!(times(&text, "dec:keep-one-pool-a-host"), 1, "{text}");
+    assert!(stage.sessions().iter().all(|session| session["agent"] == "claude-code"), "it belongs to the session");
+}

@@ -1,0 +1,40 @@
+//! `session_history`: the sessions of the last days.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Arguments, Effect};
+use crate::commands::memory::history::{self, PastSession};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+
+const DAYS: u32 = 7;
+const DAYS_MAX: u32 = 365;
+
+/// The sessions of this project in the last days, the newest first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionHistory {
+    /// How many days back, 7 if not given
+    #[schemars(range(min = 1, max = DAYS_MAX))]
+    days: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Sessions {
+    sessions: Vec<PastSession>,
+}
+
+impl Arguments for SessionHistory {
+    const NAME: &'static str = "session_history";
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = Sessions;
+
+    fn call(self, context: &Context) -> Result<Sessions> {
+        let days = self.days.unwrap_or(DAYS);
+        if !(1..=DAYS_MAX).contains(&days) {
+            return Err(anyhow::anyhow!("{days} days cannot be shown")).hint(format!("ask for 1 to {DAYS_MAX}"));
+        }
+        Ok(Sessions { sessions: history::SessionHistory { days }.sessions(context)? })
+    }
+}
