@@ -65,7 +65,7 @@ impl Client for Codex {
         Reply::tool("exec_command", json!({ "cmd": command, "yield_time_ms": 30_000 }))
     }
 
-    /// It offers a list only in its plan mode.
+    /// It offers its model no list.
     fn todo(&self, _: &str) -> Vec<Reply> {
         Vec::new()
     }

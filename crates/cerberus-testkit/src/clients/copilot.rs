@@ -40,7 +40,7 @@ impl Client for Copilot {
         Reply::tool("bash", json!({ "command": command, "description": "Run it", "initial_wait": 30 }))
     }
 
-    /// It has no list: it is told to keep one in its own database.
+    /// Its model keeps a list in a database, with SQL, which nobody reads here.
     fn todo(&self, _: &str) -> Vec<Reply> {
         Vec::new()
     }

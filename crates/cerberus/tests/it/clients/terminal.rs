@@ -17,7 +17,7 @@ fn begin(stage: &Stage, server: &ModelServer) -> Terminal {
     terminal.wait_for_keys(LIMIT).unwrap();
     let began = || (!stage.sessions().is_empty()).then_some(());
     wait_until("the session to begin", LIMIT, began).unwrap();
-    let asked = || (server.main_requests().len() > 0).then_some(());
+    let asked = || (!server.main_requests().is_empty()).then_some(());
     terminal.enter("Write the proxy", LIMIT, asked).unwrap();
     server.wait_for_main_requests(2, LIMIT).unwrap();
     terminal
