@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
@@ -43,5 +43,8 @@ impl Client for Copilot {
     /// Its model keeps a list in a database, with SQL, which nobody reads here.
     fn todo(&self, _: &str) -> Vec<Reply> {
         Vec::new()
+    }
+    fn ours(&self, tool: &str, input: Value) -> Reply {
+        Reply::tool(format!("cerberus-{tool}"), input)
     }
 }

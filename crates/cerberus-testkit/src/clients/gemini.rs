@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
@@ -50,5 +50,8 @@ impl Client for Gemini {
 
     fn todo(&self, what: &str) -> Vec<Reply> {
         vec![Reply::tool("write_todos", json!({ "todos": [{ "description": what, "status": "pending" }] }))]
+    }
+    fn ours(&self, tool: &str, input: Value) -> Reply {
+        Reply::tool(format!("mcp_cerberus_{tool}"), input)
     }
 }

@@ -85,6 +85,11 @@ pub trait Client: Sync {
 
     /// The model notes what is to be done; no replies where the client offers it no list for that.
     fn todo(&self, what: &str) -> Vec<Reply>;
+
+    /// The model calls a tool of our MCP server.
+    fn ours(&self, tool: &str, input: Value) -> Reply {
+        Reply::tool(format!("mcp__cerberus__{tool}"), input)
+    }
 }
 
 /// Where a session runs.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
@@ -55,5 +55,8 @@ impl Client for Opencode {
     fn todo(&self, what: &str) -> Vec<Reply> {
         let todo = json!({ "id": "1", "content": what, "status": "pending", "priority": "medium" });
         vec![Reply::tool("todowrite", json!({ "todos": [todo] }))]
+    }
+    fn ours(&self, tool: &str, input: Value) -> Reply {
+        Reply::tool(format!("cerberus_{tool}"), input)
     }
 }

@@ -77,14 +77,26 @@ fn item(body: &Value, block: &Block) -> Value {
             "name": name,
             "input": input,
         }),
-        Block::Tool { name, input } => json!({
-            "type": "function_call",
-            "id": unique_id("fc_"),
-            "call_id": unique_id("call_"),
-            "status": "completed",
-            "name": name,
-            "arguments": input.to_string(),
-        }),
+        Block::Tool { name, input } => {
+            let (namespace, name) = in_namespace(name);
+            json!({
+                "type": "function_call",
+                "id": unique_id("fc_"),
+                "call_id": unique_id("call_"),
+                "status": "completed",
+                "namespace": namespace,
+                "name": name,
+                "arguments": input.to_string(),
+            })
+        }
+    }
+}
+
+/// `mcp__SERVER__TOOL` is the tool in the namespace `mcp__SERVER`.
+fn in_namespace(name: &str) -> (Option<&str>, &str) {
+    match name.rsplit_once("__") {
+        Some((namespace, tool)) if namespace.starts_with("mcp__") => (Some(namespace), tool),
+        _ => (None, name),
     }
 }
 

@@ -284,7 +284,8 @@ fn said(stream: &str) -> String {
 
 #[test]
 fn tools_are_called_as_the_request_offers_them() {
-    let reply = || Reply::tool("run", json!({ "cmd": "ls" })).and_tool("patch", json!("*** Begin"));
+    let called = || Reply::tool("run", json!({ "cmd": "ls" })).and_tool("patch", json!("*** Begin"));
+    let reply = || called().and_tool("mcp__cerberus__brief", json!({}));
     let server = ModelServer::start([reply(), reply()]);
     let mut client = Client::connect(&server);
     let [_, (openai, mut request), (gemini, plain)] = streamed();
@@ -292,6 +293,7 @@ fn tools_are_called_as_the_request_offers_them() {
     let called = parse(&client.post(openai, &request))["output"].clone();
     assert_eq!((&called[0]["type"], &called[0]["arguments"]), (&json!("function_call"), &json!(r#"{"cmd":"ls"}"#)));
     assert_eq!((&called[1]["type"], &called[1]["input"]), (&json!("custom_tool_call"), &json!("*** Begin")));
+    assert_eq!((&called[2]["namespace"], &called[2]["name"]), (&json!("mcp__cerberus"), &json!("brief")));
     let stream = client.post(gemini, &plain).1;
     let first: Value = serde_json::from_str(stream.lines().next().unwrap().strip_prefix("data: ").unwrap()).unwrap();
     let call = &first["candidates"][0]["content"]["parts"][0]["functionCall"];

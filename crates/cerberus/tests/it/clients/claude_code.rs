@@ -189,16 +189,3 @@ fn the_model_reaches_the_mcp_server_without_any_hook() {
         assert!(last.contains(code), "{code} is not in the last request: {last}");
     }
 }
-
-#[test]
-fn what_the_model_records_through_the_installed_server_is_told_next_time() {
-    let stage = Stage::new(&ClaudeCode);
-    let server = ModelServer::start([
-        Reply::tool("mcp__cerberus__session_record", json!({"kind": "decision", "text": "keep one pool a host"})),
-        Reply::text("Noted."),
-    ]);
-    finish(&mut ClaudeCode.session(&stage.place(&server), "Note what we settled on"));
-    let text = told(&stage, &ClaudeCode, "Go on");
-    assert_eq!(times(&text, "dec:keep-one-pool-a-host"), 1, "{text}");
-    assert!(stage.sessions().iter().all(|session| session["agent"] == "claude-code"), "it belongs to the session");
-}

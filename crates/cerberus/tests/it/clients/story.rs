@@ -5,6 +5,7 @@ use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
+use serde_json::{Value, json};
 
 use super::{Stage, finish, kill_after, times, told};
 
@@ -77,6 +78,29 @@ fn tell(client: &dyn Client, end: End) {
     assert_eq!(states.len(), 2, "{states:?}");
 }
 
+/// What the model itself records, through the MCP server that `install` wired, is told next time too.
+fn record(client: &dyn Client) {
+    let stage = Stage::new(client);
+    let note = json!({"kind": "decision", "text": "keep one pool a host"});
+    let server = ModelServer::start([client.ours("session_record", note), Reply::text("Noted.")]);
+    finish(&mut client.session(&stage.place(&server), "Note what we settled on"));
+    let text = told(&stage, client, "Go on");
+    assert_eq!(times(&text, "dec:keep-one-pool-a-host"), 1, "{:?}", stage.sessions());
+    let sessions = stage.sessions();
+    let is_of_client = |session: &Value| session["agent"] == client.pin().name;
+    assert!(sessions.len() == 2 && sessions.iter().all(is_of_client), "it belongs to the session: {sessions:?}");
+}
+
+#[test]
+fn claude_code_records() {
+    record(&ClaudeCode);
+}
+
+#[test]
+fn codex_records() {
+    record(&Codex);
+}
+
 #[test]
 fn claude_code_exits() {
     tell(&ClaudeCode, End::Exit);
@@ -103,7 +127,12 @@ mod all {
     use cerberus_testkit::clients::gemini::Gemini;
     use cerberus_testkit::clients::opencode::Opencode;
 
-    use super::{End, tell};
+    use super::{End, record, tell};
+
+    #[test]
+    fn gemini_records() {
+        record(&Gemini);
+    }
 
     #[test]
     fn gemini_exits() {
@@ -116,6 +145,11 @@ mod all {
     }
 
     #[test]
+    fn opencode_records() {
+        record(&Opencode);
+    }
+
+    #[test]
     fn opencode_exits() {
         tell(&Opencode, End::Exit);
     }
@@ -123,6 +157,11 @@ mod all {
     #[test]
     fn opencode_is_killed() {
         tell(&Opencode, End::Kill);
+    }
+
+    #[test]
+    fn copilot_records() {
+        record(&Copilot);
     }
 
     #[test]
