@@ -147,7 +147,7 @@ fn ask(programs: &Programs, sample: &Sample, form: Form, ours: &mut Score, plain
         if evidence.is_empty() {
             continue;
         }
-        let found = scratch.json(programs, &home, &["memory", "search", "--limit", "10", "--", &question.question])?;
+        let found = scratch.json(programs, &home, &["memory", "search", "--limit", "10", &question.question])?;
         let id = |memory: &Value| memory["metadata"]["turn"].as_str().map(str::to_string);
         let found: Vec<String> = found.as_array().into_iter().flatten().filter_map(id).collect();
         ours.count(question.category, &found, &evidence);

@@ -4,6 +4,7 @@
 //! known by its evidence, and what was decided stays decided.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::id::MemoryId;
@@ -90,13 +91,13 @@ pub fn waiting(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, Fol
 fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<HashMap<i64, Vec<&'static str>>> {
     let mut languages: HashMap<i64, Vec<&'static str>> = HashMap::new();
     for row in corrections {
-        if !languages.contains_key(&row.session) {
+        if let Entry::Vacant(vacant) = languages.entry(row.session) {
             let paths = store.edited_paths(row.session)?;
             let mut found: Vec<&str> =
                 paths.iter().filter_map(|path| Language::of_path(path)).map(Language::name).collect();
             found.sort_unstable();
             found.dedup();
-            languages.insert(row.session, found);
+            vacant.insert(found);
         }
     }
     Ok(languages)

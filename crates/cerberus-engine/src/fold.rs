@@ -85,14 +85,8 @@ pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
     transaction.clear()?;
     for segment in journal::segments(home)? {
-        let mut offset = 0;
-        loop {
-            let stretch = journal::read(home, &segment.name, offset)?;
-            if stretch.next_offset == offset {
-                break;
-            }
-            offset = stretch.next_offset;
-            apply(&transaction, &segment.name, &stretch)?;
+        for stretch in journal::stretches(home, &segment.name) {
+            apply(&transaction, &segment.name, &stretch?.1)?;
         }
     }
     Ok(transaction.commit()?)

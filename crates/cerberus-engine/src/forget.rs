@@ -89,13 +89,8 @@ impl Line {
 fn find(home: &Home, is_wanted: impl Fn(&Record) -> bool) -> Result<Vec<Line>, JournalError> {
     let mut found = Vec::new();
     for segment in journal::segments(home)? {
-        let mut offset = 0;
-        loop {
-            let stretch = journal::read(home, &segment.name, offset)?;
-            if stretch.next_offset == offset {
-                break;
-            }
-            let mut at = offset;
+        for stretch in journal::stretches(home, &segment.name) {
+            let (mut at, stretch) = stretch?;
             for bytes in stretch.bytes.split(|byte| *byte == b'\n') {
                 let record = journal::decode(bytes).and_then(|whole| serde_json::from_slice::<Record>(whole).ok());
                 if record.is_some_and(|record| is_wanted(&record)) {
@@ -103,7 +98,6 @@ fn find(home: &Home, is_wanted: impl Fn(&Record) -> bool) -> Result<Vec<Line>, J
                 }
                 at += bytes.len() as u64 + 1;
             }
-            offset = stretch.next_offset;
         }
     }
     Ok(found)

@@ -151,6 +151,25 @@ pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalE
     Ok(Stretch { next_offset: offset + whole as u64, bytes })
 }
 
+/// All stretches of a segment, each with where it begins.
+pub fn stretches<'a>(
+    home: &'a Home,
+    segment: &'a str,
+) -> impl Iterator<Item = Result<(u64, Stretch), JournalError>> + 'a {
+    let mut offset = 0;
+    std::iter::from_fn(move || {
+        let begun = offset;
+        match read(home, segment, offset) {
+            Ok(stretch) if stretch.next_offset == offset => None,
+            Ok(stretch) => {
+                offset = stretch.next_offset;
+                Some(Ok((begun, stretch)))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    })
+}
+
 impl Stretch {
     /// The lines that hold something: records, and stumps.
     pub fn lines(&self) -> impl Iterator<Item = &[u8]> {

@@ -30,11 +30,12 @@ pub struct Keeper<'a> {
 }
 
 /// What came of learning something.
-pub enum Learnt {
-    /// It is new; it takes the place of these, which it contradicts.
-    New { id: MemoryId, supersedes: Vec<MemoryRow> },
-    /// These very words are known already.
-    Known(MemoryRow),
+pub struct Learnt {
+    pub id: MemoryId,
+    /// These very words were not known.
+    pub is_new: bool,
+    /// What it contradicts and takes the place of.
+    pub supersedes: Vec<MemoryRow>,
 }
 
 impl Keeper<'_> {
@@ -47,7 +48,7 @@ impl Keeper<'_> {
                 && *memory.memory.scope == scope.to_string()
         };
         if let Some(same) = known.iter().find(is_same) {
-            return Ok(Learnt::Known(same.clone()));
+            return Ok(Learnt { id: same.id.clone(), is_new: false, supersedes: Vec::new() });
         }
         let memory = Memory {
             status: Status::Approved,
@@ -64,7 +65,7 @@ impl Keeper<'_> {
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
         let (memory, supersedes) = superseding(&id, memory, known);
         self.write(store, vec![(id.clone(), Some(memory))])?;
-        Ok(Learnt::New { id, supersedes })
+        Ok(Learnt { id, is_new: true, supersedes })
     }
 
     /// The project of a scope that names the one we are in.

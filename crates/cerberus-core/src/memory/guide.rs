@@ -65,7 +65,7 @@ mod tests {
         for (content, guide) in [
             ("Run cargo fmt before committing.", Some("CLAUDE.md")),
             ("Always run cargo fmt before every commit.", Some("CLAUDE.md")),
-            ("Use tabs.", None),
+            ("Use tabs.", Some("CLAUDE.md")),
             ("Never run cargo fmt before committing.", None),
             ("Use spaces, not tabs.", None),
             ("Write a changelog entry.", None),

@@ -31,6 +31,8 @@ pub struct Query {
     /// Stems that must stand one after the other.
     pub phrases: Vec<Vec<String>>,
     pub when: Vec<When>,
+    /// Names of code, as they were typed: `fooBar` is rather that than `foo_bar`.
+    pub names: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +72,9 @@ impl Query {
         for word in words {
             let is_beginning = word.ends_with('*') && word.len() > BEGINNING_BYTES_MIN;
             let mut found = terms::terms(word);
+            if found.len() > 1 {
+                self.names.push(word.to_string());
+            }
             // The words of a name of code say little each when they are stop words: `no` of `--no-verify`.
             if found.len() > 1 {
                 found.retain(|term| term.shape == Shape::Whole || !is_stop_word(&term.text));

@@ -25,6 +25,8 @@ const SATURATION: f64 = 0.9;
 const ALIKE: f64 = 0.5;
 /// `Anna: I moved.` says whom it is about before the colon.
 const LABELLED: f64 = 1.5;
+/// Has a name of code just as it was typed.
+const AS_TYPED: f64 = 1.1;
 /// Was written at the time that the query speaks of.
 const TIMELY: f64 = 3.0;
 /// A question tells less than what answers it.
@@ -113,14 +115,14 @@ impl Hits {
                 }
             }
         }
-        let mut rows: Vec<usize> = (0..lent.len()).filter(|row| lent[*row] > 0.0).collect();
-        let best_first = |a: &usize, b: &usize| lent[*b].total_cmp(&lent[*a]).then(b.cmp(a));
+        let mut rows: Vec<u32> = (0..).zip(&lent).filter(|(_, lent)| **lent > 0.0).map(|(row, _)| row).collect();
+        let best_first = |a: &u32, b: &u32| lent[*b as usize].total_cmp(&lent[*a as usize]).then(b.cmp(a));
         if rows.len() > size {
             rows.select_nth_unstable_by(size, best_first);
             rows.truncate(size);
         }
         rows.sort_unstable();
-        rows
+        rows.into_iter().map(|row| row as usize).collect()
     }
 }
 
@@ -158,6 +160,9 @@ fn fit(query: &Query, rarities: &[f64], hits: &Hits, candidates: &[Candidate], a
     }
     if label(this.content).is_some_and(|label| query.terms.iter().any(|term| term.text == label)) {
         fit += LABELLED;
+    }
+    if query.names.iter().any(|name| this.content.contains(name.as_str())) {
+        fit *= AS_TYPED;
     }
     if this.content.trim_end().ends_with('?') {
         fit *= QUESTION;

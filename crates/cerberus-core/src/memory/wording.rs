@@ -117,7 +117,15 @@ pub(super) fn plain(text: &str) -> String {
             break;
         }
     }
-    strip_closers(after_complaint(first_sentence(rest))).to_string()
+    without_open_bracket(strip_closers(after_complaint(first_sentence(rest)))).to_string()
+}
+
+/// What stood in brackets of which only one was taken along.
+fn without_open_bracket(text: &str) -> &str {
+    match text.strip_suffix(')') {
+        Some(inside) if !inside.contains('(') => inside.trim_end(),
+        _ => text,
+    }
 }
 
 /// "You're making it too hard, keep it simple": what is to be done comes after the comma.
@@ -360,6 +368,8 @@ mod tests {
             ("ok so please keep it short, thanks!", "Keep it short."),
             ("hey, can we please not use mocks?", "Do not use mocks."),
             ("we use pnpm here", "Use pnpm here."),
+            ("(we use pnpm here)", "Use pnpm here."),
+            ("call run() first (it loads)", "Call run() first (it loads)."),
             ("we never push to main", "Never push to main."),
             ("don't add comments", "Do not add comments."),
             ("stop adding comments everywhere", "Do not add comments everywhere."),

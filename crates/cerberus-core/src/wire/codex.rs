@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::claude_code::{Call, Payload, heard};
 use super::loose::{Escaped, List, Object, Text};
-use super::tool::{self, Exit};
+use super::tool::{self, Exit, Question, Todo};
 use super::{Heard, WireError, patch};
 use crate::event::ToolUse;
 use crate::id::Agent;
@@ -22,27 +22,9 @@ struct Input<'a> {
     #[serde(borrow)]
     command: Escaped<'a>,
     #[serde(borrow)]
-    plan: List<Object<Step<'a>>>,
+    plan: List<Object<Todo<'a>>>,
     #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Step<'a> {
-    #[serde(borrow)]
-    step: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Question<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    question: Text<'a>,
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
@@ -64,7 +46,7 @@ fn tool_use<'a>(call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
             _ => patch::apply_patch(&mut used, input.command),
         },
         "update_plan" => {
-            tool::todos(&mut used, input.plan.0.into_iter().map(|Object(step)| (step.step, step.status)));
+            tool::todos(&mut used, input.plan.0.into_iter().map(|Object(step)| step.parts()));
         }
         "request_user_input" => answers(&mut used, input.questions, &response.unescaped()),
         _ => {}

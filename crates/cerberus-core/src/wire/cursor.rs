@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::claude_code::prompt_key;
 use super::loose::{Escaped, Flag, List, Object, Text};
-use super::tool::{self, Exit};
+use super::tool::{self, Exit, Todo};
 use super::{Heard, WireError};
 use crate::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
 use crate::id::{Agent, fnv1a};
@@ -76,15 +76,6 @@ struct Input<'a> {
     new_string: Escaped<'a>,
     #[serde(borrow)]
     todos: List<Object<Todo<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Todo<'a> {
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -171,7 +162,7 @@ fn tool_use<'a>(said: Payload<'a>) -> Option<ToolUse<'a>> {
         }
         "Read" => tool::read(&mut used, path),
         "TodoWrite" => {
-            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| (todo.content, todo.status)));
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
         }
         _ => {}
     }

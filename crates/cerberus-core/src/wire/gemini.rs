@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::claude_code::prompt_key;
 use super::loose::{Escaped, List, Object, Pairs, Raw, Text};
-use super::tool::{self, Exit};
+use super::tool::{self, Exit, Question, Todo};
 use super::transcripts::use_key;
 use super::{Heard, WireError, patch};
 use crate::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
@@ -66,22 +66,6 @@ struct Input<'a> {
     todos: List<Object<Todo<'a>>>,
     #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Todo<'a> {
-    #[serde(borrow)]
-    description: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Question<'a> {
-    #[serde(borrow)]
-    question: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -193,7 +177,7 @@ fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) ->
             input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
         }
         ("write_todos", None) => {
-            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| (todo.description, todo.status)));
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
         }
         ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
         _ => {}

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::claude_code::prompt_key;
 use super::loose::{Escaped, List, Object, Text};
-use super::tool::{self, Exit};
+use super::tool::{self, Exit, Question, Todo};
 use super::{Heard, WireError, patch};
 use crate::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::id::{Agent, fnv1a};
@@ -67,22 +67,6 @@ struct Args<'a> {
     questions: List<Object<Question<'a>>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Todo<'a> {
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Question<'a> {
-    #[serde(borrow)]
-    question: Text<'a>,
-}
-
 /// Reads one message; `None` when it is of no interest to us.
 pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     let mut said: Message = serde_json::from_slice(payload)?;
@@ -135,7 +119,7 @@ fn tool_use<'a>(said: Message<'a>) -> Option<ToolUse<'a>> {
         "multiedit" => tool::edited(&mut used, args.file_path, [], vec![FileTouch::SOMEWHERE]),
         "read" => tool::read(&mut used, args.file_path),
         "todowrite" => {
-            tool::todos(&mut used, args.todos.0.into_iter().map(|Object(todo)| (todo.content, todo.status)));
+            tool::todos(&mut used, args.todos.0.into_iter().map(|Object(todo)| todo.parts()));
         }
         "question" => {
             let questions = args.questions.0.into_iter().map(|Object(asked)| asked.question.0);

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+
 use super::loose::{Escaped, Text};
 use crate::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 use crate::extract::{git, names, runs};
@@ -15,6 +17,44 @@ pub(super) const ANSWERS_MAX: usize = 20;
 pub(super) const FILES_MAX: usize = 100;
 pub(super) const RANGES_MAX: usize = 64;
 pub(super) const NAMES_MAX: usize = 64;
+
+/// An item of an agent's list, whatever the agent calls its parts.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Todo<'a> {
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    step: Text<'a>,
+    #[serde(borrow)]
+    description: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+impl<'a> Todo<'a> {
+    /// What is to be done, and how far it is.
+    pub(super) fn parts(self) -> (Text<'a>, Text<'a>) {
+        let subject = self.content.0.or(self.step.0).or(self.description.0);
+        (Text(subject), self.status)
+    }
+
+    pub(super) fn borrowed(&'a self) -> (Text<'a>, Text<'a>) {
+        let subject = [&self.content, &self.step, &self.description].into_iter().find_map(|text| text.0.as_deref());
+        let text = |text: Option<&'a str>| Text(text.map(Cow::Borrowed));
+        (text(subject), text(self.status.0.as_deref()))
+    }
+}
+
+/// A question put to the user.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Question<'a> {
+    #[serde(borrow)]
+    pub id: Text<'a>,
+    #[serde(borrow)]
+    pub question: Text<'a>,
+}
 
 /// A command, and what it printed where that says what came of it. `error` is what a failed one printed.
 pub(super) fn shell<'a>(

@@ -13,7 +13,7 @@ use super::memories::STANDS;
 use super::{Result, Store};
 
 /// A term that more memories have says little; of those, the newest count.
-const HITS_MAX: usize = 10_000;
+const HITS_MAX: usize = 6_000;
 /// Rows whose text is read, at the least.
 const CANDIDATES_MIN: usize = 300;
 const CANDIDATES_PER_RESULT: usize = 3;

@@ -182,6 +182,7 @@ style 78 be ?more|less|very|a|as|much ?bit|little|more @terse|verbose|chatty|wor
 style 76 keep it|them|things|everything|your|the|all|my ?commit|pr @terse|@answers|messages ?@terse
 style 78 ?give|i|want|write ?want|prefer|me shorter|fewer|less|briefer|terse answers|responses|replies|explanations|\
     summaries|words|explanation|prose
+style 76 ^ ?more|only|just @terse output|outputs|answers|responses|replies|explanations ?, ?please|only $
 style 80 answer|reply|respond|speak|talk|explain ?to ?me ?always|only in|with|using ?a|one|plain|short|simple \
     english|german|french|spanish|italian|dutch|bullet|bullets|sentence|sentences|language|terms
 ";

@@ -189,6 +189,8 @@ fn looks_of_text_and_code() {
             ("Be concise.", Style, 0.7..0.9),
             ("keep it short", Style, 0.7..0.9),
             ("shorter answers please", Style, 0.7..0.9),
+            ("terse output please", Style, 0.7..0.9),
+            ("only brief replies, please", Style, 0.7..0.9),
             ("answer in German", Style, 0.7..0.9),
             ("always use snake_case", Style, 0.9..1.01),
         ],

@@ -9,7 +9,7 @@ use crate::event::{Outcome, TaskState, ToolUse};
 use crate::text::{Clean, Keep};
 use crate::wire::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
 use crate::wire::patch;
-use crate::wire::tool::{self, task, task_state};
+use crate::wire::tool::{self, Todo, task, task_state};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -45,15 +45,6 @@ pub(super) struct ToolInput<'a> {
 pub(super) struct Edit<'a> {
     #[serde(borrow)]
     pub new_string: Escaped<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Todo<'a> {
-    #[serde(borrow)]
-    pub content: Text<'a>,
-    #[serde(borrow)]
-    pub status: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -105,7 +96,7 @@ pub(super) fn tool_use<'a>(call: Call<'a, Object<ToolInput<'a>>, Object<ToolResp
         "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
         "TodoWrite" => {
             let items = input.todos.unwrap_or_default().0.into_iter();
-            tool::todos(&mut used, items.map(|Object(todo)| (todo.content, todo.status)));
+            tool::todos(&mut used, items.map(|Object(todo)| todo.parts()));
         }
         "TaskCreate" => used.task = task(response.task.0.id.0, input.subject.0, TaskState::Open),
         "TaskUpdate" if input.task_id.0.is_some() => {

@@ -10,6 +10,7 @@ use crate::event::{Outcome, ToolUse};
 use crate::path;
 use crate::text::{Clean, Keep};
 use crate::wire::loose::{Escaped, List, Object, Raw, Text, TextOrList};
+use crate::wire::tool::{Question, Todo};
 use crate::wire::{patch, tool};
 
 /// What a tool is for.
@@ -82,26 +83,6 @@ pub struct Arguments<'a> {
     question: Text<'a>,
     #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Todo<'a> {
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    step: Text<'a>,
-    #[serde(borrow)]
-    description: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Question<'a> {
-    #[serde(borrow)]
-    question: Text<'a>,
 }
 
 impl<'a> Arguments<'a> {
@@ -247,15 +228,10 @@ fn escaped(text: &str) -> String {
 }
 
 fn todos<'a>(used: &mut ToolUse<'a>, arguments: &'a Arguments<'_>) {
-    let borrowed = |text: &'a Text<'_>| Text(text.0.as_deref().map(Cow::Borrowed));
     for list in [&arguments.todos, &arguments.plan] {
         match list {
             TextOrList::List(items) => {
-                let subject = |todo: &'a Todo| {
-                    [&todo.content, &todo.step, &todo.description].into_iter().find(|text| text.0.is_some())
-                };
-                let items =
-                    items.iter().filter_map(|Object(todo)| Some((borrowed(subject(todo)?), borrowed(&todo.status))));
+                let items = items.iter().map(|Object(todo)| todo.borrowed());
                 return tool::todos(used, items);
             }
             TextOrList::Text(checklist) => return tool::todos(used, checklist.lines().filter_map(ticked)),

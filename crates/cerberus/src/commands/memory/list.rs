@@ -1,8 +1,7 @@
 use cerberus_core::memory::Status;
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// List the memories of all scopes
@@ -25,11 +24,7 @@ impl List {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
-        let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
-        if self.all {
-            rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
-            rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
-        }
+        let mut rows = super::all(&store, self.all, now)?;
         rows.retain(|row| self.scope.as_deref().is_none_or(|scope| scope == &*row.memory.scope));
         rows.retain(|row| self.category.as_deref().is_none_or(|category| category == &*row.memory.category));
         if context.json {

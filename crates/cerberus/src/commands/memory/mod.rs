@@ -19,7 +19,7 @@ mod transfer;
 
 use std::str::FromStr;
 
-use cerberus_core::memory::Scope;
+use cerberus_core::memory::{Scope, Status};
 use cerberus_core::time::Timestamp;
 use cerberus_engine::store::{MemoryRow, Store};
 
@@ -120,6 +120,16 @@ fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
     let found = store.memory(id, now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no one memory is called {id:?}");
     found.ok_or_else(missing).hint("`cerberus memory list --all` shows the ids")
+}
+
+/// The memories, and with `wants_undecided` also the proposals and what was rejected.
+fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<MemoryRow>> {
+    let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
+    if wants_undecided {
+        rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
+        rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
+    }
+    Ok(rows)
 }
 
 fn tell_superseded(rows: &[MemoryRow]) {

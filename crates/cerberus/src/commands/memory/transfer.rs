@@ -2,7 +2,6 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cerberus_core::memory::Status;
 use cerberus_core::memory::exchange::Line;
 use cerberus_engine::replace;
 use serde_json::json;
@@ -37,11 +36,7 @@ impl Export {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
-        let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
-        if self.all {
-            rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
-            rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
-        }
+        let rows = super::all(&store, self.all, now)?;
         let mut text = String::new();
         for row in &rows {
             let line = Line::of(&row.id, &row.memory, row.uses);
