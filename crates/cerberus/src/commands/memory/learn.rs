@@ -1,5 +1,5 @@
 use cerberus_core::memory::exchange::CONTENT_BYTES_MAX;
-use cerberus_engine::store::MemoryRow;
+use cerberus_engine::memories::Learnt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -27,9 +27,9 @@ pub struct Learn {
     pub scope: ScopeArgument,
 }
 
-/// What became of it.
+/// What became of it, as it is printed.
 #[derive(Serialize, JsonSchema)]
-pub struct Learnt {
+pub struct LearntMemory {
     pub id: String,
     /// false: these very words were known already
     pub new: bool,
@@ -37,21 +37,27 @@ pub struct Learnt {
     pub supersedes: Vec<String>,
 }
 
+impl From<&Learnt> for LearntMemory {
+    fn from(learnt: &Learnt) -> LearntMemory {
+        let supersedes = learnt.supersedes.iter().map(|older| older.id.to_string()).collect();
+        LearntMemory { id: learnt.id.to_string(), new: learnt.is_new, supersedes }
+    }
+}
+
 impl Learn {
     pub fn run(self, context: &Context) -> Result<()> {
-        let (learnt, superseded) = self.learn(context)?;
+        let learnt = self.learn(context)?;
         if context.json {
-            render::json(&json!(learnt));
+            render::json(&json!(LearntMemory::from(&learnt)));
             return Ok(());
         }
         let id = &learnt.id;
-        render::line(&if learnt.new { format!("learnt {id}") } else { format!("known already: {id}") });
-        super::tell_superseded(&superseded);
+        render::line(&if learnt.is_new { format!("learnt {id}") } else { format!("known already: {id}") });
+        super::tell_superseded(&learnt.supersedes);
         Ok(())
     }
 
-    /// Also gives the memories whose place it takes.
-    pub fn learn(self, context: &Context) -> Result<(Learnt, Vec<MemoryRow>)> {
+    pub fn learn(self, context: &Context) -> Result<Learnt> {
         let too_long = self.text.len() > CONTENT_BYTES_MAX;
         if self.text.trim().is_empty() || too_long {
             let what = if too_long { "too long" } else { "empty" };
@@ -60,9 +66,6 @@ impl Learn {
         let located = context.located();
         let mut store = context.store()?;
         let scope = self.scope.resolve(&located.name);
-        let keeper = context.keeper(&located);
-        let learnt = keeper.learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)?;
-        let supersedes = learnt.supersedes.iter().map(|older| older.id.to_string()).collect();
-        Ok((Learnt { id: learnt.id.to_string(), new: learnt.is_new, supersedes }, learnt.supersedes))
+        context.keeper(&located).learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Arguments, Effect, scope};
-use crate::commands::memory::learn::{Learn, Learnt};
+use crate::commands::memory::learn::{Learn, LearntMemory};
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -24,12 +24,12 @@ pub struct MemoryLearn {
 impl Arguments for MemoryLearn {
     const NAME: &'static str = "memory_learn";
     const EFFECT: Effect = Effect::Adds;
-    type Answer = Learnt;
+    type Answer = LearntMemory;
 
-    fn call(self, context: &Context) -> Result<Learnt> {
+    fn call(self, context: &Context) -> Result<LearntMemory> {
         let scope = scope(self.scope.as_deref().unwrap_or("universal"))?;
         let category = self.category.unwrap_or_else(|| "rule".to_string());
-        let (learnt, _) = Learn { text: self.text, category, scope }.learn(context)?;
-        Ok(learnt)
+        let learnt = Learn { text: self.text, category, scope }.learn(context)?;
+        Ok(LearntMemory::from(&learnt))
     }
 }
