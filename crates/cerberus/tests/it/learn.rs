@@ -2,11 +2,17 @@
 
 use std::io::Write;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::wait_until;
+use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use crate::env;
+
+/// Far longer than anything here takes.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// The agent says something, and the user answers.
 fn turn(env: &TestEnv, session: &str, agent: &str, user: &str) {
@@ -272,4 +278,28 @@ fn sessions_that_end_together_learn_once() {
     let memories = env.json(&["memory", "list"]);
     assert_eq!(memories.as_array().unwrap().len(), 1, "{memories}");
     assert_eq!(env.json(&["status"])["failures"], json!([]));
+}
+
+#[test]
+fn review_takes_single_keys_in_a_terminal_and_gives_it_back() {
+    let env = env();
+    three_waiting(&env);
+    let mut command = env.command();
+    command.args(["memory", "review"]).env("TERM", "xterm");
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    let shows = |terminal: &Terminal, words: &str| {
+        let printed = || terminal.printed().contains(words).then_some(());
+        wait_until(words, LIMIT, printed).unwrap();
+    };
+    shows(&terminal, "1 of 3");
+    terminal.type_keys("a").unwrap();
+    shows(&terminal, "2 of 3");
+    // An arrow key means nothing here, and does not stop the review.
+    terminal.type_keys("\u{1b}[A").unwrap();
+    terminal.type_keys("r").unwrap();
+    shows(&terminal, "3 of 3");
+    terminal.type_keys("q").unwrap();
+    assert!(terminal.wait(LIMIT).unwrap().success());
+    shows(&terminal, "1 approved, 1 rejected, 1 left for later");
+    assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1);
 }
