@@ -13,9 +13,9 @@ pub const ECHO_MAX: Duration = Duration::from_secs(3);
 
 const AT: char = '@';
 
-/// The key of what may be said again with the same words.
+/// The key of what may be said again with the same words. What is said must not look like another one's time.
 pub fn timed_key(said: &str, now: Timestamp) -> String {
-    format!("{said}{AT}{}", now.millis())
+    format!("{}{AT}{}", said.replace(AT, "-"), now.millis())
 }
 
 /// Between which two texts all timed keys of the same words lie; `None` for a key of another kind.

@@ -10,17 +10,27 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 pub fn pressed() -> io::Result<char> {
     let input = rustix::stdio::stdin();
     let _raw = Raw::set(input)?;
-    let mut byte = [0; 1];
-    if rustix::io::read(input, &mut byte)? == 0 {
-        return Ok('\u{4}');
-    }
-    if byte[0] == ESCAPE && has_more(input) {
-        // An arrow or a function key: its whole name is read, and it means nothing here.
-        let mut name = [0; 16];
-        rustix::io::read(input, &mut name)?;
+    let Some(first) = byte(input)? else { return Ok('\u{4}') };
+    if first == ESCAPE && has_more(input) {
+        skip_name(input)?;
         return Ok('?');
     }
-    Ok(char::from(byte[0]))
+    Ok(char::from(first))
+}
+
+fn byte(input: BorrowedFd<'_>) -> io::Result<Option<u8>> {
+    let mut byte = [0; 1];
+    let count = rustix::io::read(input, &mut byte)?;
+    Ok((count > 0).then_some(byte[0]))
+}
+
+/// An arrow or a function key means nothing here: its name is read to its end, and no further.
+fn skip_name(input: BorrowedFd<'_>) -> io::Result<()> {
+    if !matches!(byte(input)?, Some(b'[' | b'O')) {
+        return Ok(());
+    }
+    while has_more(input) && !matches!(byte(input)?, None | Some(b'@'..=b'~')) {}
+    Ok(())
 }
 
 const ESCAPE: u8 = 0x1b;

@@ -295,8 +295,7 @@ fn review_takes_single_keys_in_a_terminal_and_gives_it_back() {
     terminal.type_keys("a").unwrap();
     shows(&terminal, "2 of 3");
     // An arrow key means nothing here, and does not stop the review.
-    terminal.type_keys("\u{1b}[A").unwrap();
-    terminal.type_keys("r").unwrap();
+    terminal.type_keys("\u{1b}[1;5Ar").unwrap();
     shows(&terminal, "3 of 3");
     terminal.type_keys("q").unwrap();
     assert!(terminal.wait(LIMIT).unwrap().success());
