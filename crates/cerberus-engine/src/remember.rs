@@ -19,7 +19,7 @@ use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
 use crate::tracked;
 
 /// More of one scope than anybody reads; the latest changed are looked at.
-const CANDIDATES_MAX: usize = 300;
+const CANDIDATES_MAX: usize = 200;
 /// What a prompt may bring up beside them.
 const SEARCHED_MAX: usize = 30;
 /// A prompt is not the place to tell everything.

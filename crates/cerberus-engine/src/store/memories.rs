@@ -197,7 +197,7 @@ impl Store {
             return Ok(exact.into_iter().next());
         }
         let after = format!("{id}\u{10ffff}");
-        let mut begun = self.memory_rows("id >= ?2 AND id < ?3", params![now.millis(), id, after], now)?;
+        let mut begun = self.memory_rows("id >= ?2 AND id < ?3 LIMIT 2", params![now.millis(), id, after], now)?;
         Ok(if begun.len() == 1 && !id.is_empty() { begun.pop() } else { None })
     }
 
