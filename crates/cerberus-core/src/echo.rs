@@ -2,7 +2,7 @@
 //!
 //! The same key is the same event, so mostly nothing has to be done but to ask who heard it first. A start or an end may
 //! come again later with the very same words, though, and then counts again: its key also holds when it was heard, and
-//! two of them within [`ECHO_MAX`] are one. The journal's order decides whose it is, so exactly one process is the first.
+//! two of them within [`ECHO_MAX`] with nothing between are one. The journal's order decides whose it is, so exactly one process is the first.
 
 use std::time::Duration;
 

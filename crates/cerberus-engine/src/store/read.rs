@@ -282,12 +282,22 @@ impl Store {
         heard_by: u32,
         at: Timestamp,
     ) -> Result<bool> {
+        let own = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3 AND heard_by = ?4";
+        if !self.rows(own, params![agent.name(), agent_session_id, key, heard_by], |_| Ok(()))?.is_empty() {
+            return Ok(false);
+        }
         let (low, high) = same_words(key).unwrap_or_else(|| (key.to_string(), key.to_string()));
         let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
-        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+        // When anything happened since, the same words are new.
+        let sql = "SELECT 1 FROM event AS told JOIN session ON session.row = told.session
             WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
-                AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8) LIMIT 1";
-        let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until];
+                AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
+                AND (NOT ?9 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
+                    AND event.row > told.row AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'start', 'end')))
+            LIMIT 1";
+        let is_timed = same_words(key).is_some();
+        let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until, is_timed];
         Ok(!self.rows(sql, asked, |_| Ok(()))?.is_empty())
     }
 

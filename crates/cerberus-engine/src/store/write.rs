@@ -155,10 +155,12 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Were the same words just told by another hook, under another key?
+    /// Were the same words just told by another hook, under another key? When anything happened since, they are new.
     fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
-        let sql = "SELECT 1 FROM event WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5 LIMIT 1";
+        let sql = "SELECT 1 FROM event AS told WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5
+            AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row
+                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'start', 'end')) LIMIT 1";
         let mut other = self.said(self.transaction.prepare_cached(sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
         self.said(other.exists(params![session, low, high, since, until]))

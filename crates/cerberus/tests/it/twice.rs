@@ -94,3 +94,13 @@ fn every_event_counts_once() {
     env.ok(&["doctor", "--rebuild"]);
     assert_eq!(env.json(&["brief"]), once, "folded anew it is the same");
 }
+
+#[test]
+fn a_context_that_is_emptied_again_at_once_is_told_again() {
+    let env = env();
+    env.write_file("s1", "t1", "a.rs", "fn a() {}\n");
+    for round in 0..3 {
+        assert!(env.start("s1", "compact").contains("impl:a.rs"), "round {round}");
+        env.hook("s1", "UserPromptSubmit", json!({"prompt": format!("go on {round}")}));
+    }
+}
