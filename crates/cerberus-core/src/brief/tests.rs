@@ -38,6 +38,8 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         facts,
         settlements,
         files: &files,
+        likely: &Likely::default(),
+        now: at(9),
         budget_tokens,
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
@@ -176,6 +178,7 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
     let known = AlreadyKnown {
         told_codes: HashSet::from(["impl:b.rs".to_string()]),
         own_sessions: HashSet::from([SessionId::new("own")]),
+        ..AlreadyKnown::default()
     };
     let files = FileNames::default();
     let request = Request {
@@ -183,6 +186,8 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         facts: &facts,
         settlements: &[],
         files: &files,
+        likely: &Likely::default(),
+        now: at(9),
         budget_tokens: BUDGET_TOKENS,
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
@@ -205,6 +210,8 @@ fn a_prompt_brings_what_it_speaks_of_to_the_front() {
             facts: &facts,
             settlements: &[],
             files: &files,
+        likely: &Likely::default(),
+        now: at(9),
             budget_tokens: BUDGET_TOKENS,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt,
@@ -234,7 +241,7 @@ proptest! {
         }).collect();
         let files = FileNames::default();
         let request = Request {
-            project: &project, facts: &facts, settlements: &[], files: &files, budget_tokens, chars_max: 900, prompt: None,
+            project: &project, facts: &facts, settlements: &[], files: &files, likely: &Likely::default(), now: at(9), budget_tokens, chars_max: 900, prompt: None,
         memories: &[],
         known: None,
         };

@@ -1,0 +1,75 @@
+//! Every number that ranking was given by measurement, in one place. `docs/continuity.md` says how.
+//!
+//! A file's score is the sum over its traces of `weight · ln(1 + trace)`: more of a trace never counts against a file, and
+//! each further bit of the same counts less.
+
+/// How much each trace of a file says.
+#[derive(Clone, Copy, Debug)]
+pub struct Weights {
+    pub worked: f64,
+    pub sessions: f64,
+    pub committed: f64,
+    pub last_commit: f64,
+    pub uncommitted: f64,
+    pub mentioned: f64,
+    pub of_a_kind: f64,
+    pub path_words: f64,
+    pub name_words: f64,
+    pub named: f64,
+    pub folder: f64,
+}
+
+/// At a session's start, when nobody knows yet what it is about.
+pub const AT_START: Weights = Weights {
+    worked: 0.9,
+    sessions: 0.43,
+    committed: 0.73,
+    last_commit: 3.45,
+    uncommitted: 2.0,
+    mentioned: 1.52,
+    of_a_kind: 0.85,
+    path_words: 0.0,
+    name_words: 0.0,
+    named: 0.0,
+    folder: 0.0,
+};
+
+/// With a prompt its words say most; the traces of work decide among what it speaks of.
+pub const WITH_PROMPT: Weights = Weights {
+    worked: 0.13,
+    sessions: 0.13,
+    committed: 0.14,
+    last_commit: 0.69,
+    uncommitted: 0.67,
+    mentioned: 0.71,
+    of_a_kind: 0.53,
+    path_words: 0.64,
+    name_words: 1.6,
+    named: 2.25,
+    folder: 2.5,
+};
+
+/// After so many further sessions, or commits, or mentions, a trace counts half.
+pub const SESSIONS_HALF: f64 = 8.0;
+pub const COMMITS_HALF: f64 = 20.0;
+pub const MENTIONS_HALF_SESSIONS: f64 = 3.0;
+/// An edit that was not committed yet counts half a day later.
+pub const UNCOMMITTED_HALF_HOURS: f64 = 24.0;
+
+/// How far back traces are looked for.
+pub const SESSIONS_MAX: usize = 120;
+pub const COMMITS_MAX: usize = 150;
+pub const MENTIONING_SESSIONS_MAX: usize = 8;
+pub const MENTIONING_TURNS_MAX: usize = 6;
+
+/// A prompt's words are compared with every tracked file only in repositories of ordinary size.
+pub const TRACKED_FILES_MAX: usize = 10_000;
+
+/// More than these only hide the likely ones.
+pub const FILES_MAX: usize = 20;
+pub const FUNCTIONS_MAX: usize = 12;
+
+/// What a prompt may add; a file whose name it says less of is not meant.
+pub const PROMPT_FILES_MAX: usize = 8;
+pub const PROMPT_SAID_MAX: usize = 4;
+pub const PROMPT_NAME_SHARE_MIN: f64 = 0.6;
