@@ -4,6 +4,7 @@
 //! that was lost). Everything happens in a scratch folder that is removed at the end.
 
 mod brief;
+mod continuity;
 mod crash;
 mod hook;
 mod import;
@@ -37,11 +38,12 @@ Benchmarks:
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
   scale     brief and hook with 10 to 10,000 sessions on record
   prompts   how well the user's words are understood, on labelled prompts (--data)
+  continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
   all       all of them
 
 Options:
   --binary PATH   measure this cerberus instead of building one
-  --data PATH     labelled prompts, or a folder of transcripts, of your own
+  --data PATH     labelled prompts, or a folder of transcripts or consecutive sessions, of your own
   --floor PATH    measure against this floor instead of building one
   --help          this text
 
@@ -49,7 +51,7 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 7] = [
+const BENCHMARKS: [(&str, Benchmark); 8] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
@@ -57,6 +59,7 @@ const BENCHMARKS: [(&str, Benchmark); 7] = [
     ("crash", crash::run),
     ("scale", scale::run),
     ("prompts", prompts::run),
+    ("continuity", continuity::run),
 ];
 
 #[derive(Debug, Default)]

@@ -228,7 +228,8 @@ mod tests {
     #[test]
     fn what_git_prints_is_never_trusted_to_be_whole() {
         let printed = "\u{1}1769083200\0\nM\0a.rs\0R100\0b.rs\0c.rs\0\u{1}x\0\u{1}1769083100\0\nR090\0only";
-        let files: Vec<_> = commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
+        let files: Vec<_> =
+            commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
         assert_eq!(files, [["a.rs", "c.rs"]]);
     }
 

@@ -125,7 +125,10 @@ pub fn on_prompt(
     }
     let survey = survey::survey(view, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
-    let mut known = AlreadyKnown { told_codes: view.store.told(session, view.now)?.into_iter().collect(), ..AlreadyKnown::default() };
+    let mut known = AlreadyKnown {
+        told_codes: view.store.told(session, view.now)?.into_iter().collect(),
+        ..AlreadyKnown::default()
+    };
     known.own_sessions.insert(session.id.clone());
     known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
     let (_, turns) = view.store.activity(session, view.now)?;
@@ -187,7 +190,7 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
     let bases: HashSet<&str> = told.map(brief::base).collect();
-    let mut files = FileNames::default();
+    let mut files = FileNames::of_project(survey.tracked.len());
     for base in &bases {
         for project in project_ids(view.located) {
             view.store.files(&project, base, view.now)?.iter().for_each(|path| files.add(path));

@@ -44,7 +44,7 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
         memories: &[],
-       known: None,
+        known: None,
     })
 }
 
@@ -152,16 +152,13 @@ fn over_budget_functions_go_first_and_blockers_last() {
     let total = |brief: &Brief, section| -> usize {
         brief.items.iter().filter(|item| item.section == section).map(|item| item.tokens).sum()
     };
-    for (section, floor) in [
-        (Section::Functions, 200),
-        (Section::Files, 300),
-        (Section::Decisions, 200),
-        (Section::Next, 100),
-        (Section::Blockers, 100),
-    ] {
+    for (section, floor) in
+        [(Section::Files, 300), (Section::Decisions, 200), (Section::Next, 100), (Section::Blockers, 100)]
+    {
         assert!(total(&brief, section) + 30 > floor, "{section:?} lost its floor");
         assert!(count(&brief, section) < 200);
     }
+    assert_eq!(count(&brief, Section::Functions), rank::weights::FUNCTIONS_MAX);
     assert!(brief.tokens > 900 && brief.tokens <= 1000);
     assert_eq!(brief.items.len() + brief.dropped.len(), 1000);
     assert!(brief.text.contains("impl:file_199.rs") && !brief.text.contains("impl:file_0.rs"));
@@ -192,7 +189,7 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
         memories: &[],
-       known: Some(&known),
+        known: Some(&known),
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
     let nothing_new = compose(&Request { facts: &facts[..2], ..request });
@@ -210,8 +207,8 @@ fn a_prompt_brings_what_it_speaks_of_to_the_front() {
             facts: &facts,
             settlements: &[],
             files: &files,
-        likely: &Likely::default(),
-        now: at(9),
+            likely: &Likely::default(),
+            now: at(9),
             budget_tokens: BUDGET_TOKENS,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt,

@@ -92,13 +92,14 @@ impl Store {
 fn add(touched: &mut Vec<Touched>, row: Row) {
     let is_same = touched.last().is_some_and(|last| last.path == row.path);
     if !is_same {
-        touched.push(Touched { path: row.path, edits: 0, reads: 0, last_at: row.last_at, last_edit: None });
+        let (path, last_at) = (row.path, row.last_at);
+        touched.push(Touched { path, edits: 0, reads: 0, last_at, last_edit: None, last_read: None });
     }
     let Some(last) = touched.last_mut() else { return };
     last.last_at = last.last_at.max(row.last_at);
     match row.kind {
         Kind::File => (last.edits, last.last_edit) = (row.times, Some(row.last_at)),
-        _ => last.reads = row.times,
+        _ => (last.reads, last.last_read) = (row.times, Some(row.last_at)),
     }
 }
 

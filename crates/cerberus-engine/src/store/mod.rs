@@ -112,7 +112,8 @@ impl Store {
     /// Takes sessions out, free pages included.
     pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
         let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
-        let tables = ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction"];
+        let tables =
+            ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction"];
         let mut sql = "BEGIN IMMEDIATE;".to_string();
         tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
         sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));

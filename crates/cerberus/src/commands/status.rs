@@ -32,7 +32,8 @@ impl Status {
             *facts.entry(known.fact.kind.word()).or_default() += 1;
         }
         let memories = store.memory_counts(now).hint(DOCTOR)?;
-        let count_of = |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
+        let count_of =
+            |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
         let failures = failures::lately(&context.home, now);
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
@@ -52,7 +53,8 @@ impl Status {
         render::line(&format!("{}{branch}  ({})", located.name, located.root.display()));
         render::line(&format!("sessions  {}", listed(&by_status)));
         render::line(&format!("facts     {}", listed(&facts)));
-        let waiting = if proposed > 0 { format!(", {proposed} proposed: `cerberus memory review`") } else { String::new() };
+        let waiting =
+            if proposed > 0 { format!(", {proposed} proposed: `cerberus memory review`") } else { String::new() };
         render::line(&format!("memories  {remembered}{waiting}"));
         if let Some(last) = last {
             render::line(&format!("active    {last}"));

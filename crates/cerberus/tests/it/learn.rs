@@ -239,7 +239,8 @@ fn proposals_are_decided_without_a_terminal() {
 
 #[test]
 fn killed_between_approving_and_storing_nothing_is_lost() {
-    for point in ["journal-open", "journal-write", "journal-sync", "journal-done", "fold-apply", "fold-commit", "fold-done"]
+    for point in
+        ["journal-open", "journal-write", "journal-sync", "journal-done", "fold-apply", "fold-commit", "fold-done"]
     {
         let env = env();
         turn(&env, "s1", "", "I prefer small commits.");

@@ -8,6 +8,7 @@ mod capture;
 mod claude;
 mod cli;
 mod concurrency;
+mod continuity;
 mod faults;
 mod identity;
 mod import;

@@ -36,6 +36,7 @@ pub struct Touched {
     pub reads: usize,
     pub last_at: Timestamp,
     pub last_edit: Option<Timestamp>,
+    pub last_read: Option<Timestamp>,
 }
 
 /// A commit, with the paths as it left them.
@@ -77,6 +78,7 @@ pub struct Ranked {
 pub fn files(evidence: &Evidence) -> Vec<Ranked> {
     let mut traces = Traces::default();
     trace::of_sessions(evidence, &mut traces);
+    trace::of_stops(evidence, &mut traces);
     trace::of_commits(evidence, &mut traces);
     trace::of_mentions(evidence, &mut traces);
     if let Some(prompt) = evidence.prompt {

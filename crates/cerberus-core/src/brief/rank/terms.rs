@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 /// Words that say nothing about which file is meant.
 const EMPTY_WORDS: &[&str] = &[
-    "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has",
-    "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me", "my", "need", "not", "now", "of",
-    "on", "or", "our", "please", "should", "so", "some", "that", "the", "their", "them", "then", "there", "these", "they",
-    "this", "to", "us", "use", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with",
-    "would", "you", "your", "add", "also", "dont", "want",
+    "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had",
+    "has", "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me", "my", "need", "not",
+    "now", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "to", "us", "use", "was", "we", "were", "what", "when", "where", "which", "who", "why",
+    "will", "with", "would", "you", "your", "add", "also", "dont", "want",
 ];
 
 const ENDINGS: [&str; 5] = ["ing", "ies", "ed", "es", "s"];

@@ -1,12 +1,13 @@
 //! What is left of work on a file, trace by trace; and the same in words, as the reason for its place.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::weights::{
     MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, MENTIONS_HALF_SESSIONS, SESSIONS_HALF, SESSIONS_MAX,
-    UNCOMMITTED_HALF_HOURS, Weights,
+    STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS, Weights,
 };
-use super::{Evidence, Traces, commit_share, faded};
+use super::{Evidence, Touched, Traces, commit_share, faded};
 use crate::brief::base;
 use crate::brief::rank::asked::ends_in;
 use crate::id::SessionId;
@@ -22,6 +23,10 @@ pub struct Trace {
     pub last_edit: Option<Timestamp>,
     /// Who touched it last, and when.
     pub last_touch: Option<(Timestamp, SessionId)>,
+    /// Among the last edits of the last sessions, the last most.
+    last_edited: f64,
+    /// Read when the editing was over: what the work came to next.
+    looked_at_last: f64,
     committed: f64,
     pub commits: usize,
     /// How many commits are newer, and when.
@@ -49,6 +54,22 @@ pub fn of_sessions(evidence: &Evidence, traces: &mut Traces) {
                 trace.sessions_edited += 1;
                 trace.worked += (1.0 + touched.edits as f64).log2() * share;
             }
+        }
+    }
+}
+
+/// Where the last sessions stopped.
+pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
+    for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
+        let share = faded(place as f64, STOPS_HALF_SESSIONS);
+        let mut edited: Vec<&Touched> = worked.touched.iter().filter(|touched| touched.last_edit.is_some()).collect();
+        edited.sort_by_key(|touched| Reverse(touched.last_edit));
+        let last_edit = edited.first().and_then(|touched| touched.last_edit);
+        for (order, touched) in edited.into_iter().enumerate() {
+            traces.of(&touched.path).last_edited += share / (order + 1) as f64;
+        }
+        for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
+            traces.of(&touched.path).looked_at_last += share;
         }
     }
 }
@@ -149,6 +170,8 @@ impl Trace {
             + part(weights.committed, self.committed)
             + part(weights.last_commit, last_commit)
             + part(weights.uncommitted, uncommitted)
+            + part(weights.last_edited, self.last_edited)
+            + part(weights.looked_at_last, self.looked_at_last)
             + part(weights.mentioned, self.mentioned)
             + part(weights.of_a_kind, self.of_a_kind)
     }
@@ -181,6 +204,9 @@ impl Trace {
             reasons.push(format!("edited in {}, last {}{saved}", sessions(self.sessions_edited), ago(at, now)));
         } else if let Some((at, _)) = &self.last_touch {
             reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), ago(*at, now)));
+        }
+        if self.looked_at_last > 0.0 {
+            reasons.push("looked at when the last edits were done".to_string());
         }
         if let Some((_, at)) = self.last_commit {
             reasons.push(format!("committed {}", ago(at, now)));

@@ -11,6 +11,8 @@ pub struct Weights {
     pub committed: f64,
     pub last_commit: f64,
     pub uncommitted: f64,
+    pub last_edited: f64,
+    pub looked_at_last: f64,
     pub mentioned: f64,
     pub of_a_kind: f64,
     pub path_words: f64,
@@ -21,13 +23,15 @@ pub struct Weights {
 
 /// At a session's start, when nobody knows yet what it is about.
 pub const AT_START: Weights = Weights {
-    worked: 0.9,
-    sessions: 0.43,
-    committed: 0.73,
-    last_commit: 3.45,
-    uncommitted: 2.0,
-    mentioned: 1.52,
-    of_a_kind: 0.85,
+    worked: 0.28,
+    sessions: 0.42,
+    committed: 0.51,
+    last_commit: 0.7,
+    uncommitted: 0.45,
+    last_edited: 1.55,
+    looked_at_last: 4.1,
+    mentioned: 1.7,
+    of_a_kind: 0.31,
     path_words: 0.0,
     name_words: 0.0,
     named: 0.0,
@@ -41,6 +45,8 @@ pub const WITH_PROMPT: Weights = Weights {
     committed: 0.14,
     last_commit: 0.69,
     uncommitted: 0.67,
+    last_edited: 0.0,
+    looked_at_last: 0.0,
     mentioned: 0.71,
     of_a_kind: 0.53,
     path_words: 0.64,
@@ -53,6 +59,9 @@ pub const WITH_PROMPT: Weights = Weights {
 pub const SESSIONS_HALF: f64 = 8.0;
 pub const COMMITS_HALF: f64 = 20.0;
 pub const MENTIONS_HALF_SESSIONS: f64 = 3.0;
+/// Where one of the last sessions stopped counts half as much as where the next one did.
+pub const STOPS_HALF_SESSIONS: f64 = 1.0;
+pub const STOPPED_SESSIONS_MAX: usize = 6;
 /// An edit that was not committed yet counts half a day later.
 pub const UNCOMMITTED_HALF_HOURS: f64 = 24.0;
 
@@ -67,7 +76,7 @@ pub const TRACKED_FILES_MAX: usize = 10_000;
 
 /// More than these only hide the likely ones.
 pub const FILES_MAX: usize = 20;
-pub const FUNCTIONS_MAX: usize = 12;
+pub const FUNCTIONS_MAX: usize = 16;
 
 /// What a prompt may add; a file whose name it says less of is not meant.
 pub const PROMPT_FILES_MAX: usize = 8;
