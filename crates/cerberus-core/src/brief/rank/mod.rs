@@ -89,7 +89,7 @@ pub fn files(evidence: &Evidence) -> Vec<Ranked> {
         }
         asked::of_prompt(prompt, &mut traces);
     }
-    trace::of_kinds(&mut traces);
+    trace::of_kinds(evidence, &mut traces);
     let weights = if evidence.prompt.is_some() { &WITH_PROMPT } else { &AT_START };
     let known = traces.list.into_iter().filter(|(path, _)| !evidence.gone.contains(path));
     let mut ranked: Vec<Ranked> = known

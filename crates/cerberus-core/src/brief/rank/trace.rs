@@ -1,7 +1,7 @@
 //! What is left of work on a file, trace by trace; and the same in words, as the reason for its place.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::weights::{
     MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, MENTIONS_HALF_SESSIONS, SESSIONS_HALF, SESSIONS_MAX,
@@ -31,6 +31,8 @@ pub struct Trace {
     pub commits: usize,
     /// How many commits are newer, and when.
     last_commit: Option<(usize, Timestamp)>,
+    /// Edited since it was last committed.
+    is_uncommitted: bool,
     mentioned: f64,
     /// The share of files of its kind that sessions edited.
     of_a_kind: f64,
@@ -75,37 +77,52 @@ pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
 }
 
 pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
+    // Of a file that no commit looked at holds, only a later edit is surely not committed.
+    let oldest = evidence.commits.last().map(|commit| commit.at);
+    for (_, trace) in &mut traces.list {
+        trace.is_uncommitted = trace.last_edit > oldest;
+    }
     for (place, commit) in evidence.commits.iter().enumerate() {
         for path in &commit.files {
             let trace = traces.of(path);
             trace.committed += commit_share(place);
             trace.commits += 1;
-            trace.last_commit.get_or_insert((place, commit.at));
+            if trace.last_commit.is_none() {
+                trace.last_commit = Some((place, commit.at));
+                trace.is_uncommitted = trace.last_edit > Some(commit.at);
+            }
         }
     }
 }
 
 /// Files that the agent named when it closed a turn, the last turns of the last sessions most.
 pub fn of_mentions(evidence: &Evidence, traces: &mut Traces) {
-    let mut by_base: HashMap<String, Vec<usize>> = HashMap::new();
-    for (place, (path, _)) in traces.list.iter().enumerate() {
-        by_base.entry(base(path).to_lowercase()).or_default().push(place);
+    let sessions = evidence.sessions.iter().take(MENTIONING_SESSIONS_MAX);
+    let tokens = sessions.clone().flat_map(|worked| worked.mentions.iter().take(MENTIONING_TURNS_MAX)).flatten();
+    let mut by_base: HashMap<&str, Vec<String>> = tokens.map(|token| (base(token), Vec::new())).collect();
+    // A name means less when untouched files have it too.
+    let known: BTreeSet<&String> = traces.list.iter().map(|(path, _)| path).chain(evidence.tracked).collect();
+    for path in known {
+        if let Some(same_base) = by_base.get_mut(base(path).to_lowercase().as_str()) {
+            same_base.push(path.clone());
+        }
     }
-    for (session, worked) in evidence.sessions.iter().take(MENTIONING_SESSIONS_MAX).enumerate() {
+    for (place, worked) in sessions.enumerate() {
         for (turn, mentions) in worked.mentions.iter().take(MENTIONING_TURNS_MAX).enumerate() {
-            let share = faded(session as f64, MENTIONS_HALF_SESSIONS) / (turn + 1) as f64;
-            let mut counted: HashMap<usize, f64> = HashMap::new();
+            let share = faded(place as f64, MENTIONS_HALF_SESSIONS) / (turn + 1) as f64;
+            let mut certain: HashMap<&String, f64> = HashMap::new();
             for token in mentions {
                 let same_base = by_base.get(base(token)).map(Vec::as_slice).unwrap_or_default();
-                let meant: Vec<usize> =
-                    same_base.iter().copied().filter(|place| is_meant(token, &traces.list[*place].0)).collect();
-                for place in &meant {
-                    let best = counted.entry(*place).or_default();
+                let meant: Vec<&String> = same_base.iter().filter(|path| is_meant(token, path)).collect();
+                for path in &meant {
+                    let best = certain.entry(path).or_default();
                     *best = best.max(1.0 / meant.len() as f64);
                 }
             }
-            for (place, certainty) in counted {
-                traces.list[place].1.mentioned += certainty * share;
+            for (path, certainty) in certain {
+                if let Some(place) = traces.places.get(path) {
+                    traces.list[*place].1.mentioned += certainty * share;
+                }
             }
         }
     }
@@ -117,18 +134,22 @@ fn is_meant(token: &str, path: &str) -> bool {
 }
 
 /// Some kinds of files are worked on, others only lie there: each project shows by itself which.
-pub fn of_kinds(traces: &mut Traces) {
-    let mut kinds: HashMap<String, (f64, f64)> = HashMap::new();
+pub fn of_kinds(evidence: &Evidence, traces: &mut Traces) {
+    let mut kinds: HashMap<&str, (f64, f64)> = HashMap::new();
+    let untouched = evidence.tracked.iter().filter(|path| !traces.places.contains_key(*path));
+    untouched.for_each(|path| kinds.entry(kind(path)).or_default().1 += 1.0);
     for (path, trace) in &traces.list {
-        let (edited, all) = kinds.entry(kind(path).to_string()).or_default();
+        let (edited, all) = kinds.entry(kind(path)).or_default();
         *edited += if trace.sessions_edited > 0 { 1.0 } else { 0.0 };
         *all += 1.0;
     }
-    for (path, trace) in &mut traces.list {
-        let (edited, all) = kinds.get(kind(path)).copied().unwrap_or_default();
-        // As if three more were known, of which half of one was edited: one file is no rule.
-        trace.of_a_kind = (edited + 0.5) / (all + 3.0);
-    }
+    // As if three more were known, of which half of one was edited: one file is no rule.
+    let shares: Vec<f64> = traces
+        .list
+        .iter()
+        .map(|(path, _)| kinds.get(kind(path)).map_or(0.0, |(edited, all)| (edited + 0.5) / (all + 3.0)))
+        .collect();
+    traces.list.iter_mut().zip(shares).for_each(|((_, trace), share)| trace.of_a_kind = share);
 }
 
 fn kind(path: &str) -> &str {
@@ -162,7 +183,7 @@ impl Trace {
         let last_commit = self.last_commit.map_or(0.0, |(newer, _)| 1.0 / (newer as f64 + 1.0).sqrt());
         let hours = |at: Timestamp| now.since(at).as_secs_f64() / 3600.0;
         let uncommitted = match self.last_edit {
-            Some(at) if self.is_uncommitted() => faded(hours(at), UNCOMMITTED_HALF_HOURS),
+            Some(at) if self.is_uncommitted => faded(hours(at), UNCOMMITTED_HALF_HOURS),
             _ => 0.0,
         };
         part(weights.worked, self.worked)
@@ -184,11 +205,6 @@ impl Trace {
             + weights.folder * self.folder.ln_1p()
     }
 
-    /// Edited since it was last committed, as far as the commits looked at tell.
-    fn is_uncommitted(&self) -> bool {
-        self.last_edit.is_some_and(|edit| self.last_commit.is_none_or(|(_, commit)| edit > commit))
-    }
-
     /// `edited in 3 sessions, last 2 h ago; committed yesterday; named by the prompt`.
     pub fn why(&self, now: Timestamp) -> String {
         let mut reasons = Vec::new();
@@ -200,7 +216,7 @@ impl Trace {
             reasons.push("in a folder that the prompt names".to_string());
         }
         if let Some(at) = self.last_edit {
-            let saved = if self.is_uncommitted() { ", not committed since" } else { "" };
+            let saved = if self.is_uncommitted { ", not committed since" } else { "" };
             reasons.push(format!("edited in {}, last {}{saved}", sessions(self.sessions_edited), ago(at, now)));
         } else if let Some((at, _)) = &self.last_touch {
             reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), ago(*at, now)));
