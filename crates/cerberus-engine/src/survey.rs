@@ -3,6 +3,7 @@
 //! Git is started only when something new is checked out; the rest of the time its last words are in the view.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use cerberus_core::brief::Likely;
 use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, Worked};
@@ -55,7 +56,10 @@ pub fn survey(
     renames.follow_facts(&mut carried.facts);
     renames.follow_work(&mut history);
     renames.follow_commits(&mut commits);
-    let gone = gone(view.located, &history, &commits, &is_tracked);
+    let recent: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+    let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
+        history.iter().partition(|worked| recent.contains(&worked.session));
+    let gone = gone(&Disk { located: view.located, tracked: &is_tracked }, &recent, &old, &commits);
     let files = rank::files(&Evidence {
         now: view.now,
         sessions: &history,
@@ -86,30 +90,39 @@ fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
     Ok(printed)
 }
 
-/// Files that are neither on disk nor left out of a sparse checkout.
-fn gone(located: &Located, history: &[Worked], commits: &[Commit], tracked: &HashSet<&str>) -> HashSet<String> {
-    let is_sparse = located.git_dir.as_ref().is_some_and(|git_dir| git_dir.join("info/sparse-checkout").exists());
-    let mut looked_at: HashMap<&str, bool> = HashMap::new();
-    let exists = |path: &str| -> bool {
-        is_sparse && tracked.contains(path) || located.root.join(path).symlink_metadata().is_ok()
-    };
-    let mut gone = HashSet::new();
-    for worked in history {
-        for touched in &worked.touched {
-            looked_at.entry(&touched.path).or_insert_with(|| exists(&touched.path));
-        }
-        // Of a session of which nothing is here nobody knows where it worked: its words stand.
-        let is_here = |path: &str| looked_at.get(path).copied().unwrap_or(false);
-        if worked.touched.iter().any(|touched| is_here(&touched.path)) {
-            let missing = worked.touched.iter().filter(|touched| !is_here(&touched.path));
-            gone.extend(missing.map(|touched| touched.path.clone()));
-        }
+/// Where files are looked for.
+struct Disk<'a> {
+    located: &'a Located,
+    tracked: &'a HashSet<&'a str>,
+}
+
+impl Disk<'_> {
+    /// On disk, or left out of a sparse checkout.
+    fn has(&self, path: &str) -> bool {
+        let is_sparse = |git_dir: &PathBuf| git_dir.join("info/sparse-checkout").exists();
+        self.located.root.join(path).symlink_metadata().is_ok()
+            || self.tracked.contains(path) && self.located.git_dir.as_ref().is_some_and(is_sparse)
     }
-    if !tracked.is_empty() {
+}
+
+/// Files that sessions or commits speak of and that are not there any more.
+fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) -> HashSet<String> {
+    let touched = recent.iter().chain(old).flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str());
+    let here: HashMap<&str, bool> = touched.map(|path| (path, disk.has(path))).collect();
+    let is_missing = |path: &str| here.get(path) == Some(&false);
+    // Of a recent session of which nothing is here nobody knows where it worked: its words stand.
+    let (found, elsewhere): (Vec<&&Worked>, Vec<&&Worked>) =
+        recent.iter().partition(|worked| worked.touched.iter().any(|touched| !is_missing(&touched.path)));
+    let words_stand: HashSet<&str> =
+        elsewhere.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect();
+    let judged = found.into_iter().chain(old).flat_map(|worked| &worked.touched).map(|touched| &touched.path);
+    let mut gone: HashSet<String> = judged.filter(|path| is_missing(path)).cloned().collect();
+    if !disk.tracked.is_empty() {
         let committed = commits.iter().flat_map(|commit| commit.files.iter().chain(&commit.deleted));
-        let missing = committed.filter(|path| !tracked.contains(path.as_str()));
-        gone.extend(missing.filter(|path| !looked_at.get(path.as_str()).copied().unwrap_or(false)).cloned());
+        let untracked = committed.filter(|path| !disk.tracked.contains(path.as_str()));
+        gone.extend(untracked.filter(|path| here.get(path.as_str()) != Some(&true)).cloned());
     }
+    gone.retain(|path| !words_stand.contains(path.as_str()));
     gone
 }
 

@@ -23,15 +23,15 @@ pub struct Weights {
 
 /// At a session's start, when nobody knows yet what it is about.
 pub const AT_START: Weights = Weights {
-    worked: 0.28,
-    sessions: 0.42,
-    committed: 0.51,
-    last_commit: 0.7,
-    uncommitted: 0.45,
-    last_edited: 1.55,
-    looked_at_last: 4.1,
-    mentioned: 1.7,
-    of_a_kind: 0.31,
+    worked: 0.6,
+    sessions: 0.79,
+    committed: 0.67,
+    last_commit: 3.0,
+    uncommitted: 1.1,
+    last_edited: 2.9,
+    looked_at_last: 0.7,
+    mentioned: 0.97,
+    of_a_kind: 2.55,
     path_words: 0.0,
     name_words: 0.0,
     named: 0.0,
@@ -40,19 +40,19 @@ pub const AT_START: Weights = Weights {
 
 /// With a prompt its words say most; the traces of work decide among what it speaks of.
 pub const WITH_PROMPT: Weights = Weights {
-    worked: 0.13,
-    sessions: 0.13,
-    committed: 0.14,
-    last_commit: 0.69,
-    uncommitted: 0.67,
+    worked: 0.36,
+    sessions: 0.05,
+    committed: 0.0,
+    last_commit: 1.5,
+    uncommitted: 0.82,
     last_edited: 0.0,
     looked_at_last: 0.0,
-    mentioned: 0.71,
-    of_a_kind: 0.53,
-    path_words: 0.64,
-    name_words: 1.6,
-    named: 2.25,
-    folder: 2.5,
+    mentioned: 0.28,
+    of_a_kind: 0.65,
+    path_words: 0.92,
+    name_words: 1.75,
+    named: 2.95,
+    folder: 3.0,
 };
 
 /// After so many further sessions, or commits, or mentions, a trace counts half.
