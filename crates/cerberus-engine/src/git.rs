@@ -94,7 +94,7 @@ fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
         None => git_dir.to_path_buf(),
     };
     let loose = [git_dir.join(reference), common.join(reference)];
-    if let Some(name) = loose.iter().find_map(|path| small_file(path)) {
+    if let Some(name) = loose.iter().find_map(small_file) {
         return Some(name.trim().to_string()).filter(|name| is_commit(name));
     }
     let packed = small_file(&common.join("packed-refs"))?;
