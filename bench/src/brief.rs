@@ -12,11 +12,12 @@ use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Requ
 use cerberus_core::event::StartSource;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::clock::Clock;
+use cerberus_engine::fold;
 use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::locate;
 use cerberus_engine::recall::{self, Budget, Question};
-use cerberus_engine::{fold, tracked};
+use cerberus_engine::survey::{AskGit, View, survey};
 use serde_json::json;
 
 use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, spawn_to_exit, table};
@@ -279,17 +280,20 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let loaded = begun.elapsed();
         // The same once more, the last step alone.
         let sessions = recall::recent_sessions(&store, &located, now)?;
-        let carried = store.carried(&sessions, now)?;
-        let mut files = FileNames::default();
+        let mut carried = store.carried(&sessions, now)?;
+        let view = View { store: &store, located: &located, now };
+        let survey = survey(&view, &mut carried, &sessions, None, AskGit::WhenNew)?;
+        let mut files = FileNames::of_project(survey.tracked.len());
         let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
         paths.for_each(|path| files.add(path));
-        let git_dir = located.git_dir.iter();
-        git_dir.flat_map(|dir| tracked::paths(dir)).for_each(|path| files.add(&path));
+        survey.tracked.iter().for_each(|path| files.add(path));
         let request = Request {
             project: &located.name,
             facts: &carried.facts,
             settlements: &carried.settlements,
             files: &files,
+            likely: &survey.likely,
+            now,
             budget_tokens: BUDGET_TOKENS,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: None,

@@ -4,6 +4,7 @@
 //! that was lost). Everything happens in a scratch folder that is removed at the end.
 
 mod brief;
+mod continuity;
 mod crash;
 mod hook;
 mod import;
@@ -41,11 +42,12 @@ Benchmarks:
   locomo    how well memories are found, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
+  continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
   all       all of them
 
 Options:
   --binary PATH   measure this cerberus instead of building one
-  --data PATH     labelled prompts, or a folder of transcripts, of your own
+  --data PATH     labelled prompts, or a folder of transcripts or consecutive sessions, of your own
   --large         the largest sizes too
   --floor PATH    measure against this floor instead of building one
   --help          this text
@@ -54,7 +56,7 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 9] = [
+const BENCHMARKS: [(&str, Benchmark); 10] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
@@ -64,6 +66,7 @@ const BENCHMARKS: [(&str, Benchmark); 9] = [
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("prompts", prompts::run),
+    ("continuity", continuity::run),
 ];
 
 #[derive(Debug, Default)]

@@ -26,6 +26,7 @@ use crate::recall::{self, Budget, Question};
 use crate::recover;
 use crate::remember;
 use crate::store::Store;
+use crate::survey::View;
 
 /// An agent waits for its brief: names that are not found by then are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -124,9 +125,14 @@ fn on_prompt(
     }
     let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
     let items = remember::for_prompt(&store, &waiting.located, &session, folders, prompt, clock.now)?;
-    let text = items.iter().map(|item| item.code.as_str()).collect::<Vec<_>>().join("\n");
-    let memories = items.into_iter().map(|item| item.id).collect();
-    Ok(waiting.told(clock, Occasion::Prompt, &text, Vec::new(), memories, None))
+    let view = View { store: &store, located: &waiting.located, now: clock.now };
+    let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
+    let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
+    let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
+    let codes = relevant.items.iter().map(|item| Clean::new(item.code.clone(), Keep::NAME)).collect();
+    let brief = relevant.after(items, Vec::new());
+    let memories = brief.memories.into_iter().map(|item| item.id).collect();
+    Ok(waiting.told(clock, Occasion::Prompt, &brief.text, codes, memories, None))
 }
 
 impl Waiting {

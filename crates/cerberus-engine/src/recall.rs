@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
-use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, Request, failing};
+use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, failing};
 use cerberus_core::event::StartSource;
 use cerberus_core::id::{ProjectId, SessionId};
 use cerberus_core::seed::expiry;
@@ -14,8 +14,11 @@ use cerberus_core::time::Timestamp;
 use crate::guides::UserFolders;
 use crate::identity::{self, Located};
 use crate::remember;
-use crate::store::{self, Carried, SessionRow, Store};
-use crate::tracked;
+use crate::store::{self, SessionRow, Store};
+use crate::survey::{self, AskGit, Survey, View};
+
+/// Files whose names are told apart; no brief has more.
+const NAMED_MAX: usize = 60;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -75,12 +78,19 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
-    let files = file_names(store, located, &carried, now)?;
+    let view = View { store, located, now };
+    let survey = match carried.facts.is_empty() {
+        true => Survey::default(),
+        false => survey::survey(&view, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
+    };
+    let files = file_names(&view, &survey)?;
     let brief = brief::compose(&Request {
         project: &located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
         files: &files,
+        likely: &survey.likely,
+        now,
         budget_tokens: question.budget.session_tokens.min(question.budget.both_tokens.saturating_sub(memory_tokens)),
         chars_max: question.chars_max.saturating_sub(memory_chars + 1),
         prompt: question.prompt,
@@ -88,7 +98,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         known: known.as_ref(),
     });
     let brief = brief.after(memories, forgone);
-    let told: HashSet<&SessionId> = brief.items.iter().map(|item| &item.session).collect();
+    let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
     Ok(Briefing {
         project: located.name.clone(),
@@ -96,6 +106,47 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         expires_at: newest.map(|session| expiry(session.last_activity)),
         brief,
     })
+}
+
+/// What a prompt makes relevant that its session was not told yet, beside these memories.
+pub fn on_prompt(
+    view: &View,
+    session: &SessionRow,
+    prompt: &str,
+    budget_tokens: usize,
+    memories: &[MemoryItem],
+) -> store::Result<Brief> {
+    let mut sessions = recent_sessions(view.store, view.located, view.now)?;
+    sessions.retain(|session| session.state.status.carries_over());
+    let mut carried = view.store.carried(&sessions, view.now)?;
+    carried.facts.retain(|known| known.session != session.id);
+    if carried.facts.is_empty() {
+        return Ok(Brief::default());
+    }
+    let survey = survey::survey(view, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
+    let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
+    let mut known = AlreadyKnown {
+        told_codes: view.store.told(session, view.now)?.into_iter().collect(),
+        ..AlreadyKnown::default()
+    };
+    known.own_sessions.insert(session.id.clone());
+    known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
+    let (_, turns) = view.store.activity(session, view.now)?;
+    let request = Request {
+        project: &view.located.name,
+        facts: &carried.facts,
+        settlements: &carried.settlements,
+        files: &file_names(view, &survey)?,
+        likely: &survey.likely,
+        now: view.now,
+        budget_tokens,
+        chars_max: usize::MAX,
+        prompt: Some(prompt),
+        memories,
+        known: Some(&known),
+    };
+    let prompted = if turns <= 1 { Prompted::First } else { Prompted::Later };
+    Ok(brief::on_prompt(&request, prompt, prompted, &known))
 }
 
 /// The project's sessions that may still carry over, oldest first; also those that knew it by name only.
@@ -136,21 +187,15 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 }
 
 /// Every known file that shares its last component with one that may be told.
-fn file_names(store: &Store, located: &Located, carried: &Carried, now: Timestamp) -> store::Result<FileNames> {
-    let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
-    let bases: HashSet<&str> = paths.map(brief::base).collect();
-    let mut files = FileNames::default();
-    if bases.is_empty() {
-        return Ok(files);
-    }
+fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
+    let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
+    let bases: HashSet<&str> = told.map(brief::base).collect();
+    let mut files = FileNames::of_project(survey.tracked.len());
     for base in &bases {
-        for project in project_ids(located) {
-            store.files(&project, base, now)?.iter().for_each(|path| files.add(path));
+        for project in project_ids(view.located) {
+            view.store.files(&project, base, view.now)?.iter().for_each(|path| files.add(path));
         }
     }
-    if let Some(git_dir) = &located.git_dir {
-        let tracked = tracked::paths(git_dir);
-        tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
-    }
+    survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
     Ok(files)
 }

@@ -23,7 +23,7 @@ const CANDIDATES_MAX: usize = 200;
 /// What a prompt may bring up beside them.
 const SEARCHED_MAX: usize = 30;
 /// A prompt is not the place to tell everything.
-const PROMPT_TOKENS_MAX: usize = 300;
+pub const PROMPT_TOKENS_MAX: usize = 300;
 /// A project speaks a language when this share of its files does.
 const LANGUAGE_SHARE_MIN: f64 = 0.1;
 

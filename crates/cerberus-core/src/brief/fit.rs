@@ -2,6 +2,8 @@
 
 use super::gather::class;
 use super::{Dropped, Item, Request, Section};
+use crate::extract::INTERRUPTED;
+use crate::fact::Kind;
 use crate::tokens;
 
 /// What a section may keep of a budget of 1000 tokens while another has more than its share.
@@ -42,7 +44,15 @@ pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<
             }
         }
     }
-    kept.into_iter().flat_map(in_telling_order).collect()
+    let mut told: Vec<Item> = kept.into_iter().flat_map(in_telling_order).collect();
+    // What was broken off is where the work goes on.
+    told.sort_by_key(|item| !is_interrupted(item));
+    told
+}
+
+fn is_interrupted(item: &Item) -> bool {
+    let said = item.code.strip_prefix(Kind::Next.prefix());
+    said.and_then(|said| said.strip_prefix(INTERRUPTED)).is_some_and(|what| what.starts_with(':'))
 }
 
 /// Files stay by rank; what was said is told in the order it was said, the newest session first.

@@ -104,9 +104,10 @@ impl<'a> Merged<'a> {
             code,
             text: fact.text.clone(),
             path: fact.path.clone(),
-            session: self.last.session.clone(),
+            session: Some(self.last.session.clone()),
             at: self.last.at,
             times: self.times,
+            place: None,
         }
     }
 }

@@ -7,11 +7,14 @@
 pub mod failing;
 mod fit;
 mod gather;
+mod likely;
 pub mod memories;
+mod prompted;
+pub mod rank;
 mod relevance;
 mod shorten;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::fact::{Closing, Fact, Kind};
 use crate::id::SessionId;
@@ -21,6 +24,7 @@ use crate::tokens;
 
 pub use gather::done_by_reference;
 pub use memories::MemoryItem;
+pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
 
 /// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].
@@ -56,6 +60,8 @@ pub struct Request<'a> {
     pub facts: &'a [Known],
     pub settlements: &'a [Settlement],
     pub files: &'a FileNames,
+    pub likely: &'a Likely,
+    pub now: Timestamp,
     pub budget_tokens: usize,
     pub chars_max: usize,
     /// What the session is about to be asked, when that is known.
@@ -66,12 +72,25 @@ pub struct Request<'a> {
     pub known: Option<&'a AlreadyKnown>,
 }
 
+/// What is known about the project beside what was said: it orders what is told, and keeps it true.
+#[derive(Debug, Default)]
+pub struct Likely {
+    /// The likeliest to be worked on first; nothing leaves files in the order in which they were touched.
+    pub files: Vec<rank::Ranked>,
+    /// Files that do not exist any more.
+    pub gone: HashSet<String>,
+    /// Sessions whose work is on a branch that is not merged into what is checked out.
+    pub unmerged: HashMap<SessionId, String>,
+}
+
 /// What stands in a session's context already.
 #[derive(Debug, Default)]
 pub struct AlreadyKnown {
     pub told_codes: HashSet<String>,
     /// Its own, and its parent's if it was forked.
     pub own_sessions: HashSet<SessionId>,
+    /// What it read or edited itself.
+    pub own_files: HashSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -108,17 +127,22 @@ pub struct Item {
     pub code: String,
     pub text: String,
     pub path: Option<String>,
-    /// The session that said it last, and when.
-    pub session: SessionId,
+    /// The session that said it last, and when; git alone may know of a file.
+    pub session: Option<SessionId>,
     pub at: Timestamp,
     pub tokens: usize,
     /// How often it was said.
     pub times: usize,
+    /// Why a file has its place among the others.
+    pub place: Option<String>,
 }
 
 impl Item {
     /// Why it is told.
     pub fn why(&self) -> String {
+        if let Some(place) = &self.place {
+            return place.clone();
+        }
         let verb = match self.kind {
             Kind::File | Kind::Function => "changed",
             Kind::Read => "read",
@@ -126,7 +150,8 @@ impl Item {
             _ => "open",
         };
         let often = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
-        format!("{verb} {} in {}{often}", self.at, self.session)
+        let session = self.session.as_ref().map_or("git", SessionId::as_str);
+        format!("{verb} {} in {session}{often}", self.at)
     }
 }
 
@@ -151,11 +176,14 @@ pub fn compose(request: &Request) -> Brief {
     let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
     items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
     if let Some(known) = request.known {
-        items.retain(|item| !known.own_sessions.contains(&item.session));
+        items.retain(|item| !item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session)));
     }
     if let Some(prompt) = request.prompt {
         relevance::put_first(&mut items, prompt);
     }
+    likely::keep_true(&mut items, request.likely, &mut dropped);
+    likely::place_files(&mut items, request, &mut dropped);
+    likely::trim_functions(&mut items, &mut dropped);
     shorten::name_files(&mut items, request.files);
     if let Some(known) = request.known {
         items.retain(|item| !known.told_codes.contains(&item.code));

@@ -9,9 +9,18 @@ use crate::text;
 #[derive(Debug, Default)]
 pub struct FileNames {
     by_base: HashMap<String, Vec<String>>,
+    with_folder: bool,
 }
 
+/// In a project of more files agents look for a bare name in the wrong folder.
+const BARE_NAMES_FILES_MAX: usize = 200;
+
 impl FileNames {
+    /// For a project of so many files.
+    pub fn of_project(files: usize) -> FileNames {
+        FileNames { with_folder: files > BARE_NAMES_FILES_MAX, ..FileNames::default() }
+    }
+
     pub fn add(&mut self, path: &str) {
         let same_base = self.by_base.entry(base(path).to_string()).or_default();
         if !same_base.iter().any(|known| known == path) {
@@ -21,10 +30,8 @@ impl FileNames {
 
     /// `src/store/mod.rs` is `store/mod.rs` when another `mod.rs` exists but no other `store/mod.rs`.
     pub fn shortest<'a>(&self, path: &'a str) -> &'a str {
-        let Some(same_base) = self.by_base.get(base(path)) else {
-            return base(path);
-        };
-        let starts = path.rmatch_indices('/').map(|(at, _)| at + 1);
+        let same_base = self.by_base.get(base(path)).map(Vec::as_slice).unwrap_or_default();
+        let starts = path.rmatch_indices('/').map(|(at, _)| at + 1).skip(usize::from(self.with_folder));
         let unique = |suffix: &str| !same_base.iter().any(|other| other != path && ends_with_path(other, suffix));
         starts.map(|start| &path[start..]).find(|suffix| !suffix.is_empty() && unique(suffix)).unwrap_or(path)
     }
@@ -70,8 +77,13 @@ mod tests {
             ("docs/README.md", "docs/README.md"),
             ("README.md", "README.md"),
             ("unseen/b.rs", "b.rs"),
+            ("b.rs", "b.rs"),
         ] {
             assert_eq!(files.shortest(path), short, "{path}");
+        }
+        let large = FileNames::of_project(BARE_NAMES_FILES_MAX + 1);
+        for (path, short) in [("a/b/c.rs", "b/c.rs"), ("b/c.rs", "b/c.rs"), ("c.rs", "c.rs")] {
+            assert_eq!(large.shortest(path), short, "{path}");
         }
     }
 }

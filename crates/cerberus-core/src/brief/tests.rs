@@ -38,6 +38,8 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         facts,
         settlements,
         files: &files,
+        likely: &Likely::default(),
+        now: at(9),
         budget_tokens,
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
@@ -150,16 +152,13 @@ fn over_budget_functions_go_first_and_blockers_last() {
     let total = |brief: &Brief, section| -> usize {
         brief.items.iter().filter(|item| item.section == section).map(|item| item.tokens).sum()
     };
-    for (section, floor) in [
-        (Section::Functions, 200),
-        (Section::Files, 300),
-        (Section::Decisions, 200),
-        (Section::Next, 100),
-        (Section::Blockers, 100),
-    ] {
+    for (section, floor) in
+        [(Section::Files, 300), (Section::Decisions, 200), (Section::Next, 100), (Section::Blockers, 100)]
+    {
         assert!(total(&brief, section) + 30 > floor, "{section:?} lost its floor");
         assert!(count(&brief, section) < 200);
     }
+    assert_eq!(count(&brief, Section::Functions), rank::weights::FUNCTIONS_MAX);
     assert!(brief.tokens > 900 && brief.tokens <= 1000);
     assert_eq!(brief.items.len() + brief.dropped.len(), 1000);
     assert!(brief.text.contains("impl:file_199.rs") && !brief.text.contains("impl:file_0.rs"));
@@ -176,6 +175,7 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
     let known = AlreadyKnown {
         told_codes: HashSet::from(["impl:b.rs".to_string()]),
         own_sessions: HashSet::from([SessionId::new("own")]),
+        ..AlreadyKnown::default()
     };
     let files = FileNames::default();
     let request = Request {
@@ -183,6 +183,8 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
         facts: &facts,
         settlements: &[],
         files: &files,
+        likely: &Likely::default(),
+        now: at(9),
         budget_tokens: BUDGET_TOKENS,
         chars_max: CLAUDE_CODE_CHARS_MAX,
         prompt: None,
@@ -205,6 +207,8 @@ fn a_prompt_brings_what_it_speaks_of_to_the_front() {
             facts: &facts,
             settlements: &[],
             files: &files,
+            likely: &Likely::default(),
+            now: at(9),
             budget_tokens: BUDGET_TOKENS,
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt,
@@ -234,7 +238,7 @@ proptest! {
         }).collect();
         let files = FileNames::default();
         let request = Request {
-            project: &project, facts: &facts, settlements: &[], files: &files, budget_tokens, chars_max: 900, prompt: None,
+            project: &project, facts: &facts, settlements: &[], files: &files, likely: &Likely::default(), now: at(9), budget_tokens, chars_max: 900, prompt: None,
         memories: &[],
         known: None,
         };

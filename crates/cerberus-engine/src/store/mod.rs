@@ -2,6 +2,7 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+mod history;
 mod memories;
 mod opencode;
 mod read;
@@ -22,7 +23,7 @@ pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -113,7 +114,8 @@ impl Store {
     /// Takes sessions out, free pages included.
     pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
         let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
-        let tables = ["event", "mark", "fact", "run", "prompt", "unnamed", "closing", "receipt", "correction"];
+        let tables =
+            ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction"];
         let mut sql = "BEGIN IMMEDIATE;".to_string();
         tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
         sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));

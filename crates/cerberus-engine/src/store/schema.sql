@@ -67,6 +67,8 @@ CREATE TABLE IF NOT EXISTS fact (
     custom_key TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
+-- What sessions did with files is asked for all of a project's sessions at once.
+CREATE INDEX IF NOT EXISTS fact_files ON fact (session, path, kind, at) WHERE kind IN ('file', 'read');
 
 -- Tests, builds and lints, with what came of them.
 CREATE TABLE IF NOT EXISTS run (
@@ -77,6 +79,15 @@ CREATE TABLE IF NOT EXISTS run (
     report TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS run_by_session ON run (session, at);
+
+-- What looks like a path in the words that closed a turn, one a line.
+CREATE TABLE IF NOT EXISTS mention (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    paths TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS mention_by_session ON mention (session, at);
 
 -- What the user said.
 CREATE TABLE IF NOT EXISTS prompt (
@@ -186,4 +197,11 @@ CREATE TABLE IF NOT EXISTS file (
     path TEXT NOT NULL,
     first_at INTEGER NOT NULL,
     PRIMARY KEY (project, base, path)
+) STRICT, WITHOUT ROWID;
+
+-- What git printed when this commit was checked out there: kept, for starting git costs more than all the rest.
+CREATE TABLE IF NOT EXISTS git_log (
+    root TEXT PRIMARY KEY,
+    head TEXT NOT NULL,
+    printed TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -1,6 +1,7 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
 
 use cerberus_core::brief::base;
+use cerberus_core::brief::rank::terms::path_like;
 use cerberus_core::echo::{ECHO_MAX, same_words};
 use cerberus_core::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::extract::symbols::Language;
@@ -56,8 +57,8 @@ impl<'a> FoldTransaction<'a> {
 
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables = "segment session event mark fact run prompt unnamed closing receipt file correction memory
-            memory_use memory_terms distilled";
+        let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
+            memory_use memory_terms distilled git_log";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -121,6 +122,7 @@ impl<'a> FoldTransaction<'a> {
             Event::Stop { message } => {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
                 self.run(sql, params![session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
+                self.mentions(&source, message)?;
             }
             _ => {}
         }
@@ -164,6 +166,18 @@ impl<'a> FoldTransaction<'a> {
         let mut other = self.said(self.transaction.prepare_cached(sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
         self.said(other.exists(params![session, low, high, since, until]))
+    }
+
+    /// The files that the agent names when it closes a turn are likely to be worked on again.
+    fn mentions(&self, source: &Source, message: &str) -> Result<()> {
+        let mut paths: Vec<String> = path_like(message).into_iter().collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        paths.sort_unstable();
+        let sql = "INSERT INTO mention VALUES (?1, ?2, ?3, ?4)";
+        self.run(sql, params![source.event, source.session, source.at.millis(), paths.join("\n")])?;
+        Ok(())
     }
 
     /// What the file itself tells takes the place of what a scan of the edit saw.

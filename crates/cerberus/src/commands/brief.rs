@@ -5,6 +5,7 @@ use anyhow::Context as _;
 
 use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
 use cerberus_core::event::StartSource;
+use cerberus_core::id::SessionId;
 use cerberus_engine::config;
 use cerberus_engine::recall::{self, Briefing, Budget, Question};
 use serde::Serialize;
@@ -101,7 +102,8 @@ struct ItemJson<'a> {
     text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
-    session: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     at: String,
     tokens: usize,
     why: String,
@@ -115,7 +117,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
         text: &item.text,
         path: None,
         // A memory is of no session; its id says where to look.
-        session: item.id.as_str(),
+        session: Some(item.id.as_str()),
         at: item.at.to_string(),
         tokens: item.tokens,
         why: item.why.clone(),
@@ -126,7 +128,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
             code: &item.code,
             text: &item.text,
             path: item.path.as_deref(),
-            session: item.session.as_str(),
+            session: item.session.as_ref().map(SessionId::as_str),
             at: item.at.to_string(),
             tokens: item.tokens,
             why: item.why(),
@@ -146,7 +148,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
 
 fn explain(briefing: &Briefing, budget_tokens: usize) {
     let brief = &briefing.brief;
-    let sessions: HashSet<_> = brief.items.iter().map(|item| &item.session).collect();
+    let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let summary = format!("{} of {budget_tokens} tokens, {} sessions", brief.tokens, sessions.len());
     render::line(&format!("proj:{}  ({summary})", briefing.project));
     let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);

@@ -44,8 +44,9 @@ fn names_are_as_short_as_the_tracked_files_allow() {
     env.write_file("s1", "t1", "src/store/mod.rs", "");
     env.write_file("s1", "t2", "src/main.rs", "");
     let outside = env.root().join("notes.txt");
+    std::fs::write(&outside, "").unwrap();
     env.write_file("s1", "t3", outside.to_str().unwrap(), "");
-    let expected = format!("proj:hydra\nimpl:store/mod.rs\nimpl:main.rs\nimpl:{}", outside.display());
+    let expected = format!("proj:hydra\nimpl:{}\nimpl:main.rs\nimpl:store/mod.rs", outside.display());
     assert_eq!(env.brief(), expected);
 }
 

@@ -69,13 +69,13 @@ fn sigkill_is_noticed_and_the_next_session_is_told_what_was_in_flight() {
     assert_eq!((&listed[0]["project"], &listed[0]["facts"]), (&json!("hydra"), &json!(1)));
 
     let told = env.start("s2", "startup");
-    assert_eq!(told, "proj:hydra\nimpl:proxy.go\nnext:interrupted:Make-the-proxy-safe");
+    assert_eq!(told, "proj:hydra\nnext:interrupted:Make-the-proxy-safe\nimpl:proxy.go");
     assert_eq!(status_of(&env, "s1"), "recovered");
     assert_eq!(env.json(&["memory", "recover", "--list"]), json!([]));
     // Recovering twice equals once, and when another goes on it is no longer in flight.
     env.start("s3", "startup");
     env.write_file("s3", "t2", "mutex.go", "");
-    assert_eq!(env.start("s4", "startup"), "proj:hydra\nimpl:proxy.go\nimpl:mutex.go");
+    assert_eq!(env.start("s4", "startup"), "proj:hydra\nimpl:mutex.go\nimpl:proxy.go");
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn overlapping_sessions_stay_apart_and_both_brief_the_next() {
     two.write_file(&env, "s2", "t1", "two.rs");
     one.kill();
     assert_eq!((status_of(&env, "s1"), status_of(&env, "s2")), ("crashed".into(), "active".into()));
-    assert_eq!(env.start("s3", "startup"), "proj:hydra\nimpl:one.rs\nimpl:two.rs");
+    assert_eq!(env.start("s3", "startup"), "proj:hydra\nimpl:two.rs\nimpl:one.rs");
     two.hook(&env, "s2", "SessionEnd", json!({"reason": "other"}));
     two.kill();
     assert_eq!(status_of(&env, "s2"), "ended", "what ended did not crash");

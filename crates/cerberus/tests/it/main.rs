@@ -8,6 +8,7 @@ mod capture;
 mod cli;
 mod clients;
 mod concurrency;
+mod continuity;
 mod faults;
 mod identity;
 mod import;

@@ -1,0 +1,165 @@
+//! Does what a session is told hold the files that it goes on to edit? Consecutive sessions of real people, replayed.
+//!
+//! The sessions are the reader's own: a folder with `sessions.jsonl` (`chain`, `file`, `start`) and a folder a chain with
+//! transcripts and `gitlog.jsonl` (`t`, `files`). Each chain's repository is made anew from its log and checked out as it
+//! stood when each session began; the program is asked from outside, knowing only what happened before. A file counts as
+//! told in the order of its first mention; a name that several files share counts for each by its share.
+
+mod baselines;
+mod open_items;
+mod replay;
+mod session;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::measure::{Aim, Contender, TIME_COLUMNS, interleave, say, table};
+use crate::programs::Programs;
+use crate::scratch::Scratch;
+use open_items::Carried;
+use replay::Replay;
+use session::Session;
+
+const KS: [usize; 3] = [5, 10, 20];
+const RUNS: usize = 60;
+
+#[derive(Clone, Deserialize)]
+struct Row {
+    chain: String,
+    file: String,
+    start: String,
+}
+
+#[derive(Clone, Deserialize)]
+pub struct Commit {
+    pub t: i64,
+    pub files: Vec<String>,
+}
+
+/// Shares of the edited files that were told, one a session.
+#[derive(Default)]
+struct Scores {
+    recalls: Vec<[f64; 3]>,
+    tokens: Vec<usize>,
+}
+
+/// One chain's figures, by what was asked.
+type Figures = BTreeMap<&'static str, Scores>;
+
+pub const AT_START: &str = "cerberus, at start";
+pub const WITH_PROMPT: &str = "cerberus, with first prompt";
+
+pub fn run(programs: &Programs) -> Result<()> {
+    let Some(data) = programs.data.as_deref().filter(|data| data.join("sessions.jsonl").is_file()) else {
+        return say("consecutive sessions are needed: --data DIR with sessions.jsonl, transcripts and gitlog.jsonl");
+    };
+    let rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
+    let mut chains: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    rows.into_iter().for_each(|row| chains.entry(row.chain.clone()).or_default().push(row));
+    let largest = chains.iter().max_by_key(|(_, rows)| rows.len()).map(|(name, _)| name.clone());
+    let (mut figures, mut carried) = (Vec::new(), Carried::default());
+    let mut times = Vec::new();
+    for (name, mut rows) in chains {
+        rows.sort_by(|a, b| a.start.cmp(&b.start));
+        let scratch = Scratch::new()?;
+        let commits: Vec<Commit> = lines(&data.join(&name).join("gitlog.jsonl"))?;
+        let mut replay = Replay::new(programs, &scratch, commits)?;
+        figures.push((name.clone(), chain(data, &rows, &mut replay, &mut carried)?));
+        if Some(&name) == largest.as_ref() {
+            times = latency(programs, &scratch, &replay)?;
+        }
+    }
+    print(&figures)?;
+    carried.print()?;
+    say("\nin a fresh process after the largest chain, git included; floor: the least a durable process can do\n")?;
+    table(&[TIME_COLUMNS.as_slice(), &["aim ms"]].concat(), &times)
+}
+
+fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    text.lines().map(|line| serde_json::from_str(line).with_context(|| path.display().to_string())).collect()
+}
+
+fn chain(data: &Path, rows: &[Row], replay: &mut Replay, carried: &mut Carried) -> Result<Figures> {
+    let mut figures = Figures::new();
+    let mut past: Vec<Session> = Vec::new();
+    for row in rows {
+        let path = data.join(&row.file);
+        let session = Session::read(&path)?;
+        let known_before = past.iter().any(|session| session.before(&row.start).next().is_some());
+        let edited = session.edited();
+        if known_before && !edited.is_empty() {
+            replay.check_out(&row.start)?;
+            let known = replay.known_files(&past, &session, &row.start);
+            let mut told = baselines::all(&past, &replay.commits, &row.start);
+            let (start, prompted) = replay.briefs(&row.start, session.first_prompt())?;
+            carried.score(&past, &row.start, &start.text);
+            for (name, brief) in [(AT_START, &start), (WITH_PROMPT, &prompted)] {
+                figures.entry(name).or_default().tokens.push(brief.tokens);
+                told.push((name, replay::named_files(&brief.text, &known)));
+            }
+            for (name, files) in told {
+                let share = |k: usize| {
+                    let hits = files.iter().take(k).filter(|(file, _)| edited.contains(file.as_str()));
+                    hits.map(|(_, credit)| credit).sum::<f64>() / edited.len() as f64
+                };
+                figures.entry(name).or_default().recalls.push(KS.map(share));
+            }
+        }
+        replay.learn(&path, &session)?;
+        past.push(session);
+    }
+    Ok(figures)
+}
+
+fn print(figures: &[(String, Figures)]) -> Result<()> {
+    let names: Vec<&str> = baselines::NAMES.into_iter().chain([AT_START, WITH_PROMPT]).collect();
+    let percent = |recalls: &[[f64; 3]], k: usize| {
+        format!("{:.1}", 100.0 * recalls.iter().map(|one| one[k]).sum::<f64>() / recalls.len().max(1) as f64)
+    };
+    let mut rows = Vec::new();
+    for name in names {
+        let of_all: Vec<&Scores> = figures.iter().filter_map(|(_, figures)| figures.get(name)).collect();
+        let recalls: Vec<[f64; 3]> = of_all.iter().flat_map(|scores| scores.recalls.iter().copied()).collect();
+        let tokens: Vec<usize> = of_all.iter().flat_map(|scores| scores.tokens.iter().copied()).collect();
+        let mut row = vec![name.to_string()];
+        row.extend((0..KS.len()).map(|k| percent(&recalls, k)));
+        row.push(match tokens.len() {
+            0 => String::new(),
+            count => (tokens.iter().sum::<usize>() / count).to_string(),
+        });
+        row.extend(of_all.iter().map(|scores| percent(&scores.recalls, 1)));
+        rows.push(row);
+    }
+    let pairs: usize =
+        figures.iter().filter_map(|(_, figures)| figures.get(AT_START)).map(|scores| scores.recalls.len()).sum();
+    say(&format!("{pairs} sessions that edit files; the share of those files told among the first 5, 10, 20\n"))?;
+    let by_chain: Vec<String> = figures.iter().map(|(name, _)| format!("R@10 {name}")).collect();
+    let columns = ["what is carried over", "R@5", "R@10", "R@20", "tokens"];
+    table(&columns.into_iter().chain(by_chain.iter().map(String::as_str)).collect::<Vec<_>>(), &rows)
+}
+
+/// What a start and a prompt cost with all of a chain on record.
+fn latency(programs: &Programs, scratch: &Scratch, replay: &Replay) -> Result<Vec<Vec<String>>> {
+    let nothing = scratch.file("nothing", b"")?;
+    let floor_file = scratch.path("floor.bin");
+    let prompt = replay.prompt_payload(scratch)?;
+    let brief = scratch.cerberus(programs, &replay.home, &["brief", "--now", &replay.now()]);
+    let mut hook = scratch.hook(programs, &replay.home);
+    hook.env("CERBERUS_NOW", replay.now());
+    let times = interleave(vec![
+        Contender::program("floor", RUNS, scratch.floor(programs, &floor_file), &nothing),
+        Contender::program("brief at a start", RUNS, brief, &nothing),
+        Contender::program("hook on a prompt", RUNS, hook, &prompt),
+    ])?;
+    let aims = [None, Some(Aim::AtMost(10.0)), Some(Aim::AtMost(8.0))];
+    let rows = times.iter().zip(aims).map(|(one, aim)| {
+        let mut cells = one.cells(&times[0]);
+        cells.push(aim.map(|aim| aim.beside(one.median_ms())).unwrap_or_default());
+        cells
+    });
+    Ok(rows.collect())
+}

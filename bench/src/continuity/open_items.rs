@@ -1,0 +1,47 @@
+//! Is what a session left open, and what its user answered, in the next brief?
+
+use std::collections::HashSet;
+
+use anyhow::Result;
+use cerberus_core::fact::{Fact, Kind};
+
+use super::session::Session;
+use crate::measure::{Aim, say};
+
+/// How many were left by the session before, and how many of them the next brief told.
+#[derive(Default)]
+pub struct Carried {
+    todos: (usize, usize),
+    answers: (usize, usize),
+}
+
+impl Carried {
+    /// The session last at work is the one whose open items count.
+    pub fn score(&mut self, past: &[Session], start: &str, text: &str) {
+        let last = past.iter().filter_map(|session| Some((session.before(start).next_back()?.at.as_str(), session)));
+        let Some((_, session)) = last.max_by_key(|(at, _)| *at) else { return };
+        let told: HashSet<&str> = text.lines().collect();
+        if let Some(list) = session.todos.iter().rfind(|left| left.at.as_str() < start) {
+            for todo in &list.open {
+                self.todos.0 += 1;
+                self.todos.1 += usize::from(told.contains(Fact::words(Kind::Next, todo).code.as_str()));
+            }
+        }
+        for answer in session.answers.iter().filter(|left| left.at.as_str() < start).flat_map(|left| &left.open) {
+            let code = Fact::words(Kind::Decision, answer).code;
+            self.answers.0 += 1;
+            self.answers.1 += usize::from(told.iter().any(|line| line.starts_with(&code)));
+        }
+    }
+
+    pub fn print(&self) -> Result<()> {
+        for (what, (left, told)) in [("open todos", self.todos), ("answered questions", self.answers)] {
+            let share = told as f64 / left.max(1) as f64;
+            say(&format!(
+                "{what} told in the next brief: {told} of {left}, {share:.2}, {}",
+                Aim::AtLeast(0.9).beside(share)
+            ))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! A transcript as the score sees it: which files were edited and read when, what was asked, what was left open.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+const EDITING: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
+
+/// One use of a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    pub at: String,
+    pub is_edit: bool,
+    pub path: String,
+}
+
+/// What a tool for todos, or for questions, left at a time.
+#[derive(Clone, Debug)]
+pub struct Left {
+    pub at: String,
+    pub open: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+pub struct Session {
+    pub id: String,
+    pub uses: Vec<Use>,
+    pub todos: Vec<Left>,
+    pub answers: Vec<Left>,
+    prompts: Vec<(String, String)>,
+}
+
+impl Session {
+    pub fn read(path: &Path) -> Result<Session> {
+        let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
+        let mut session = Session::default();
+        let (mut root, mut seen) = (None, HashSet::new());
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
+            root = root.or_else(|| line["cwd"].as_str().map(str::to_string));
+            if let Some(id) = line["uuid"].as_str()
+                && !seen.insert(id.to_string())
+            {
+                continue;
+            }
+            session.add(&line, root.as_deref().unwrap_or_default());
+        }
+        session.uses.sort();
+        session.prompts.sort();
+        Ok(session)
+    }
+
+    fn add(&mut self, line: &Value, root: &str) {
+        let Some(at) = line["timestamp"].as_str() else { return };
+        let content = &line["message"]["content"];
+        let is_of = |kind: &str| line["type"] == kind;
+        if self.id.is_empty() {
+            self.id = line["sessionId"].as_str().unwrap_or_default().to_string();
+        }
+        if is_of("user") && line["isMeta"] != true && line["isSidechain"] != true {
+            let text = text(content);
+            if !text.trim().is_empty() {
+                self.prompts.push((at.to_string(), text.trim().to_string()));
+            }
+        }
+        if is_of("user")
+            && let Some(answers) = line["toolUseResult"]["answers"].as_object()
+        {
+            let open = answers.values().filter_map(Value::as_str).map(str::to_string).collect();
+            self.answers.push(Left { at: at.to_string(), open });
+        }
+        if !is_of("assistant") {
+            return;
+        }
+        for used in content.as_array().into_iter().flatten().filter(|block| block["type"] == "tool_use") {
+            let (name, input) = (used["name"].as_str().unwrap_or_default(), &used["input"]);
+            if name == "TodoWrite" {
+                let open = input["todos"].as_array().into_iter().flatten().filter(|todo| todo["status"] != "completed");
+                let open = open.filter_map(|todo| todo["content"].as_str()).map(str::to_string).collect();
+                self.todos.push(Left { at: at.to_string(), open });
+            }
+            let path = input["file_path"].as_str().or(input["notebook_path"].as_str());
+            let is_edit = EDITING.contains(&name);
+            if let Some(path) = path.filter(|_| is_edit || name == "Read").and_then(|path| relative(path, root)) {
+                self.uses.push(Use { at: at.to_string(), is_edit, path });
+            }
+        }
+    }
+
+    pub fn edited(&self) -> BTreeSet<&str> {
+        self.uses.iter().filter(|used| used.is_edit).map(|used| used.path.as_str()).collect()
+    }
+
+    /// What it did before another one began.
+    pub fn before<'a>(&'a self, start: &'a str) -> impl DoubleEndedIterator<Item = &'a Use> {
+        self.uses.iter().filter(move |used| used.at.as_str() < start)
+    }
+
+    /// The first thing that the user typed.
+    pub fn first_prompt(&self) -> &str {
+        let typed = self.prompts.iter().find(|(_, text)| !text.starts_with('<') && !text.starts_with("[Request"));
+        typed.map_or("", |(_, text)| text)
+    }
+}
+
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        content => {
+            let blocks = content.as_array().into_iter().flatten().filter(|block| block["type"] == "text");
+            blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+/// As the project knows it; files outside are nobody's to predict.
+fn relative(path: &str, root: &str) -> Option<String> {
+    if !path.starts_with('/') {
+        return Some(path.to_string());
+    }
+    for folder in ["/.worktrees/", "/worktrees/", "/.worktree/", "/worktree/", "/.claude/worktrees/"] {
+        if let Some((before, inside)) = path.split_once(folder)
+            && root.starts_with(before)
+            && let Some((_, inside)) = inside.split_once('/')
+        {
+            return Some(inside.to_string());
+        }
+    }
+    path.strip_prefix(root)?.strip_prefix('/').map(str::to_string)
+}

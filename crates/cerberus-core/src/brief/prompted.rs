@@ -1,0 +1,74 @@
+//! What a prompt makes relevant that its session was not told yet: usually little or nothing.
+//!
+//! On the first prompt files whose names it speaks of, and what is open or decided about the same; on later ones only
+//! what they name outright, for a topic that changes names something new. Never told twice, nothing of the session's own.
+
+use std::collections::HashSet;
+
+use super::likely::{keep_true, seen};
+use super::rank::Ranked;
+use super::rank::weights::{PROMPT_FILES_MAX, PROMPT_NAME_SHARE_MIN, PROMPT_SAID_MAX};
+use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_told_as_memory, shorten};
+use crate::memory::rank::speaks_of;
+use crate::tokens;
+
+/// How a prompt stands in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompted {
+    First,
+    Later,
+}
+
+/// Decides what is told beside a prompt, one code a line, without a header.
+pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &AlreadyKnown) -> Brief {
+    let mut dropped = Vec::new();
+    let mut open = gather::open_items(request.facts, request.settlements, &mut dropped);
+    keep_true(&mut open, request.likely, &mut dropped);
+    let recent: HashSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
+    let asked = request.likely.files.iter().filter(|ranked| is_asked_for(ranked, prompted));
+    let unknown = asked.filter(|ranked| !known.own_files.contains(&ranked.path)).take(PROMPT_FILES_MAX);
+    let mut items: Vec<Item> = unknown.map(|ranked| named(ranked, request, &open, &recent)).collect();
+    let own = |item: &Item| item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session));
+    let said = open.iter().filter(|item| !matches!(item.section, Section::Files | Section::Functions) && !own(item));
+    if prompted == Prompted::First {
+        let spoken_of = said.filter(|item| speaks_of(prompt, &item.text));
+        items.extend(spoken_of.take(PROMPT_SAID_MAX).cloned());
+    }
+    items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
+    shorten::name_files(&mut items, request.files);
+    items.retain(|item| !is_known(item, known));
+    let mut budget_tokens = request.budget_tokens;
+    items.retain(|item| {
+        let fits = item.tokens <= budget_tokens;
+        budget_tokens -= if fits { item.tokens } else { 0 };
+        fits
+    });
+    items.sort_by_key(|item| item.section);
+    let text = items.iter().map(|item| item.code.as_str()).collect::<Vec<_>>().join("\n");
+    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
+}
+
+/// A file told as changed is known as one to see, too.
+fn is_known(item: &Item, known: &AlreadyKnown) -> bool {
+    let said = item.code.split_once(':').map_or(item.code.as_str(), |(_, said)| said);
+    let is_file = item.section == Section::Files;
+    // A decision was perhaps told with the branch it was taken on.
+    let with_branch = format!("{}@", item.code);
+    known.told_codes.iter().any(|told| *told == item.code || told.starts_with(&with_branch))
+        || is_file && ["impl:", "see:"].iter().any(|prefix| known.told_codes.contains(&format!("{prefix}{said}")))
+}
+
+fn is_asked_for(ranked: &Ranked, prompted: Prompted) -> bool {
+    match prompted {
+        Prompted::First => ranked.trace.is_named() || ranked.trace.name_share() >= PROMPT_NAME_SHARE_MIN,
+        Prompted::Later => ranked.trace.is_named(),
+    }
+}
+
+fn named(ranked: &Ranked, request: &Request, open: &[Item], recent: &HashSet<&str>) -> Item {
+    let is_it = |item: &&Item| item.section == Section::Files && item.path.as_deref() == Some(&ranked.path);
+    match open.iter().find(is_it).filter(|_| recent.contains(ranked.path.as_str())) {
+        Some(item) => Item { place: Some(ranked.trace.why(request.now)), ..item.clone() },
+        None => seen(ranked, request),
+    }
+}

@@ -1,0 +1,118 @@
+//! What a prompt says about files: paths and folders it names, words it shares with their names.
+
+use std::collections::HashMap;
+
+use super::Traces;
+use super::terms::{path_like, terms};
+use crate::brief::base;
+
+/// As much of a prompt as tells what it is about.
+const PROMPT_BYTES_MAX: usize = 6_000;
+
+/// Adds what `prompt` says to every file that has a trace.
+pub fn of_prompt(prompt: &str, traces: &mut Traces) {
+    let prompt = crate::text::clip(prompt, PROMPT_BYTES_MAX);
+    shared_words(prompt, traces);
+    named_paths(prompt, traces);
+}
+
+/// A word counts the more, the fewer files have it in their path.
+fn shared_words(prompt: &str, traces: &mut Traces) {
+    let asked = terms(prompt);
+    let mut vocabulary = Vocabulary::default();
+    let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| vocabulary.count(path)).collect();
+    let is_asked: Vec<bool> = vocabulary.words().map(|word| asked.contains(word)).collect();
+    let count = traces.list.len() as f64;
+    let rarity = |word: &usize| (1.0 + count / vocabulary.holders[*word] as f64).ln();
+    for ((path, trace), words) in traces.list.iter_mut().zip(&paths) {
+        let said: f64 = words.iter().filter(|word| is_asked[**word]).map(rarity).sum();
+        if said == 0.0 {
+            continue;
+        }
+        trace.path_words = said / (1.0 + count).ln();
+        let name = vocabulary.places(base(path));
+        let said: f64 = name.iter().filter(|word| is_asked[**word]).map(rarity).sum();
+        trace.name_words = said / name.iter().map(rarity).sum::<f64>().max(f64::MIN_POSITIVE);
+    }
+}
+
+/// Every word of the paths, and how many paths have it.
+#[derive(Default)]
+struct Vocabulary {
+    places: HashMap<String, usize>,
+    holders: Vec<usize>,
+}
+
+impl Vocabulary {
+    /// The places of a path's words, each counted once more.
+    fn count(&mut self, path: &str) -> Vec<usize> {
+        let mut found = Vec::new();
+        for word in terms(path) {
+            let place = *self.places.entry(word).or_insert(self.holders.len());
+            if place == self.holders.len() {
+                self.holders.push(0);
+            }
+            self.holders[place] += 1;
+            found.push(place);
+        }
+        // Sums of the same numbers in another order are other numbers.
+        found.sort_unstable();
+        found
+    }
+
+    fn places(&self, name: &str) -> Vec<usize> {
+        let mut found: Vec<usize> = terms(name).iter().filter_map(|word| self.places.get(word).copied()).collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn words(&self) -> impl Iterator<Item = &String> {
+        let mut words: Vec<(&String, &usize)> = self.places.iter().collect();
+        words.sort_unstable_by_key(|(_, place)| **place);
+        words.into_iter().map(|(word, _)| word)
+    }
+}
+
+fn named_paths(prompt: &str, traces: &mut Traces) {
+    let tokens = path_like(prompt);
+    let mut by_base: HashMap<&str, Vec<&str>> = HashMap::new();
+    tokens.iter().for_each(|token| by_base.entry(base(token)).or_default().push(token));
+    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, (path, _)) in traces.list.iter().enumerate() {
+        let path = path.to_lowercase();
+        for token in by_base.get(base(&path)).into_iter().flatten() {
+            if ends_in(&path, token) || ends_in(token, &path) {
+                named.entry(token).or_default().push(place);
+            }
+        }
+    }
+    let mut folders: HashMap<&str, Vec<usize>> = HashMap::new();
+    let unknown: Vec<String> = tokens.iter().filter(|token| !named.contains_key(token.as_str())).cloned().collect();
+    for (place, (path, _)) in traces.list.iter().enumerate().filter(|_| !unknown.is_empty()) {
+        let path = format!("/{}", path.to_lowercase());
+        for token in unknown.iter().filter(|token| token.contains('/')) {
+            if path.contains(&format!("/{token}/")) {
+                folders.entry(token).or_default().push(place);
+            }
+        }
+    }
+    // A name that several files share says less about each.
+    let share = |places: &Vec<usize>| 1.0 / (places.len() as f64).sqrt();
+    for places in named.values() {
+        places.iter().for_each(|place| {
+            let trace = &mut traces.list[*place].1;
+            trace.named = trace.named.max(share(places));
+        });
+    }
+    for places in folders.values() {
+        places.iter().for_each(|place| {
+            let trace = &mut traces.list[*place].1;
+            trace.folder = trace.folder.max(share(places));
+        });
+    }
+}
+
+/// Is `end` the end of `path` in whole components?
+pub fn ends_in(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}

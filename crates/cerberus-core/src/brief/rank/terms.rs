@@ -1,0 +1,82 @@
+//! The words that paths and prompts share, and the paths that a text names outright.
+
+use std::collections::HashSet;
+
+/// Words that say nothing about which file is meant.
+const EMPTY_WORDS: &[&str] = &[
+    "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had",
+    "has", "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me", "my", "need", "not",
+    "now", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "to", "us", "use", "was", "we", "were", "what", "when", "where", "which", "who", "why",
+    "will", "with", "would", "you", "your", "add", "also", "dont", "want",
+];
+
+const ENDINGS: [&str; 5] = ["ing", "ies", "ed", "es", "s"];
+const STEM_CHARS_MIN: usize = 3;
+
+/// `parseHTTPHeaders_test.go` is `parse`, `httpheader`, `test`, `go`: cut at humps and signs, lower case, endings off.
+pub fn terms(text: &str) -> HashSet<String> {
+    let mut found = HashSet::new();
+    let mut word = String::new();
+    let mut before = ' ';
+    for c in text.chars().chain(std::iter::once(' ')) {
+        let is_hump = c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit());
+        if is_hump || !c.is_alphanumeric() {
+            if word.chars().nth(1).is_some() && !EMPTY_WORDS.contains(&word.as_str()) {
+                found.insert(stem(&word).to_string());
+            }
+            word.clear();
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    found
+}
+
+fn stem(word: &str) -> &str {
+    let bare = |ending: &&str| word.strip_suffix(*ending).filter(|rest| rest.len() >= STEM_CHARS_MIN);
+    ENDINGS.iter().find_map(bare).unwrap_or(word)
+}
+
+/// What in a text looks like a path or a file's name, in lower case: `@src/a.rs`, `/home/me/p/src/a.rs:12`, `a.rs`.
+pub fn path_like(text: &str) -> HashSet<String> {
+    let is_part = |c: char| c.is_alphanumeric() || "._@+~-/".contains(c);
+    let tokens = text.split(|c: char| !is_part(c));
+    let bare = tokens.map(|token| token.trim_matches(['.', '@', '/', '~', '+', '-'].as_slice()));
+    let is_path = |token: &&str| token.len() > 3 && token.contains(['.', '/']);
+    bare.filter(is_path).map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cut_at_humps_and_signs() {
+        for (text, expected) in [
+            ("src/parseHeaders_test.go", vec!["go", "header", "parse", "src", "test"]),
+            ("Please fix the parsers!", vec!["fix", "parser"]),
+            ("utf8Reader", vec!["reader", "utf8"]),
+            ("a I x", vec![]),
+        ] {
+            let mut found: Vec<String> = terms(text).into_iter().collect();
+            found.sort();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_known_by_their_look() {
+        for (text, expected) in [
+            ("look at @src/A.rs:12, then `b.rs`.", vec!["b.rs", "src/a.rs"]),
+            ("in (/home/me/p/lib/) e.g. now", vec!["home/me/p/lib"]),
+            ("nothing here... really", vec![]),
+        ] {
+            let mut found: Vec<String> = path_like(text).into_iter().collect();
+            found.sort();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-01-22T12:00:00Z").unwrap()
+}
+
+fn hours_ago(hours: u64) -> Timestamp {
+    now().minus(Duration::from_secs(3600 * hours))
+}
+
+/// One session: edited and read files, and what its last words name.
+fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], said: &str) -> Worked {
+    let touched = |path: &&str, edits: usize| Touched {
+        path: path.to_string(),
+        edits,
+        reads: 1 - edits,
+        last_at: hours_ago(hours),
+        last_edit: (edits > 0).then(|| hours_ago(hours)),
+        last_read: (edits == 0).then(|| hours_ago(hours)),
+    };
+    let edited = edited.iter().map(|path| touched(path, 1));
+    let touched: Vec<Touched> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
+    let mut said: Vec<String> = terms::path_like(said).into_iter().collect();
+    said.sort();
+    Worked { session: SessionId::new(name), touched, mentions: vec![said] }
+}
+
+fn commit(hours: u64, files: &[&str]) -> Commit {
+    let files = files.iter().map(|path| path.to_string()).collect();
+    Commit { at: hours_ago(hours), files, renamed: Vec::new(), deleted: Vec::new() }
+}
+
+fn ranked(sessions: &[Worked], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
+    let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
+    files(&Evidence { now: now(), sessions, commits, tracked: &tracked, gone: &HashSet::new(), prompt })
+}
+
+fn order(sessions: &[Worked], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
+    ranked(sessions, commits, tracked, prompt).into_iter().map(|one| one.path).collect()
+}
+
+#[test]
+fn more_of_any_trace_comes_first() {
+    let none: &[Worked] = &[];
+    let old = |edited: &[&str]| worked("old", 90, edited, &[], "");
+    for (what, sessions, commits, first) in [
+        ("newer", vec![worked("new", 1, &["b.rs"], &[], ""), old(&["a.rs"])], vec![], "b.rs"),
+        ("oftener", vec![worked("n", 1, &["b.rs"], &["a.rs"], ""), old(&["a.rs", "b.rs"])], vec![], "b.rs"),
+        ("edited", vec![worked("n", 1, &["b.rs"], &["a.rs"], "")], vec![], "b.rs"),
+        ("committed last", none.to_vec(), vec![commit(1, &["b.rs"]), commit(2, &["a.rs"])], "b.rs"),
+        ("committed", vec![old(&["a.rs", "b.rs"])], vec![commit(1, &["b.rs"])], "b.rs"),
+        (
+            "named at the end",
+            vec![worked("n", 1, &["a.rs", "src/b.rs"], &[], "Next is `src/b.rs`.")],
+            vec![],
+            "src/b.rs",
+        ),
+    ] {
+        assert_eq!(order(&sessions, &commits, &[], None)[0], first, "{what}");
+    }
+}
+
+#[test]
+fn what_was_read_after_the_last_edit_is_where_the_work_goes_on() {
+    let mut session = worked("s", 2, &["a.rs"], &["before.rs", "after.rs"], "");
+    session.touched[2].last_read = Some(hours_ago(1));
+    assert_eq!(order(&[session], &[], &[], None), ["after.rs", "a.rs", "before.rs"]);
+}
+
+#[test]
+fn what_is_not_committed_yet_counts_for_a_day_or_two() {
+    let score = |hours| ranked(&[worked("s", hours, &["a.rs"], &[], "")], &[], &[], None)[0].score;
+    assert!(score(1) > score(30) && score(30) > score(90));
+    let committed =
+        |hours| ranked(&[worked("s", hours, &["a.rs"], &[], "")], &[commit(0, &["a.rs"])], &[], None)[0].score;
+    assert_eq!(committed(1), committed(30));
+}
+
+#[test]
+fn a_prompt_finds_files_by_path_folder_and_words() {
+    let sessions = [worked("s", 1, &["src/main.rs", "src/store/read.rs"], &[], "")];
+    let tracked =
+        ["src/main.rs", "src/store/read.rs", "src/wire/codex.rs", "src/wire/cursor.rs", "docs/tokenBudget.md"];
+    for (prompt, first) in [
+        ("have a look at @src/wire/cursor.rs", "src/wire/cursor.rs"),
+        ("see /home/me/project/src/wire/codex.rs:12", "src/wire/codex.rs"),
+        ("the token budgets are described wrongly", "docs/tokenBudget.md"),
+        ("Codex sends another payload now", "src/wire/codex.rs"),
+        ("how are you?", "src/main.rs"),
+    ] {
+        assert_eq!(order(&sessions, &[], &tracked, Some(prompt))[0], first, "{prompt}");
+    }
+    let in_folder = order(&sessions, &[], &tracked, Some("everything in src/wire/ please"));
+    assert!(in_folder[..2].iter().all(|path| path.starts_with("src/wire/")), "{in_folder:?}");
+    assert_eq!(order(&sessions, &[], &tracked, None).len(), 2, "what only git tracks needs a prompt");
+}
+
+#[test]
+fn a_renamed_file_keeps_its_traces_and_a_gone_one_has_no_place() {
+    let renamed = |old: &str, new: &str| (old.to_string(), new.to_string());
+    let mut commits = [commit(1, &["c.rs"]), commit(2, &["b.rs"]), commit(3, &["x.rs"])];
+    commits[0].renamed.push(renamed("b.rs", "c.rs"));
+    commits[1].renamed.push(renamed("a.rs", "b.rs"));
+    commits[2].deleted.push("x.rs".to_string());
+    let renames = Renames::new(&commits, &HashSet::from(["c.rs"]));
+    for (path, now_called) in [("a.rs", "c.rs"), ("b.rs", "c.rs"), ("c.rs", "c.rs"), ("d.rs", "d.rs")] {
+        assert_eq!(renames.now_called(path), now_called);
+    }
+    // Somebody made a new file of the old name.
+    let again = Renames::new(&commits, &HashSet::from(["a.rs", "c.rs"]));
+    assert_eq!(again.now_called("a.rs"), "a.rs");
+    let mut sessions = [worked("s", 9, &["a.rs", "other.rs"], &[], "")];
+    renames.follow_work(&mut sessions);
+    renames.follow_commits(&mut commits);
+    let gone = HashSet::from(["other.rs".to_string(), "x.rs".to_string()]);
+    let evidence =
+        Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], gone: &gone, prompt: None };
+    let found: Vec<String> = files(&evidence).into_iter().map(|one| one.path).collect();
+    assert_eq!(found, ["c.rs"]);
+}
+
+#[test]
+fn every_place_has_its_reasons() {
+    let sessions =
+        [worked("b", 2, &["src/a.rs"], &[], "src/a.rs is done"), worked("a", 30, &["src/a.rs"], &["b.rs"], "")];
+    let commits = [commit(26, &["src/a.rs"]), commit(24 * 9, &["c.rs"])];
+    let why = |path: &str, prompt| {
+        let all = ranked(&sessions, &commits, &[], prompt);
+        all.iter().find(|one| one.path == path).unwrap().trace.why(now())
+    };
+    let edited = "edited in 2 sessions, last 2 h ago, not committed since; committed yesterday; \
+        named in the agent's last words";
+    assert_eq!(why("src/a.rs", None), edited);
+    assert_eq!(why("b.rs", None), "read in 1 session, last yesterday");
+    assert_eq!(why("c.rs", Some("fix c.rs")), "named by the prompt; committed 9 days ago");
+}
+
+proptest! {
+    #[test]
+    fn any_input_gives_the_same_order_twice_and_every_file_once(
+        paths in proptest::collection::vec("[a-c]{1,2}(/[a-c]{1,2}){0,2}\\.(rs|md)", 1..12),
+        prompt in "\\PC{0,80}|([a-c/]{1,4}\\.(rs|md) ?){0,5}",
+        hours in 0u64..3000,
+    ) {
+        let half = paths.len() / 2;
+        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let sessions = [worked("s", hours, &names[..half], &names[half..], &prompt)];
+        let commits = [commit(hours / 2, &names)];
+        let first = order(&sessions, &commits, &names, Some(&prompt));
+        prop_assert_eq!(&first, &order(&sessions, &commits, &names, Some(&prompt)));
+        let once: HashSet<&String> = first.iter().collect();
+        prop_assert_eq!(once.len(), first.len());
+        let score_is_finite = |one: &Ranked| one.score.is_finite();
+        prop_assert!(ranked(&sessions, &commits, &names, Some(&prompt)).iter().all(score_is_finite));
+    }
+}
