@@ -89,7 +89,7 @@ impl<'a> Replay<'a> {
         let file = file.to_string_lossy().into_owned();
         (self.last_start, self.last_prompt) = (start.to_string(), prompt.to_string());
         let ask = |more: &[&str]| -> Result<Told> {
-            let args = [&["brief", "--now", start, "--json"], more].concat();
+            let args = [&["brief", "--now", start], more].concat();
             Ok(serde_json::from_value(self.scratch.json(self.programs, &self.home, &args)?)?)
         };
         Ok((ask(&[])?, ask(&["--prompt-file", &file])?))

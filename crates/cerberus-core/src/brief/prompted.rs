@@ -7,10 +7,14 @@ use std::collections::HashSet;
 
 use super::likely::{keep_true, seen};
 use super::rank::Ranked;
+use super::rank::terms::terms;
 use super::rank::weights::{PROMPT_FILES_MAX, PROMPT_NAME_SHARE_MIN, PROMPT_SAID_MAX};
 use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_told_as_memory, shorten};
 use crate::memory::rank::speaks_of;
 use crate::tokens;
+
+/// Fewer words in common are chance.
+const SHARED_WORDS_MIN: usize = 2;
 
 /// How a prompt stands in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +35,10 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
     let own = |item: &Item| item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session));
     let said = open.iter().filter(|item| !matches!(item.section, Section::Files | Section::Functions) && !own(item));
     if prompted == Prompted::First {
-        let spoken_of = said.filter(|item| speaks_of(prompt, &item.text));
+        // Comparing meanings costs; what is spoken of shares words.
+        let asked = terms(prompt);
+        let shares_words = |item: &&Item| terms(&item.text).intersection(&asked).count() >= SHARED_WORDS_MIN;
+        let spoken_of = said.filter(shares_words).filter(|item| speaks_of(prompt, &item.text));
         items.extend(spoken_of.take(PROMPT_SAID_MAX).cloned());
     }
     items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));

@@ -1,6 +1,6 @@
 //! What a prompt makes relevant: items that share telling words with it come first in their section.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Item;
 use crate::text::words;
@@ -8,11 +8,10 @@ use crate::text::words;
 /// Moves what `prompt` speaks of to the front of its section; the order is otherwise kept.
 pub fn put_first(items: &mut [Item], prompt: &str) {
     let asked: HashSet<String> = words(prompt).flat_map(|word| parts(&word)).collect();
+    let mut holders: HashMap<String, usize> = HashMap::new();
+    items.iter().flat_map(item_words).for_each(|word| *holders.entry(word).or_default() += 1);
     // A word that half of the items share tells nothing apart.
-    let common = |word: &String| {
-        let holders = items.iter().filter(|item| item_words(item).contains(word)).count();
-        2 * holders > items.len().max(4)
-    };
+    let common = |word: &String| 2 * holders.get(word).copied().unwrap_or(0) > items.len().max(4);
     let telling: HashSet<String> = asked.into_iter().filter(|word| word.len() > 2 && !common(word)).collect();
     items.sort_by_cached_key(|item| {
         let shared = item_words(item).intersection(&telling).count();

@@ -87,13 +87,12 @@ fn named_paths(prompt: &str, traces: &mut Traces) {
         }
     }
     let mut folders: HashMap<&str, Vec<usize>> = HashMap::new();
-    let unknown: Vec<String> = tokens.iter().filter(|token| !named.contains_key(token.as_str())).cloned().collect();
+    let unknown = tokens.iter().filter(|token| token.contains('/') && !named.contains_key(token.as_str()));
+    let unknown: Vec<(&str, String)> = unknown.map(|token| (token.as_str(), format!("/{token}/"))).collect();
     for (place, (path, _)) in traces.list.iter().enumerate().filter(|_| !unknown.is_empty()) {
         let path = format!("/{}", path.to_lowercase());
-        for token in unknown.iter().filter(|token| token.contains('/')) {
-            if path.contains(&format!("/{token}/")) {
-                folders.entry(token).or_default().push(place);
-            }
+        for (token, _) in unknown.iter().filter(|(_, folder)| path.contains(folder)) {
+            folders.entry(token).or_default().push(place);
         }
     }
     // A name that several files share says less about each.
