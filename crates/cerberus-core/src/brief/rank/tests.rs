@@ -55,7 +55,7 @@ fn more_of_any_trace_comes_first() {
         ("committed", vec![old(&["a.rs", "b.rs"])], vec![commit(1, &["b.rs"])], "b.rs"),
         (
             "named at the end",
-            vec![worked("n", 1, &["a.rs", "src/b.rs"], &[], "Next is `src/b.rs`.")],
+            vec![worked("n", 1, &[], &["a.rs", "src/b.rs"], "Next is `src/b.rs`.")],
             vec![],
             "src/b.rs",
         ),
@@ -68,7 +68,7 @@ fn more_of_any_trace_comes_first() {
 fn what_was_read_after_the_last_edit_is_where_the_work_goes_on() {
     let mut session = worked("s", 2, &["a.rs"], &["before.rs", "after.rs"], "");
     session.touched[2].last_read = Some(hours_ago(1));
-    assert_eq!(order(&[session], &[], &[], None), ["after.rs", "a.rs", "before.rs"]);
+    assert_eq!(order(&[session], &[], &[], None), ["a.rs", "after.rs", "before.rs"]);
 }
 
 #[test]
