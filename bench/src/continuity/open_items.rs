@@ -36,6 +36,10 @@ impl Carried {
 
     pub fn print(&self) -> Result<()> {
         for (what, (left, told)) in [("open todos", self.todos), ("answered questions", self.answers)] {
+            if left == 0 {
+                say(&format!("{what}: none were left by the session before"))?;
+                continue;
+            }
             let share = told as f64 / left.max(1) as f64;
             say(&format!(
                 "{what} told in the next brief: {told} of {left}, {share:.2}, {}",
