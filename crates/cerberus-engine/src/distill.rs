@@ -20,8 +20,6 @@ use crate::store::{self, CorrectionRow, MemoryRow, Store};
 const CORRECTIONS_MAX: usize = 1_000;
 /// New proposals are compared with this many of what is known.
 const KNOWN_MAX: usize = 2_000;
-/// From this confidence on nobody is asked.
-const AUTOMATIC_MIN: f64 = 0.9;
 
 /// What a run brought.
 #[derive(Debug, Default)]
@@ -52,7 +50,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         }
         // Proposed first even when it is sure: what was approved without a word can then be taken back like any other.
         changes.push((proposal.id.clone(), Some(memory.clone())));
-        if proposal.confidence < AUTOMATIC_MIN {
+        if !proposal.is_sure() {
             distilled.proposed.push(proposal.id);
             continue;
         }

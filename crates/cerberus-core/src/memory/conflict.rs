@@ -1,4 +1,4 @@
-//! Memories that cannot both be followed, and memories of which one is enough.
+//! Memories that cannot both be followed.
 //!
 //! Precise rather than eager: what is only said of a part ("use tabs in Makefiles") contradicts nothing said of the
 //! whole. Nothing here decides which of two is right.
@@ -11,8 +11,6 @@ use super::wording;
 const SAME_THING_MIN: f64 = 0.75;
 /// What is denied must be more than a by-word.
 const DENIED_WEIGHT_MIN: f64 = 0.5;
-/// From here on one of two is enough.
-const REDUNDANT_MIN: f64 = 0.85;
 
 /// Whether no one can do both: opposite instructions about one thing, or two of which one takes one.
 pub fn contradicts(a: &str, b: &str) -> bool {
@@ -21,11 +19,6 @@ pub fn contradicts(a: &str, b: &str) -> bool {
         is_opposed(x, y) || is_exclusive(x, y) || is_other_order(x, y) || has_other_number(x, y)
     };
     one.clauses().iter().any(|x| other.clauses().iter().any(|y| clash(x, y))) || names_other_tool(a, b)
-}
-
-/// Whether two say so much the same that one is enough.
-pub fn redundant(a: &str, b: &str) -> bool {
-    Meaning::of(a).similarity(&Meaning::of(b)) > REDUNDANT_MIN
 }
 
 /// "always run tests", "never run tests".
@@ -199,19 +192,5 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
-    }
-
-    #[test]
-    fn one_is_enough() {
-        for (a, b, is_enough) in [
-            ("Use type hints in Python functions", "Use type hints in Python functions", true),
-            ("Use type hints in Python functions", "Use type annotations in Python methods", true),
-            ("Keep answers short", "Be concise", true),
-            ("Use type hints in Python", "Prefer tabs over spaces", false),
-            ("Use tabs", "Use tabs in Makefiles", false),
-            ("Always run tests", "Never run tests", false),
-        ] {
-            assert_eq!(redundant(a, b), is_enough, "{a} / {b}");
-        }
     }
 }

@@ -97,6 +97,16 @@ pub struct Proposal {
     pub evidence: Vec<usize>,
 }
 
+/// From this confidence on nobody is asked.
+const SURE_MIN: f64 = 0.9;
+
+impl Proposal {
+    /// Whether it is approved without a word of the user's.
+    pub fn is_sure(&self) -> bool {
+        self.confidence >= SURE_MIN
+    }
+}
+
 /// What is worth asking the user about, the weightiest first.
 pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
     let mut order: Vec<usize> = (0..said.len()).collect();

@@ -99,15 +99,6 @@ pub fn changed(language: Language, source: &str, ranges: &[(u32, u32)]) -> Vec<S
     limited(chosen.map(|(found, _)| found))
 }
 
-/// The names that a fragment defines, where the file it belongs to is gone.
-pub fn in_fragment(language: Option<Language>, fragment: &str) -> Vec<String> {
-    let definitions = match language {
-        Some(language) => grammar::definitions(language, fragment),
-        None => lines::definitions(&patterns::ANY, fragment),
-    };
-    all_names(&definitions)
-}
-
 fn all_names(definitions: &[Definition]) -> Vec<String> {
     limited(definitions.iter().filter(|found| found.stands_alone()))
 }

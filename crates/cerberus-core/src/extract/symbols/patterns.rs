@@ -72,42 +72,6 @@ const BASE: Patterns = Patterns {
     extent: Extent::Indent,
 };
 
-/// Where the language is not known.
-pub(super) const ANY: Patterns = Patterns {
-    functions: &["fn", "def", "func", "function", "fun", "sub", "defp"],
-    types: &["class", "struct", "enum", "trait", "interface", "module", "object", "protocol", "record", "defmodule"],
-    reopens: &["impl", "extension"],
-    modifiers: &[
-        "pub",
-        "async",
-        "export",
-        "default",
-        "static",
-        "public",
-        "private",
-        "protected",
-        "internal",
-        "final",
-        "abstract",
-        "override",
-        "unsafe",
-        "const",
-        "inline",
-        "virtual",
-        "declare",
-        "open",
-        "sealed",
-        "data",
-        "partial",
-        "suspend",
-        "case",
-        "local",
-    ],
-    shapes: &[Shape::Arrow],
-    comments: &["//", "/*", "*", "#", "--"],
-    ..BASE
-};
-
 const RUST: Patterns = Patterns {
     functions: &["fn", "macro_rules!"],
     types: &["struct", "enum", "trait", "union", "type"],

@@ -847,28 +847,25 @@ fn a_parse_that_takes_too_long_is_cut_off_and_read_by_lines() {
 }
 
 #[test]
-fn fragments() {
+fn broken_files_tell_what_they_can() {
     for (language, fragment, expected) in [
-        (Some(Language::Rust), "    pub fn open(&self) -> Result<()> {\n        let x =", "open"),
+        (Language::Rust, "    pub fn open(&self) -> Result<()> {\n        let x =", "open"),
         (
-            Some(Language::Rust),
+            Language::Rust,
             "        x\n    }\n\n    async fn close() {}\n}\n\nimpl Foo {\n    fn a() {}\n}",
             "close Foo.a",
         ),
-        (Some(Language::Python), "        return 1\n\n    async def record(self):\n        pass", "record"),
-        (Some(Language::TypeScript), "  async record(x: string): Promise<void> {\n    await x;\n  }", "record"),
-        (Some(Language::JavaScript), "    });\n  }\n\n  render(a) {\n    return a;", "render"),
-        (Some(Language::JavaScript), "  if (x) {\n    foo(() => {\n    });\n  }\n  while (y) {\n  }", ""),
-        (Some(Language::Go), "	return nil\n}\n\nfunc (s *Supervisor) Process() error {\n	x", "Supervisor.Process"),
-        (Some(Language::Java), "    @Override\n    public int size() {\n        return 1;\n    }", "size"),
-        (Some(Language::Php), "    public function open() {\n        return 1;\n    }\n", "open"),
-        (Some(Language::Cpp), "int Store::open(int x) {\n  return", "Store.open"),
-        (None, "export const useThing = (a) => {\n  1\n}\ndef go():\n", "useThing go"),
-        (None, "impl Store {\n    pub fn open() {}\n}\n", "Store.open"),
-        (None, "just words of a sentence\n", ""),
+        (Language::Python, "        return 1\n\n    async def record(self):\n        pass", "record"),
+        (Language::TypeScript, "  async record(x: string): Promise<void> {\n    await x;\n  }", "record"),
+        (Language::JavaScript, "    });\n  }\n\n  render(a) {\n    return a;", "render"),
+        (Language::JavaScript, "  if (x) {\n    foo(() => {\n    });\n  }\n  while (y) {\n  }", ""),
+        (Language::Go, "	return nil\n}\n\nfunc (s *Supervisor) Process() error {\n	x", "Supervisor.Process"),
+        (Language::Java, "    @Override\n    public int size() {\n        return 1;\n    }", "size"),
+        (Language::Php, "    public function open() {\n        return 1;\n    }\n", "open"),
+        (Language::Cpp, "int Store::open(int x) {\n  return", "Store.open"),
     ] {
         let expected: Vec<&str> = expected.split_whitespace().collect();
-        assert_eq!(in_fragment(language, fragment), expected, "{language:?}:\n{fragment}");
+        assert_eq!(changed(language, fragment, &[]), expected, "{language:?}:\n{fragment}");
     }
 }
 
@@ -907,7 +904,7 @@ proptest! {
     ) {
         let found = changed(language, &source, &ranges);
         let whole = changed(language, &source, &[]);
-        for name in found.iter().chain(&whole).chain(&in_fragment(None, &source)) {
+        for name in found.iter().chain(&whole) {
             prop_assert!(is_fit(name), "{name:?}");
         }
         for names in [&found, &whole] {
