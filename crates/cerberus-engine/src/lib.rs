@@ -22,6 +22,7 @@ pub mod legacy;
 pub mod lifecycle;
 pub mod memories;
 pub mod name;
+pub mod outside;
 pub mod process;
 pub mod recall;
 pub mod recover;
