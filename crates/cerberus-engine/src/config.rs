@@ -6,6 +6,7 @@ use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use serde::Deserialize;
 
 use crate::home::Home;
+use crate::retention::StoreConfig;
 
 /// People write it by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -14,6 +15,7 @@ const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub brief: BriefConfig,
+    pub store: StoreConfig,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -69,11 +71,16 @@ mod tests {
     fn what_is_written_holds_and_what_is_wrong_is_said() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
+        let store = parse("[store]\nretention = \"26w\"\nmax_size = \"1 GiB\"").unwrap().store;
+        assert_eq!(store.retention.map(|age| age.0.as_secs()), Some(26 * 7 * 86_400));
+        assert_eq!(store.max_size.map(|size| size.bytes), Some(1 << 30));
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",
             "[brief",
             "[brief]\nsession_tokens = \"x\"",
+            "[store]\nretention = \"x\"",
+            "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -28,6 +28,7 @@ pub mod recall;
 pub mod recover;
 pub mod remember;
 pub mod replace;
+pub mod retention;
 pub mod store;
 pub mod survey;
 pub mod tracked;

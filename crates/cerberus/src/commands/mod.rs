@@ -2,6 +2,7 @@
 
 pub mod brief;
 mod doctor;
+mod forget;
 mod import;
 mod install;
 mod mcp;
@@ -61,6 +62,7 @@ enum Command {
     Run(run::Run),
     Watch(watch::Watch),
     Session(session::Session),
+    Forget(forget::Forget),
     Memory(memory::Memory),
     Mcp(mcp::Mcp),
 }
@@ -98,6 +100,7 @@ pub fn run() -> ExitCode {
             Command::Run(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
+            Command::Forget(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
         }

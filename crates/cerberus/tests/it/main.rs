@@ -10,6 +10,7 @@ mod clients;
 mod concurrency;
 mod continuity;
 mod faults;
+mod forget;
 mod identity;
 mod import;
 mod import_agents;
