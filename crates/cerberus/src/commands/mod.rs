@@ -115,14 +115,13 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// How it is used. What was typed is repeated, and may have been taken from anywhere.
+/// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
 fn misused(error: &clap::Error) -> ExitCode {
-    let mut text = error.render().to_string();
-    for typed in std::env::args_os().map(|typed| typed.to_string_lossy().into_owned()) {
-        if typed.contains('\n') {
-            text = text.replace(&typed, &name(&typed));
-        }
-    }
+    let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
+    let text = match Arguments::try_parse_from(typed) {
+        Err(error) => error.render().to_string(),
+        Ok(_) => error.render().to_string(),
+    };
     eprint!("{}", printable(&text));
     ExitCode::from(USAGE)
 }
