@@ -94,7 +94,9 @@ impl Context {
         if !self.clock.is_given {
             recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER)
                 .hint("`cerberus doctor` says what is wrong")?;
-            retention::apply_daily(&self.home, &self.clock, &mut store, self.config()?.store)
+            // Settings that are not understood let nothing go.
+            let kept = self.config().map(|config| config.store).unwrap_or_default();
+            retention::apply_daily(&self.home, &self.clock, &mut store, kept)
                 .hint("`cerberus doctor` says what is wrong")?;
         }
         Ok(store)

@@ -72,7 +72,12 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             // SQLite would make it readable by others; its log files take this one's mode.
-            let _ = home.open(&home.view(), Access::AppendOrMake);
+            if let Err(error) = home.open(&home.view(), Access::AppendOrMake)
+                && error.kind() == std::io::ErrorKind::Other
+            {
+                let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+                return Err(rusqlite::Error::SqliteFailure(refused, Some(error.to_string())));
+            }
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY)?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.

@@ -80,15 +80,20 @@ impl Status {
 struct Kept {
     stored: Stored,
     config: StoreConfig,
+    /// Why the settings are not understood.
+    problem: Option<String>,
     due: usize,
 }
 
 impl Kept {
     fn of(context: &Context, store: &Store) -> Result<Kept> {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
-        let config = context.config()?.store;
+        let (config, problem) = match context.config() {
+            Ok(config) => (config.store, None),
+            Err(failure) => (StoreConfig::default(), Some(failure.error.to_string())),
+        };
         let due = retention::due(&context.home, store, config, context.clock.now).hint(DOCTOR)?.len();
-        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, due })
+        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, problem, due })
     }
 
     fn json(&self) -> Value {
@@ -114,6 +119,7 @@ impl Kept {
             let due = render::count(self.due, "session");
             parts.push(format!("{due} to leave: `cerberus memory session-cleanup`"));
         }
+        parts.extend(self.problem.clone());
         parts.join("; ")
     }
 }
