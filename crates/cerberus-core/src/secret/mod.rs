@@ -1,8 +1,9 @@
 //! Secrets are cut before anything is written.
 //!
-//! [`redact`] is the one door: pure, total, linear in its input. Known formats come from a table
-//! (`rules`), the rest from what stands around a value (`assign`, `flag`, `shape`), what
-//! its name announces (`key`) and how random it looks (`value`).
+//! [`redact`] is the one door: total, linear in its input. Known formats and telling names are a table
+//! (`rules.txt`, read by `table` when the program is compiled), to which the user may add (`own`);
+//! the rest comes from what stands around a value (`assign`, `flag`, `shape`), what its name
+//! announces (`key`) and how random it looks (`value`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals
 //! redacting once; the name and everything around a secret stay. Never reads a clock, a file or
@@ -11,16 +12,18 @@
 mod assign;
 mod flag;
 mod key;
+mod own;
 mod rules;
 mod shape;
+mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 mod value;
 
 use std::borrow::Cow;
-use std::cell::Cell;
 
+pub use own::{Own, use_own};
 use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
 
 /// A secret: what found it and where it lies, in bytes.
@@ -31,40 +34,55 @@ struct Cut {
     end: usize,
 }
 
+/// What stands in the place of a secret, up to its sort.
+const MARK: &str = "[redacted:";
+
 /// A cut can lay bare another secret beside it, so a text that had one is looked at again. What
 /// people write needs two passes; the limit keeps what an attacker writes linear.
 const PASSES: usize = 8;
 
 /// The text with every secret replaced by `[redacted:NAME]`.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let Some(mut out) = pass(text) else {
-        return Cow::Borrowed(text);
-    };
-    for _ in 1..PASSES {
-        match pass(&out) {
-            Some(next) => out = next,
+    redact_with(text, own::in_use())
+}
+
+fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
+    let mut out = own.and_then(|own| own.pass(text));
+    for _ in 0..PASSES {
+        match pass(out.as_deref().unwrap_or(text), own) {
+            Some(next) => out = Some(next),
             None => break,
         }
     }
-    Cow::Owned(out)
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-fn pass(text: &str) -> Option<String> {
-    let view = Text { bytes: text.as_bytes(), floor: 0, judged: Cell::new(0), shammed: Cell::new(0) };
-    let mut cuts = Cuts { text: view, at: 0, searched: 0 };
-    let first = cuts.next()?;
+/// What sorts of secrets were cut from a text, by what stands in their place.
+pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
+    redacted.split(MARK).skip(1).filter_map(|rest| Some(rest.split_once(']')?.0))
+}
+
+fn pass(text: &str, own: Option<&Own>) -> Option<String> {
+    let mut cuts = Cuts { text: Text::of(text), at: 0, searched: 0 };
+    let is_meant = |cut: &Cut| own.is_none_or(|own| !own.allows(Cuts::covered(text, cut)));
+    let first = cuts.find(is_meant)?;
+    Some(replaced(text, std::iter::once(first).chain(cuts.filter(is_meant))))
+}
+
+/// The text with a mark in the place of every cut.
+fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut kept = 0;
-    for cut in std::iter::once(first).chain(cuts) {
+    for cut in cuts {
         // Cuts end at ASCII bytes, except where a limit ended the look ahead.
         out.push_str(&text[kept..text.floor_char_boundary(cut.start).max(kept)]);
-        out.push_str("[redacted:");
+        out.push_str(MARK);
         out.push_str(cut.name);
         out.push(']');
         kept = text.ceil_char_boundary(cut.end);
     }
     out.push_str(&text[kept..]);
-    Some(out)
+    out
 }
 
 /// The cuts of a text, from left to right, none overlapping.
@@ -102,6 +120,10 @@ impl Iterator for Cuts<'_> {
 }
 
 impl Cuts<'_> {
+    fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
+        &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
+    }
+
     /// Looks closer at the word at `at`; `filled` tells whether the one before it has no break.
     #[inline]
     fn look(&mut self, at: usize, word: &[u8; WORD_BYTES], seen: u8, filled: bool) -> Option<Cut> {

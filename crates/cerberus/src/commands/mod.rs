@@ -6,8 +6,10 @@ mod import;
 mod install;
 mod mcp;
 pub mod memory;
+mod pause;
 pub mod record;
 mod run;
+mod scan;
 mod session;
 mod status;
 mod try_out;
@@ -62,6 +64,9 @@ enum Command {
     Watch(watch::Watch),
     Session(session::Session),
     Memory(memory::Memory),
+    Pause(pause::PauseCommand),
+    Unpause(pause::Unpause),
+    Scan(scan::Scan),
     Mcp(mcp::Mcp),
 }
 
@@ -99,6 +104,9 @@ pub fn run() -> ExitCode {
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
+            Command::Pause(command) => command.run(&context),
+            Command::Unpause(command) => command.run(&context),
+            Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
         }
     };
