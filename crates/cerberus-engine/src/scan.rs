@@ -306,7 +306,7 @@ fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
 
 /// A file that can be made anew: overwritten, then gone.
 fn overwrite(path: &Path) -> io::Result<()> {
-    const CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
+    static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
     let file = OpenOptions::new().write(true).open(path)?;
     let length = file.metadata()?.len();
     let mut at = 0;
