@@ -14,6 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::secret::{kinds, redact};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::fault;
@@ -265,12 +266,30 @@ fn in_text(name: &str, text: &str) -> Vec<Finding> {
 }
 
 fn cleaned(name: &str, text: &str) -> Option<(String, Vec<String>)> {
-    if name.ends_with(".json") || name.ends_with(".jsonl") {
+    if name.ends_with(".jsonl") && text.trim_end().contains('\n') {
+        return by_line(name, text);
+    }
+    if name.contains(".json") && serde_json::from_str::<IgnoredAny>(text).is_ok() {
         return strings::cleaned(text);
     }
     let redacted = redact(text);
     let kinds = kinds_of(&redacted, text);
     (!kinds.is_empty()).then(|| (redacted.into_owned(), kinds))
+}
+
+fn by_line(name: &str, text: &str) -> Option<(String, Vec<String>)> {
+    let (mut out, mut all) = (String::new(), Vec::new());
+    for line in text.split_inclusive('\n') {
+        match cleaned(name, line) {
+            Some((line, kinds)) => {
+                out.push_str(&line);
+                all.extend(kinds);
+            }
+            None => out.push_str(line),
+        }
+    }
+    all.sort();
+    (!all.is_empty()).then_some((out, all))
 }
 
 /// The sorts of secrets that were cut from `text`, and not before.
@@ -287,7 +306,7 @@ fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
 
 /// A file that can be made anew: overwritten, then gone.
 fn overwrite(path: &Path) -> io::Result<()> {
-    const CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
+    static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
     let file = OpenOptions::new().write(true).open(path)?;
     let length = file.metadata()?.len();
     let mut at = 0;

@@ -22,6 +22,7 @@ mod text;
 mod value;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub use own::{Own, use_own};
 use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
@@ -37,9 +38,11 @@ struct Cut {
 /// What stands in the place of a secret, up to its sort.
 const MARK: &str = "[redacted:";
 
-/// A cut can lay bare another secret beside it, so a text that had one is looked at again. What
-/// people write needs two passes; the limit keeps what an attacker writes linear.
+/// A cut can lay bare another secret beside it, so what lies around cuts is looked at again. What people write needs
+/// one look more; the limit keeps what an attacker writes linear.
 const PASSES: usize = 8;
+/// No look reaches further, but for those that end in a cut.
+const AROUND_BYTES: usize = 1024;
 
 /// The text with every secret replaced by `[redacted:NAME]`.
 pub fn redact(text: &str) -> Cow<'_, str> {
@@ -47,14 +50,34 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 }
 
 fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
-    let mut out = own.and_then(|own| own.pass(text));
-    for _ in 0..PASSES {
-        match pass(out.as_deref().unwrap_or(text), own) {
-            Some(next) => out = Some(next),
+    let by_own = own.and_then(|own| own.pass(text));
+    let given = by_own.as_deref().unwrap_or(text);
+    let Some(mut out) = pass(given, own, std::iter::once(0..given.len())) else {
+        return by_own.map_or(Cow::Borrowed(text), Cow::Owned);
+    };
+    for _ in 1..PASSES {
+        match pass(&out, own, around_marks(&out)) {
+            Some(next) => out = next,
             None => break,
         }
     }
-    out.map_or(Cow::Borrowed(text), Cow::Owned)
+    Cow::Owned(out)
+}
+
+/// The stretches of a text that lie around the marks in it, none overlapping.
+fn around_marks(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut marks = text.match_indices(MARK).map(|(at, _)| at).peekable();
+    let mut last = 0;
+    std::iter::from_fn(move || {
+        let first = marks.next()?;
+        let start = first.saturating_sub(AROUND_BYTES).max(last);
+        let mut end = first + AROUND_BYTES;
+        while let Some(next) = marks.next_if(|next| *next <= end) {
+            end = next + AROUND_BYTES;
+        }
+        last = end.min(text.len());
+        Some(start..last)
+    })
 }
 
 /// What sorts of secrets were cut from a text, by what stands in their place.
@@ -62,11 +85,13 @@ pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
     redacted.split(MARK).skip(1).filter_map(|rest| Some(rest.split_once(']')?.0))
 }
 
-fn pass(text: &str, own: Option<&Own>) -> Option<String> {
-    let mut cuts = Cuts { text: Text::of(text), at: 0, searched: 0 };
+/// The text without the secrets that begin in these stretches of it; `None` when there are none.
+fn pass(text: &str, own: Option<&Own>, stretches: impl Iterator<Item = Range<usize>>) -> Option<String> {
     let is_meant = |cut: &Cut| own.is_none_or(|own| !own.allows(Cuts::covered(text, cut)));
-    let first = cuts.find(is_meant)?;
-    Some(replaced(text, std::iter::once(first).chain(cuts.filter(is_meant))))
+    let cuts = stretches.flat_map(|stretch| Cuts::of(text, stretch)).filter(is_meant);
+    let mut cuts = cuts.peekable();
+    cuts.peek()?;
+    Some(replaced(text, cuts))
 }
 
 /// The text with a mark in the place of every cut.
@@ -74,6 +99,10 @@ fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut kept = 0;
     for cut in cuts {
+        // One that reaches beyond its stretch may meet the next.
+        if cut.start < kept {
+            continue;
+        }
         // Cuts end at ASCII bytes, except where a limit ended the look ahead.
         out.push_str(&text[kept..text.floor_char_boundary(cut.start).max(kept)]);
         out.push_str(MARK);
@@ -88,6 +117,8 @@ fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
 /// The cuts of a text, from left to right, none overlapping.
 struct Cuts<'a> {
     text: Text<'a>,
+    /// Where to stop looking.
+    end: usize,
     /// All before it was passed over or looked at.
     at: usize,
     /// All before it was searched for keys, not only for triggers.
@@ -98,7 +129,7 @@ impl Iterator for Cuts<'_> {
     type Item = Cut;
 
     fn next(&mut self) -> Option<Cut> {
-        let (words, rest) = self.text.bytes.get(self.at..)?.as_chunks::<WORD_BYTES>();
+        let (words, rest) = self.text.bytes.get(self.at..self.end)?.as_chunks::<WORD_BYTES>();
         let mut at = self.at;
         let mut filled = true;
         for word in words {
@@ -113,13 +144,17 @@ impl Iterator for Cuts<'_> {
         }
         let mut last = [b'\n'; WORD_BYTES];
         last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        self.at = self.text.bytes.len();
+        self.at = self.end;
         let cut = self.look(at, &last, glance(rest), filled)?;
         self.take(cut)
     }
 }
 
-impl Cuts<'_> {
+impl<'a> Cuts<'a> {
+    fn of(text: &'a str, stretch: Range<usize>) -> Cuts<'a> {
+        Cuts { text: Text::of(text), end: stretch.end, at: stretch.start, searched: stretch.start }
+    }
+
     fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
         &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
     }

@@ -52,18 +52,27 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
         return without_prefix(text, at);
     }
     let span = usize::from(INDEX[usize::from(first)])..usize::from(INDEX[usize::from(first) + 1]);
-    let found = RULES.get(span)?.iter().find_map(|rule| rule.find(text, at));
+    let head = [text.at(at + 1), text.at(at + 2)];
+    let found = RULES.get(span)?.iter().filter(|rule| rule.goes_on(head)).find_map(|rule| rule.find(text, at));
     found
         .or_else(|| if first == b'e' { web_token(text, at) } else { discord_token(text, at, first) })
         .or_else(|| without_prefix(text, at))
 }
 
 impl Rule {
+    /// The second and third byte tell most rules apart, cheaper than a comparison of the whole.
+    #[inline]
+    fn goes_on(&self, head: [u8; 2]) -> bool {
+        match self.prefix.as_bytes() {
+            [_, second, third, ..] => [*second, *third] == head,
+            [_, second] => *second == head[0],
+            _ => true,
+        }
+    }
+
     pub(super) fn find(&self, text: &Text, at: usize) -> Option<Cut> {
         let prefix = self.prefix.as_bytes();
-        // The third byte tells most rules apart, cheaper than a comparison of the whole.
-        let differs = prefix.get(2).is_some_and(|&byte| byte != text.at(at + 2));
-        if differs || !text.starts_with(at, prefix) {
+        if !text.starts_with(at, prefix) {
             return None;
         }
         let body = at + prefix.len();

@@ -183,22 +183,35 @@ fn is_random(value: &[u8], least_turns: usize) -> bool {
     turns >= least_turns && turns * 12 >= value.len() && entropy_ok(value)
 }
 
+/// Digits, small letters, capitals and the marks of passwords; 0 is what separates words.
+const KIND: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'0'..=b'9' => 1,
+            b'a'..=b'z' => 2,
+            b'A'..=b'Z' => 3,
+            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+' => 4,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+};
+
 /// Changes of class inside words. The capital of a word (`getName`) does not count.
 fn turns(value: &[u8]) -> usize {
-    let kind = |at: usize| match value.get(at) {
-        Some(b'0'..=b'9') => 1,
-        Some(b'a'..=b'z') => 2,
-        Some(b'A'..=b'Z') => 3,
-        Some(b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+') => 4,
-        _ => 0,
-    };
-    (1..value.len())
-        .filter(|&at| {
-            let (before, here) = (kind(at - 1), kind(at));
-            let hump = before == 2 && here == 3 && kind(at + 1) == 2 && kind(at + 2) == 2;
-            before != 0 && here != 0 && before != here && !hump && !(before == 3 && here == 2)
-        })
-        .count()
+    let kind = |at: usize| value.get(at).map_or(0, |&byte| KIND[usize::from(byte)]);
+    let (mut turns, mut before) = (0, kind(0));
+    for at in 1..value.len() {
+        let here = kind(at);
+        if before != here && before != 0 && here != 0 && (before, here) != (3, 2) {
+            let hump = (before, here) == (2, 3) && kind(at + 1) == 2 && kind(at + 2) == 2;
+            turns += usize::from(!hump);
+        }
+        before = here;
+    }
+    turns
 }
 
 /// `n · log2(n)` in 1/256 bits for n up to [`JUDGED_BYTES`], so that no logarithm is taken at run time.
