@@ -9,6 +9,7 @@ use cerberus_core::secret::Own;
 use serde::Deserialize;
 
 use crate::home::Home;
+use crate::retention::StoreConfig;
 
 /// People write it by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -19,6 +20,7 @@ pub struct Config {
     pub brief: BriefConfig,
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
+    pub store: StoreConfig,
 }
 
 /// Beside the rules of our own.
@@ -123,6 +125,9 @@ mod tests {
         let own =
             "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
         assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);
+        let store = parse("[store]\nretention = \"26w\"\nmax_size = \"1 GiB\"").unwrap().store;
+        assert_eq!(store.retention.map(|age| age.0.as_secs()), Some(26 * 7 * 86_400));
+        assert_eq!(store.max_size.map(|size| size.bytes), Some(1 << 30));
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",
@@ -131,6 +136,8 @@ mod tests {
             "[secrets]\nrules = [\"key acme\"]",
             "[private]\nprojects = [\"work\"]",
             "[private]\npaths = [\"\"]",
+            "[store]\nretention = \"x\"",
+            "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

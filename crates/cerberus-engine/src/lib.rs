@@ -29,6 +29,7 @@ pub mod recall;
 pub mod recover;
 pub mod remember;
 pub mod replace;
+pub mod retention;
 pub mod scan;
 pub mod store;
 pub mod survey;

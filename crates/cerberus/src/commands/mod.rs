@@ -2,6 +2,7 @@
 
 pub mod brief;
 mod doctor;
+mod forget;
 mod import;
 mod install;
 mod mcp;
@@ -63,6 +64,7 @@ enum Command {
     Run(run::Run),
     Watch(watch::Watch),
     Session(session::Session),
+    Forget(forget::Forget),
     Memory(memory::Memory),
     Pause(pause::PauseCommand),
     Unpause(pause::Unpause),
@@ -103,6 +105,7 @@ pub fn run() -> ExitCode {
             Command::Run(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
+            Command::Forget(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
             Command::Pause(command) => command.run(&context),
             Command::Unpause(command) => command.run(&context),
@@ -120,14 +123,13 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// How it is used. What was typed is repeated, and may have been taken from anywhere.
+/// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
 fn misused(error: &clap::Error) -> ExitCode {
-    let mut text = error.render().to_string();
-    for typed in std::env::args_os().map(|typed| typed.to_string_lossy().into_owned()) {
-        if typed.contains('\n') {
-            text = text.replace(&typed, &name(&typed));
-        }
-    }
+    let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
+    let text = match Arguments::try_parse_from(typed) {
+        Err(error) => error.render().to_string(),
+        Ok(_) => error.render().to_string(),
+    };
     eprint!("{}", printable(&text));
     ExitCode::from(USAGE)
 }
