@@ -14,6 +14,7 @@ pub mod id;
 pub mod injected;
 pub mod memory;
 pub mod path;
+pub mod private;
 pub mod secret;
 pub mod seed;
 pub mod session;

@@ -1,8 +1,11 @@
 //! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
 
 use std::io;
+use std::path::Path;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
+use cerberus_core::private::Wishes;
+use cerberus_core::secret::Own;
 use serde::Deserialize;
 
 use crate::home::Home;
@@ -15,7 +18,29 @@ const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub brief: BriefConfig,
+    pub secrets: SecretsConfig,
+    pub private: PrivateConfig,
     pub store: StoreConfig,
+}
+
+/// Beside the rules of our own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretsConfig {
+    /// `key NAME PREFIX BODY LENGTH`, `word NAME WEIGHT WORD…`.
+    pub rules: Vec<String>,
+    /// Values that are no secrets, with `*`.
+    pub allow: Vec<String>,
+}
+
+/// What is never stored.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrivateConfig {
+    /// Files, beside those that are private anyway; `!` makes an exception.
+    pub paths: Vec<String>,
+    /// Whole folders.
+    pub projects: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -40,15 +65,37 @@ pub enum ConfigError {
 }
 
 pub fn load(home: &Home) -> Result<Config, ConfigError> {
-    let path = home.config();
-    let text = match home.text(&path, CONFIG_BYTES_MAX) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
-        Err(source) => {
-            return Err(ConfigError::Read { path: path.display().to_string(), source });
-        }
-        Ok(text) => text,
+    match read(home)? {
+        Some(text) => understood(home, &text),
+        None => Ok(Config::default()),
+    }
+}
+
+/// What the user wants cut and kept private: all that a hook needs of the settings, and all that is read for it. Without
+/// a file, or without a word of these in it, that is nothing.
+pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>, ConfigError> {
+    let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
+        return Ok(None);
     };
-    parse(&text).map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+    let config = understood(home, &text)?;
+    let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
+    let user = user.map(Path::to_string_lossy);
+    let own = Own::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
+    let wishes = Wishes::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
+    Ok(Some((own, wishes)))
+}
+
+fn read(home: &Home) -> Result<Option<String>, ConfigError> {
+    let path = home.config();
+    match home.text(&path, CONFIG_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
+    }
+}
+
+fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
+    parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
 }
 
 fn parse(text: &str) -> Result<Config, String> {
@@ -60,6 +107,10 @@ fn parse(text: &str) -> Result<Config, String> {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
     }
+    Own::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
+    // Whose folder `~` is does not matter here.
+    Wishes::read(&config.private.paths, &config.private.projects, Some("/"))
+        .map_err(|wrong| format!("private: {wrong}"))?;
     Ok(config)
 }
 
@@ -71,6 +122,9 @@ mod tests {
     fn what_is_written_holds_and_what_is_wrong_is_said() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
+        let own =
+            "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
+        assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);
         let store = parse("[store]\nretention = \"26w\"\nmax_size = \"1 GiB\"").unwrap().store;
         assert_eq!(store.retention.map(|age| age.0.as_secs()), Some(26 * 7 * 86_400));
         assert_eq!(store.max_size.map(|size| size.bytes), Some(1 << 30));
@@ -79,6 +133,9 @@ mod tests {
             "[brief]\nsesion_tokens = 700",
             "[brief",
             "[brief]\nsession_tokens = \"x\"",
+            "[secrets]\nrules = [\"key acme\"]",
+            "[private]\nprojects = [\"work\"]",
+            "[private]\npaths = [\"\"]",
             "[store]\nretention = \"x\"",
             "[store]\nmax_size = 5",
         ] {

@@ -23,8 +23,8 @@ pub struct Failure {
 }
 
 pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
-    let detail = Clean::new(detail.to_string(), Keep::SUBJECT).to_string();
-    let Ok(mut line) = serde_json::to_vec(&Failure { at, what: what.to_string(), detail }) else {
+    let [what, detail] = [what.to_string(), detail.to_string()].map(|text| Clean::new(text, Keep::SUBJECT).to_string());
+    let Ok(mut line) = serde_json::to_vec(&Failure { at, what, detail }) else {
         return;
     };
     line.push(b'\n');

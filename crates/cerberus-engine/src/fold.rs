@@ -8,6 +8,7 @@ use cerberus_core::event::Record;
 use crate::fault;
 use crate::home::Home;
 use crate::journal::{self, JournalError, Segment, Stretch};
+use crate::scan;
 use crate::store::{FoldTransaction, Store, StoreError};
 
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,7 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     crate::home::create_dir(home.root())
         .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
     let mut store = Store::open(home)?;
+    scan::finish(home, &mut store)?;
     fold(home, &mut store)?;
     Ok(store)
 }

@@ -8,6 +8,9 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cerberus_core::private::Wishes;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -17,6 +20,8 @@ use crate::outside;
 #[derive(Clone, Debug)]
 pub struct Home {
     root: PathBuf,
+    /// What may not be stored in it.
+    wishes: Arc<Wishes>,
 }
 
 /// What a file of ours is opened for.
@@ -32,7 +37,15 @@ pub enum Access {
 
 impl Home {
     pub fn new(root: PathBuf) -> Home {
-        Home { root }
+        Home { root, wishes: Arc::default() }
+    }
+
+    pub fn with_wishes(self, wishes: Wishes) -> Home {
+        Home { wishes: Arc::new(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 
     pub fn root(&self) -> &Path {
@@ -54,6 +67,16 @@ impl Home {
 
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
+    }
+
+    /// What is paused, and until when.
+    pub fn paused(&self) -> PathBuf {
+        self.root.join("paused.json")
+    }
+
+    /// Records that are being cleaned; there only while that is done.
+    pub fn redacting(&self) -> PathBuf {
+        self.root.join("redacting.jsonl")
     }
 
     pub fn backups_dir(&self) -> PathBuf {

@@ -71,7 +71,7 @@ pub fn reader() -> anyhow::Result<Check> {
 
 /// Forgetting a path: the record becomes shorter, and does not name it any more.
 pub fn forget() -> anyhow::Result<Check> {
-    let glob = Glob::new("src/**").ok_or_else(|| anyhow::anyhow!("a pattern"))?;
+    let glob = Glob::parse_exact("src/**").map_err(anyhow::Error::msg)?;
     let projects = HashSet::from([ProjectId::of_anchor(b"/p")]);
     let wish = Wish::Paths(Paths { glob, projects, bases: HashSet::from(["a.rs".to_string()]) });
     Ok(Box::new(move |input| {

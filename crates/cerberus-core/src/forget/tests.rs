@@ -32,7 +32,7 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
 fn paths(pattern: &str) -> Wish {
     let bases = HashSet::from(["plan.md".to_string()]);
     Wish::Paths(Paths {
-        glob: Glob::new(pattern).unwrap(),
+        glob: Glob::parse_exact(pattern).unwrap(),
         projects: HashSet::from([ProjectId::of_anchor(b"/p")]),
         bases,
     })

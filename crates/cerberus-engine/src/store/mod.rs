@@ -9,7 +9,7 @@ mod read;
 mod search;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::home::{Access, Home};
@@ -133,6 +133,35 @@ impl Store {
             })
         };
         self.said(empty_log().or_else(|_| empty_log()))
+    }
+
+    /// Every text in a view of any version, with its table. The file is not changed.
+    pub fn every_text(path: &Path, mut each: impl FnMut(&str, &str)) -> Result<()> {
+        let mut read = || -> rusqlite::Result<()> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            let mut tables = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
+            let tables: Vec<String> = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for table in tables {
+                // Of an index that keeps its words elsewhere there is nothing to read.
+                let Ok(mut rows) = connection.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))
+                else {
+                    continue;
+                };
+                let columns = rows.column_count();
+                let mut rows = rows.query([])?;
+                while let Ok(Some(row)) = rows.next() {
+                    for column in 0..columns {
+                        if let Ok(rusqlite::types::ValueRef::Text(text)) = row.get_ref(column) {
+                            each(&table, &String::from_utf8_lossy(text));
+                        }
+                    }
+                }
+            }
+            Ok(())
+        };
+        read().map_err(|source| StoreError::Sqlite { path: path.display().to_string(), source })
     }
 
     /// SQLite's own word on the file's health.

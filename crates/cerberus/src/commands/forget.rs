@@ -54,7 +54,7 @@ pub struct Forget {
 }
 
 fn glob(pattern: &str) -> std::result::Result<Glob, String> {
-    Glob::new(pattern).ok_or_else(|| "it means nothing, or everything; for all of a project use --project".to_string())
+    Glob::parse_exact(pattern).map_err(|wrong| format!("{wrong}; for all of a project use --project"))
 }
 
 impl Forget {

@@ -7,8 +7,10 @@ mod import;
 mod install;
 mod mcp;
 pub mod memory;
+mod pause;
 pub mod record;
 mod run;
+mod scan;
 mod session;
 mod status;
 mod try_out;
@@ -64,6 +66,9 @@ enum Command {
     Session(session::Session),
     Forget(forget::Forget),
     Memory(memory::Memory),
+    Pause(pause::PauseCommand),
+    Unpause(pause::Unpause),
+    Scan(scan::Scan),
     Mcp(mcp::Mcp),
 }
 
@@ -102,6 +107,9 @@ pub fn run() -> ExitCode {
             Command::Session(command) => command.run(&context),
             Command::Forget(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
+            Command::Pause(command) => command.run(&context),
+            Command::Unpause(command) => command.run(&context),
+            Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
         }
     };

@@ -4,6 +4,7 @@ use cerberus_core::memory::Status as MemoryStatus;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::failures;
+use cerberus_engine::privacy;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
 use cerberus_engine::retention::{self, StoreConfig, Stored};
@@ -42,6 +43,7 @@ impl Status {
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let last = sessions.iter().map(|session| session.last_activity).max();
+        let shut = privacy::shut(&context.home, now, &located).map(|shut| shut.to_string());
         if context.json {
             let failed: Vec<_> =
                 failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
@@ -49,6 +51,7 @@ impl Status {
                 "project": {"name": located.name, "root": located.root, "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
                 "memories": {"approved": remembered, "proposed": proposed}, "home": context.home.root(), "failures": failed,
+                "stores_nothing": shut,
                 "store": kept.json(),
             }));
             return Ok(());
@@ -72,6 +75,9 @@ impl Status {
             }
         };
         render::line(&format!("health    {health}"));
+        if let Some(shut) = shut {
+            render::line(&format!("silent    {shut}"));
+        }
         Ok(())
     }
 }
