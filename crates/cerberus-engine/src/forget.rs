@@ -361,7 +361,7 @@ fn shrink(home: &Home, wall: Timestamp) -> io::Result<()> {
         let kept: Vec<u8> = lines.iter().flat_map(|line| [b"\n", *line, b"\n"].concat()).collect();
         match kept.is_empty() {
             true => std::fs::remove_file(&path)?,
-            false if kept.len() < bytes.len() => crate::replace::replace(&path, &kept, 0o600)?,
+            false if kept.len() < bytes.len() => home.replace(&path, &kept)?,
             false => {}
         }
     }

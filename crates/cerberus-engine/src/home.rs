@@ -16,6 +16,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::outside;
+use crate::replace::replace;
 
 #[derive(Clone, Debug)]
 pub struct Home {
@@ -127,6 +128,14 @@ impl Home {
         String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
     }
 
+    /// Replaces a file below the home as a whole; a symbolic link in its place is refused.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        match self.open(path, Access::Read) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => replace(path, bytes, 0o600),
+        }
+    }
+
     /// Opens a folder below the home, without following a symbolic link.
     pub fn open_folder(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.folder_of(path)?;
@@ -195,8 +204,11 @@ mod tests {
             for name in ["file", "new", "folder/file"] {
                 let error = home.open(&home.root().join(name), access).unwrap_err();
                 assert!(error.to_string().contains("symbolic link"), "{name}: {error}");
+                assert!(home.replace(&home.root().join(name), b"ours").is_err(), "{name}");
             }
         }
+        home.replace(&inside, b"ours").unwrap();
+        assert_eq!(fs::read(real.join("journal/day")).unwrap(), b"ours");
         assert!(home.open_folder(&home.root().join("folder")).is_err());
         assert!(home.open(&elsewhere.join("file"), Access::Read).is_err());
         assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is no file");
