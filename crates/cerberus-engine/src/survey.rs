@@ -32,6 +32,9 @@ pub enum AskGit {
     Never,
 }
 
+/// Of files further down nobody is told, so nobody asks whether they are private.
+const LOOKED_AT_MAX: usize = 500;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -60,13 +63,18 @@ pub fn survey(
     let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let gone = gone(&Disk { located: view.located, tracked: &is_tracked }, &recent, &old, &commits);
-    let files = rank::files(&Evidence {
+    let mut files = rank::files(&Evidence {
         now: view.now,
         sessions: &history,
         commits: &commits,
         tracked: &tracked,
         gone: &gone,
         prompt,
+    });
+    let mut looked_at = 0;
+    files.retain(|ranked| {
+        looked_at += 1;
+        looked_at > LOOKED_AT_MAX || !view.store.wishes().is_private(&ranked.path)
     });
     let unmerged = match ask {
         AskGit::WhenNew => unmerged(view.located, carried, sessions),
@@ -84,6 +92,7 @@ fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
         return Ok(kept);
     }
     let Some(printed) = git::log(view.located) else { return Ok(kept) };
+    let printed = git::without(&printed, |path| view.store.wishes().is_private(path));
     if let Some(head) = head {
         view.store.keep_git_log(&root, &head, &printed);
     }

@@ -10,7 +10,10 @@ mod search;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use cerberus_core::private::Wishes;
 
 use crate::home::{Access, Home};
 use rusqlite::config::DbConfig;
@@ -59,6 +62,8 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     connection: Connection,
     path: String,
+    /// What may not be stored in it, for what reaches it past the journal.
+    wishes: Arc<Wishes>,
 }
 
 impl Store {
@@ -95,9 +100,17 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name }),
+            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default() }),
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
+    }
+
+    pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
+        Store { wishes: Arc::clone(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 
     /// Takes the write lock, or fails when another writer keeps it too long.
