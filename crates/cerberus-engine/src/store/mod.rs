@@ -21,12 +21,12 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
-pub use read::{Carried, SessionRow, UnnamedEdit};
+pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -88,6 +88,8 @@ impl Store {
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            // Whatever is bound, the plan stays: a statement is not prepared again for every new value.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
