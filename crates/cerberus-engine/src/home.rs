@@ -46,7 +46,7 @@ impl Home {
         Home { wishes: Arc::new(wishes), ..self }
     }
 
-    pub fn wishes(&self) -> &Wishes {
+    pub fn wishes(&self) -> &Arc<Wishes> {
         &self.wishes
     }
 

@@ -10,7 +10,10 @@ mod search;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use cerberus_core::private::Wishes;
 
 use crate::home::{Access, Home};
 use rusqlite::config::DbConfig;
@@ -18,12 +21,12 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
-pub use read::{Carried, SessionRow, UnnamedEdit};
+pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -59,6 +62,8 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     connection: Connection,
     path: String,
+    /// What may not be stored in it, for what reaches it past the journal.
+    wishes: Arc<Wishes>,
 }
 
 impl Store {
@@ -83,6 +88,8 @@ impl Store {
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            // Whatever is bound, the plan stays: a statement is not prepared again for every new value.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
@@ -95,9 +102,17 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name }),
+            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default() }),
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
+    }
+
+    pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
+        Store { wishes: Arc::clone(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 
     /// Takes the write lock, or fails when another writer keeps it too long.
