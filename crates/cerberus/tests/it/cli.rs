@@ -17,6 +17,7 @@ fn every_command_has_a_help_that_says_what_it_does() {
         "record",
         "session",
         "memory",
+        "forget",
         "pause",
         "unpause",
         "scan",
