@@ -85,7 +85,7 @@ fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     let path = home.config();
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
     }
 }

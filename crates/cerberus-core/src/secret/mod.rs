@@ -87,11 +87,15 @@ pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
 
 /// The text without the secrets that begin in these stretches of it; `None` when there are none.
 fn pass(text: &str, own: Option<&Own>, stretches: impl Iterator<Item = Range<usize>>) -> Option<String> {
-    let is_meant = |cut: &Cut| own.is_none_or(|own| !own.allows(Cuts::covered(text, cut)));
+    let is_meant = |cut: &Cut| own.is_none_or(|own| !own.allows(covered(text, cut)));
     let cuts = stretches.flat_map(|stretch| Cuts::of(text, stretch)).filter(is_meant);
     let mut cuts = cuts.peekable();
     cuts.peek()?;
     Some(replaced(text, cuts))
+}
+
+fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
+    &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
 }
 
 /// The text with a mark in the place of every cut.
@@ -153,10 +157,6 @@ impl Iterator for Cuts<'_> {
 impl<'a> Cuts<'a> {
     fn of(text: &'a str, stretch: Range<usize>) -> Cuts<'a> {
         Cuts { text: Text::of(text), end: stretch.end, at: stretch.start, searched: stretch.start }
-    }
-
-    fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
-        &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
     }
 
     /// Looks closer at the word at `at`; `filled` tells whether the one before it has no break.
