@@ -33,6 +33,18 @@ impl Glob {
         Ok(Glob { pattern: Cow::Owned(pattern.to_string()), is_anchored })
     }
 
+    /// The same, where too much would be as wrong as too little: with a folder in it, a pattern means a path from the
+    /// top, as git reads it, and one that means everything is none.
+    pub fn parse_exact(text: &str) -> Result<Glob, String> {
+        let text = text.trim();
+        if text.bytes().all(|byte| matches!(byte, b'*' | b'?' | b'/' | b'.')) {
+            return Err(format!("{text:?} means nothing, or everything"));
+        }
+        let inner = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+        let is_path = inner.contains('/') && !inner.starts_with('/');
+        Glob::parse(&if is_path { format!("/{inner}") } else { inner.to_string() })
+    }
+
     /// Does the pattern name this path, or a folder above it?
     pub fn matches(&self, path: &str) -> bool {
         let (pattern, path) = (self.pattern.as_bytes(), path.as_bytes());
@@ -132,6 +144,28 @@ mod tests {
             outside.iter().for_each(|path| assert!(!glob.matches(path), "{pattern} {path}"));
         }
         assert!(Glob::parse("").is_err() && Glob::parse("/").is_err() && Glob::parse(&"a".repeat(128)).is_err());
+    }
+
+    #[test]
+    fn an_exact_pattern_means_what_it_means_to_git() {
+        for (pattern, path, expected) in [
+            ("*.pem", "keys/server.pem", true),
+            ("secrets/", "a/secrets/c.txt", true),
+            ("secrets/**", "secrets/a/b.txt", true),
+            ("secrets/**", "my/secrets/b.txt", false),
+            ("**/secrets/*.txt", "my/secrets/b.txt", true),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "x/src/a.rs", false),
+            ("src/**/mod.rs", "src/mod.rs", true),
+            ("./src/a.rs", "src/a.rs", true),
+            ("/etc/hosts", "/etc/hosts", true),
+            ("größe*", "größe.md", true),
+        ] {
+            assert_eq!(Glob::parse_exact(pattern).unwrap().matches(path), expected, "{pattern} {path}");
+        }
+        for nothing in ["", "  ", "/", ".", "./", "*", "**", "**/*", "?"] {
+            assert!(Glob::parse_exact(nothing).is_err(), "{nothing:?}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod echo;
 pub mod event;
 pub mod extract;
 pub mod fact;
+pub mod forget;
 pub mod glob;
 pub mod id;
 pub mod injected;

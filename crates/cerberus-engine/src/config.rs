@@ -1,6 +1,5 @@
 //! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -10,6 +9,10 @@ use cerberus_core::secret::Own;
 use serde::Deserialize;
 
 use crate::home::Home;
+use crate::retention::StoreConfig;
+
+/// People write it by hand.
+const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -17,6 +20,7 @@ pub struct Config {
     pub brief: BriefConfig,
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
+    pub store: StoreConfig,
 }
 
 /// Beside the rules of our own.
@@ -83,7 +87,7 @@ pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>,
 
 fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     let path = home.config();
-    match fs::read_to_string(&path) {
+    match home.text(&path, CONFIG_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
@@ -95,7 +99,10 @@ fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
 }
 
 fn parse(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+    let config: Config = toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
+    })?;
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
@@ -118,6 +125,9 @@ mod tests {
         let own =
             "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
         assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);
+        let store = parse("[store]\nretention = \"26w\"\nmax_size = \"1 GiB\"").unwrap().store;
+        assert_eq!(store.retention.map(|age| age.0.as_secs()), Some(26 * 7 * 86_400));
+        assert_eq!(store.max_size.map(|size| size.bytes), Some(1 << 30));
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",
@@ -126,6 +136,8 @@ mod tests {
             "[secrets]\nrules = [\"key acme\"]",
             "[private]\nprojects = [\"work\"]",
             "[private]\npaths = [\"\"]",
+            "[store]\nretention = \"x\"",
+            "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

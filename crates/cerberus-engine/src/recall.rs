@@ -14,7 +14,7 @@ use cerberus_core::time::Timestamp;
 use crate::guides::UserFolders;
 use crate::identity::{self, Located};
 use crate::remember;
-use crate::store::{self, SessionRow, Store};
+use crate::store::{self, SessionRow, Store, Wanted};
 use crate::survey::{self, AskGit, Survey, View};
 
 /// Files whose names are told apart; no brief has more.
@@ -73,7 +73,9 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let mut sessions = recent_sessions(store, located, now)?;
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let mut carried = store.carried(&sessions, now)?;
+    let history = store.history(&project_ids(located), now)?;
+    let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+    carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -81,7 +83,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let view = View { store, located, now };
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
-        false => survey::survey(&view, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
     };
     let files = file_names(&view, &survey)?;
     let brief = brief::compose(&Request {
@@ -118,12 +120,14 @@ pub fn on_prompt(
 ) -> store::Result<Brief> {
     let mut sessions = recent_sessions(view.store, view.located, view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let mut carried = view.store.carried(&sessions, view.now)?;
+    let history = view.store.history(&project_ids(view.located), view.now)?;
+    let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
+    carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
     if carried.facts.is_empty() {
         return Ok(Brief::default());
     }
-    let survey = survey::survey(view, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
+    let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
         told_codes: view.store.told(session, view.now)?.into_iter().collect(),
@@ -190,11 +194,10 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
     let bases: HashSet<&str> = told.map(brief::base).collect();
+    let listed: Vec<&str> = bases.iter().copied().collect();
     let mut files = FileNames::of_project(survey.tracked.len());
-    for base in &bases {
-        for project in project_ids(view.located) {
-            view.store.files(&project, base, view.now)?.iter().for_each(|path| files.add(path));
-        }
+    for project in project_ids(view.located) {
+        view.store.files(&project, &listed, view.now)?.iter().for_each(|path| files.add(path));
     }
     survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
     Ok(files)

@@ -13,7 +13,6 @@ use cerberus_core::time::Timestamp;
 
 use crate::git;
 use crate::identity::Located;
-use crate::recall::project_ids;
 use crate::store::{self, Carried, SessionRow, Store};
 use crate::tracked;
 
@@ -43,15 +42,15 @@ pub struct Survey {
     pub sessions: Vec<Worked>,
 }
 
-/// Ranks the project's files as of now. Facts get the names that their files have now.
+/// Ranks the project's files as of now, from what all its sessions did. Facts get the names that their files have now.
 pub fn survey(
     view: &View,
+    mut history: Vec<Worked>,
     carried: &mut Carried,
     sessions: &[SessionRow],
     prompt: Option<&str>,
     ask: AskGit,
 ) -> store::Result<Survey> {
-    let mut history = view.store.history(&project_ids(view.located), view.now)?;
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
     let mut commits = git::commits(&printed_log(view, ask)?, view.now);
     let is_tracked: HashSet<&str> = tracked.iter().map(String::as_str).collect();

@@ -9,9 +9,10 @@ use cerberus_core::secret::use_own;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
-use cerberus_engine::config::{self, ConfigError};
+use cerberus_engine::config::{self, Config, ConfigError};
 use cerberus_engine::distill;
 use cerberus_engine::fold;
+use cerberus_engine::forget;
 use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
@@ -20,6 +21,7 @@ use cerberus_engine::memories::Keeper;
 use cerberus_engine::name;
 use cerberus_engine::privacy;
 use cerberus_engine::recover;
+use cerberus_engine::retention;
 use cerberus_engine::store::Store;
 
 use crate::failure::{Hint, Result};
@@ -109,9 +111,15 @@ impl Context {
         Ok(())
     }
 
+    /// The user's settings.
+    pub fn config(&self) -> Result<Config> {
+        config::load(&self.home).hint("correct the line, or remove it; README.md lists the settings")
+    }
+
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
+        forget::complete(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;
@@ -123,6 +131,10 @@ impl Context {
         let mut store = self.store()?;
         if !self.clock.is_given {
             recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER)
+                .hint("`cerberus doctor` says what is wrong")?;
+            // Settings that are not understood let nothing go.
+            let kept = self.config().map(|config| config.store).unwrap_or_default();
+            retention::apply_daily(&self.home, &self.clock, &mut store, kept)
                 .hint("`cerberus doctor` says what is wrong")?;
         }
         Ok(store)

@@ -4,6 +4,7 @@
 
 mod agents;
 mod bad_input;
+mod bounds;
 mod capture;
 mod cli;
 mod clients;
@@ -11,6 +12,8 @@ mod concurrency;
 mod continuity;
 mod doors;
 mod faults;
+mod forget;
+mod hostile;
 mod identity;
 mod import;
 mod import_agents;
