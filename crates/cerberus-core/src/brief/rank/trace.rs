@@ -223,7 +223,6 @@ impl Trace {
         let last_commit = self.last_commit.map_or(0.0, |(newer, _)| 1.0 / (newer as f64 + 1.0).sqrt());
         let hours = |at: Timestamp| now.since(at).as_secs_f64() / 3600.0;
         let uncommitted = match self.last_edit {
-            _ if self.is_changed => 1.0,
             Some(at) if self.is_uncommitted => faded(hours(at), UNCOMMITTED_HALF_HOURS),
             _ => 0.0,
         };
@@ -232,6 +231,7 @@ impl Trace {
             + part(weights.committed, self.committed)
             + part(weights.last_commit, last_commit)
             + part(weights.uncommitted, uncommitted)
+            + part(weights.changed, if self.is_changed { 1.0 } else { 0.0 })
             + part(weights.read, self.read)
             + part(weights.touched_last, self.touched_last)
             + part(weights.folder_worked, self.folder_worked)
@@ -259,9 +259,9 @@ impl Trace {
             reasons.push("in a folder that the prompt names".to_string());
         }
         if let Some(at) = self.last_edit {
-            let saved = match (self.is_changed, self.is_uncommitted) {
-                (true, _) => ", changed on disk since it was committed",
-                (false, true) => ", not committed since",
+            let saved = match (self.is_uncommitted, self.is_changed) {
+                (true, _) => ", not committed since",
+                (false, true) => ", changed on disk since",
                 (false, false) => "",
             };
             reasons.push(format!("edited in {}, last {}{saved}", sessions(self.sessions_edited), ago(at, now)));
