@@ -26,7 +26,7 @@ use crate::recall::{self, Budget, Question};
 use crate::recover;
 use crate::remember;
 use crate::store::Store;
-use crate::survey::View;
+use crate::survey::{self, View};
 
 /// An agent waits for its brief: names that are not found by then are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -70,6 +70,7 @@ pub fn answer(
             let mut store = fold::open(home)?;
             if !waiting.is_echo(clock, &store)? {
                 distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+                survey::ask_ahead(&View { store: &store, located: &waiting.located, now: clock.now })?;
             }
             Ok(None)
         }

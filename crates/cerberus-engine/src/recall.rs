@@ -20,6 +20,9 @@ use crate::survey::{self, AskGit, Survey, View};
 /// Files whose names are told apart; no brief has more.
 const NAMED_MAX: usize = 60;
 
+/// By its last prompts a session's topic is known.
+const PROMPTS_MAX: usize = 20;
+
 /// What is asked for.
 #[derive(Debug)]
 pub struct Question<'a> {
@@ -149,7 +152,10 @@ pub fn on_prompt(
         memories,
         known: Some(&known),
     };
-    let prompted = if turns <= 1 { Prompted::First } else { Prompted::Later };
+    let prompted = match turns {
+        0 | 1 => Prompted::First,
+        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
+    };
     Ok(brief::on_prompt(&request, prompt, prompted, &known))
 }
 

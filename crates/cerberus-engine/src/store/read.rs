@@ -167,6 +167,13 @@ impl Store {
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
 
+    /// What the user said before the last prompt, the newest first.
+    pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC
+            LIMIT ?3 OFFSET 1";
+        self.rows(sql, params![session.row, now.millis(), limit], |row| row.get(0))
+    }
+
     /// Was the session recovered by a start, without anybody asking?
     pub fn was_recovered_by_itself(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
         let sql =

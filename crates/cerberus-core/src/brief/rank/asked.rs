@@ -4,10 +4,8 @@ use std::collections::HashMap;
 
 use super::Traces;
 use super::terms::{each_term, path_like, terms};
+use super::weights::PROMPT_BYTES_MAX;
 use crate::brief::base;
-
-/// As much of a prompt as tells what it is about.
-const PROMPT_BYTES_MAX: usize = 6_000;
 
 /// Adds what `prompt` says to every file that has a trace.
 pub fn of_prompt(prompt: &str, traces: &mut Traces) {
@@ -30,6 +28,7 @@ fn shared_words(prompt: &str, traces: &mut Traces) {
         if said == 0.0 {
             continue;
         }
+        trace.words_said = words.iter().filter(|word| is_asked[**word]).count();
         trace.path_words = said / (1.0 + count).ln();
         let name = vocabulary.places(base(path));
         let said: f64 = name.iter().filter(|word| is_asked[**word]).map(rarity).sum();
