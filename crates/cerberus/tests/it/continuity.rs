@@ -112,15 +112,18 @@ fn git_is_asked_when_a_session_ends_so_that_the_next_start_need_not() {
 
 #[test]
 fn what_differs_from_git_is_told_before_what_was_committed() {
-    let env = env();
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
     for path in ["a.rs", "b.rs", "c.rs"] {
         write(&env, "s1", path);
     }
     commit(&env, "all");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
     assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:b.rs\nimpl:c.rs");
     std::fs::write(env.project().join("c.rs"), "by hand, not committed\n").unwrap();
     assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:c.rs\nimpl:b.rs");
-    assert!(env.ok(&["brief", "--explain"]).contains("changed on disk since"));
+    let explained = env.ok(&["brief", "--explain"]);
+    assert!(explained.contains("edited in 1 session, last 1 h ago, changed on disk since;"), "{explained}");
 }
 
 #[test]
