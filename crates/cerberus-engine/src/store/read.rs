@@ -83,7 +83,8 @@ impl Carried {
             fact: Fact::file(kind, path),
             session: session.clone(),
             at,
-            event: 0,
+            // The history does not say where in the journal it stood: of what shares its moment, work is the later.
+            event: i64::MAX,
         };
         self.add(files.into_iter().map(known).collect());
     }
