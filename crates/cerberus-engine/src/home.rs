@@ -42,6 +42,11 @@ impl Home {
         self.root.join("backups")
     }
 
+    /// Which sessions a summary was already begun of: one empty file each.
+    pub fn claims_dir(&self) -> PathBuf {
+        self.root.join("summaries")
+    }
+
     /// Where the original tool left its sessions.
     pub fn seeds_dir(&self) -> PathBuf {
         self.root.join("memory").join("sessions")

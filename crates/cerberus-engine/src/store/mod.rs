@@ -7,6 +7,7 @@ mod memories;
 mod opencode;
 mod read;
 mod search;
+mod summary;
 mod write;
 
 use std::path::Path;
@@ -20,10 +21,11 @@ pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit};
 pub use search::{Found, MemoryQuery};
+pub use summary::SummaryRow;
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -114,10 +116,9 @@ impl Store {
     /// Takes sessions out, free pages included.
     pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
         let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
-        let tables =
-            ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction"];
+        let tables = "event mark fact run mention prompt unnamed closing receipt correction summary";
         let mut sql = "BEGIN IMMEDIATE;".to_string();
-        tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
+        tables.split(' ').for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
         sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));
         self.said(self.connection.execute_batch(&sql))?;
         self.wipe_deleted()

@@ -1,15 +1,18 @@
 //! The commands: one file each, whose doc comment is its help.
 
 pub mod brief;
+mod completions;
 mod doctor;
 mod import;
 mod install;
+mod man;
 mod mcp;
 pub mod memory;
 pub mod record;
 mod run;
 mod session;
 mod status;
+mod summarize;
 mod try_out;
 mod watch;
 
@@ -25,7 +28,7 @@ use crate::failure::Result;
 /// Your coding agent picks up where it left off: after an exit, a crash, a compaction or a full context window.
 ///
 /// Cerberus sits in the agent's hooks, writes down what happens as it happens, and tells the next session what it
-/// needs in about a thousand tokens. No daemon, no network, no model.
+/// needs in about a thousand tokens. No daemon, and no network or model unless you name one for summaries.
 #[derive(Parser)]
 #[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {
@@ -61,6 +64,9 @@ enum Command {
     Session(session::Session),
     Memory(memory::Memory),
     Mcp(mcp::Mcp),
+    Summarize(summarize::Summarize),
+    Completions(completions::Completions),
+    Man(man::ManPage),
 }
 
 /// Take one hook payload on standard input (agents call this, not people)
@@ -94,6 +100,9 @@ pub fn run() -> ExitCode {
             Command::Session(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
+            Command::Summarize(command) => command.run(&context),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
         }
     };
     match run() {
