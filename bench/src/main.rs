@@ -17,6 +17,7 @@ mod programs;
 mod prompts;
 mod scale;
 mod scratch;
+mod summary;
 mod trace;
 
 use std::path::PathBuf;
@@ -43,6 +44,7 @@ Benchmarks:
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
   continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
+  summary   a session's end with a provider of summaries that hangs; what a summary costs beside the model
   all       all of them
 
 Options:
@@ -56,7 +58,7 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 10] = [
+const BENCHMARKS: [(&str, Benchmark); 11] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
@@ -67,6 +69,7 @@ const BENCHMARKS: [(&str, Benchmark); 10] = [
     ("memories", memories::run),
     ("prompts", prompts::run),
     ("continuity", continuity::run),
+    ("summary", summary::run),
 ];
 
 #[derive(Debug, Default)]

@@ -196,7 +196,7 @@ mod tests {
         let config = parse(&format!("[summary]\nkey = \"{key}\"")).unwrap();
         assert!(!format!("{config:?}").contains("made-up"));
         assert_eq!(config.summary.key.unwrap().reveal(), key);
-        for broken in [format!("[summary]\nkey = \"{key}"), format!("[summary]\nkey = {key}"), format!("{key}")] {
+        for broken in [format!("[summary]\nkey = \"{key}"), format!("[summary]\nkey = {key}"), key.clone()] {
             let said = parse(&broken).unwrap_err();
             assert!(!said.contains("made-up") && said.starts_with("line "), "{said}");
         }

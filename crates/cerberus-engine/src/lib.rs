@@ -1,6 +1,7 @@
 //! Synchronous I/O around `cerberus-core`: the journal, its SQLite view, git, settings files.
 //!
-//! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments.
+//! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments. The
+//! network is spoken to by `summary` alone.
 
 pub mod agents;
 pub mod answer;

@@ -128,8 +128,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     })
 }
 
-/// What was said of the session that changed something last, if that was after the last that happened in it. Otherwise
-/// the codes know more. A session that goes on hears codes: it knows the rest.
+/// What was said of the session that changed something last, if that was after its last fact. Otherwise the codes know
+/// more. A session that goes on hears codes: it knows the rest.
 fn last_summary(
     store: &Store,
     sessions: &[SessionRow],
@@ -148,7 +148,8 @@ fn last_summary(
     // A note of the user's is no work that a summary would have to speak of.
     let last = others.filter(|session| left(session, |_| true)).max_by_key(|s| (worked(s), s.last_activity, s.row));
     let Some(last) = last else { return Ok(None) };
-    let row = store.summary(last, question.now)?.filter(|row| row.at >= last.last_activity);
+    let knows_all = |row: &SummaryRow| !carried.facts.iter().any(|known| known.session == last.id && known.at > row.at);
+    let row = store.summary(last, question.now)?.filter(knows_all);
     let told = row.and_then(|row| Some(SummaryRow { text: read_stored(&row.text)?.to_string(), ..row }));
     Ok(told.map(|row| Summarized { session: last.id.clone(), row }))
 }

@@ -60,6 +60,10 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
         }
         written => written.hint(DOCTOR)?,
     };
+    // What the user asked for need not be written once more when the session ends. If it is, no harm is done.
+    if let Ok(left) = Left::of(&store, &session, context.clock.now) {
+        let _ = detached::claim(&context.home, &session, &left);
+    }
     show(context, &session, &written);
     Ok(())
 }
@@ -82,23 +86,20 @@ fn show(context: &Context, session: &SessionRow, written: &SummaryRow) {
 fn in_background(context: &Context, config: &SummaryConfig, id: &str) -> Result<()> {
     detached::end_in_time(config.limit());
     detached::drop_old_claims(&context.home);
-    let attempt = || -> std::result::Result<(), SummaryError> {
-        let Some(provider) = Provider::new(config, &surroundings())? else { return Ok(()) };
-        let mut store = cerberus_engine::fold::open(&context.home)?;
-        let now = context.clock.now;
-        let Some(session) = store.session(&SessionId::new(id), now)? else { return Ok(()) };
-        let left = Left::of(&store, &session, now)?;
-        if left.material().is_empty() {
-            return Ok(());
-        }
-        let is_ours = detached::claim(&context.home, &session, &left)?;
-        if is_ours {
-            summary::write(&context.home, &context.clock, &mut store, &session, &provider)?;
-        }
-        Ok(())
-    };
-    if let Err(error) = attempt() {
-        failures::note(&context.home, context.clock.now, FAILURE, &format!("session {id}: {error}; codes are told"));
+    if let Err(failure) = write_once(context, config, id) {
+        let detail = format!("session {id}: {:#}; codes are told", failure.error);
+        failures::note(&context.home, context.clock.now, FAILURE, &detail);
+    }
+    Ok(())
+}
+
+fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()> {
+    let Some(provider) = Provider::new(config, &surroundings()).hint(SETTINGS)? else { return Ok(()) };
+    let mut store = context.store()?;
+    let session = find(context, &store, id)?;
+    let left = Left::of(&store, &session, context.clock.now).hint(DOCTOR)?;
+    if !left.material().is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
+        summary::write(&context.home, &context.clock, &mut store, &session, &provider).hint(DOCTOR)?;
     }
     Ok(())
 }

@@ -241,6 +241,10 @@ fn without_a_provider_it_says_how_to_set_one_and_nothing_is_begun() {
     assert!(!env.home().join("summaries").exists());
 }
 
+fn failures(env: &TestEnv) -> Option<Vec<Value>> {
+    env.json(&["status"])["failures"].as_array().cloned().filter(|found| !found.is_empty())
+}
+
 fn summary_of(env: &TestEnv, session: &str) -> Option<String> {
     let found = env.sessions().into_iter().find(|found| found["agent_session_id"] == session)?;
     found["summary"].as_str().map(str::to_string)
@@ -265,6 +269,22 @@ fn after_its_end_a_session_is_summed_up_once() {
 }
 
 #[test]
+fn what_was_summed_up_by_hand_is_not_again_at_the_end() {
+    let (env, server) = (env(), saying(SAID));
+    work(&env, 2, 1, 1);
+    use_ollama(&env, &server);
+    env.ok(&["summarize"]);
+    let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
+    env.ok(&["summarize", "--detached", &id]);
+    assert_eq!(server.requests().len(), 1);
+    env.ok(&["summarize"]);
+    assert_eq!(server.requests().len(), 2, "but again by hand whenever it is asked for");
+    env.write_file("s1", "t9", "more.go", "package x\n");
+    env.ok(&["summarize", "--detached", &id]);
+    assert_eq!(server.requests().len(), 3, "and when more was done");
+}
+
+#[test]
 fn an_agent_does_not_wait_for_a_provider_that_hangs() {
     let env = env();
     work(&env, 2, 1, 1);
@@ -276,6 +296,8 @@ fn an_agent_does_not_wait_for_a_provider_that_hangs() {
     server.wait_for(1);
     assert_eq!((server.answered(), server.held()), (0, 1), "it hangs still, and the hook is long done");
     assert_eq!(env.start("s2", "startup"), codes, "neither does the next session wait");
+    drop(server);
+    wait_until("it to give up", LIMIT, || failures(&env)).unwrap();
 }
 
 #[test]
@@ -285,8 +307,7 @@ fn a_provider_that_hangs_is_given_up_and_nothing_is_left_running() {
     let server = Answering::start([Answer::Hang]);
     set(&env, &KNOWN[0], &server, 0.2);
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
-    let failures = || env.json(&["status"])["failures"].as_array().cloned().filter(|found| !found.is_empty());
-    let failures = wait_until("the failure", LIMIT, failures).unwrap();
+    let failures = wait_until("the failure", LIMIT, || failures(&env)).unwrap();
     assert!(
         failures[0]["detail"].as_str().unwrap().contains("did not answer within 0.2 s; codes are told"),
         "{failures:?}"
@@ -334,7 +355,7 @@ fn doctor_shows_the_providers_state() {
     let state = |variable: Option<&str>| {
         let mut command = env.command();
         command.args(["doctor", "--json"]);
-        variable.iter().for_each(|name| drop(command.env(name, made_up_key())));
+        command.envs(variable.map(|name| (name, made_up_key())));
         let output = command.output().unwrap();
         assert!(!holds_key(&output.stdout) && !holds_key(&output.stderr));
         let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();

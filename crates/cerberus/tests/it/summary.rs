@@ -263,6 +263,7 @@ fn a_summary_that_knows_less_than_the_codes_is_not_told() {
     assert!(env.brief().starts_with(TITLE));
     env.set_now(Some("2026-01-22T13:40:00Z"));
     env.ok(&["memory", "session-end"]);
+    assert!(env.brief().starts_with(TITLE), "an end adds nothing to be told");
     env.ok(&["session", "complete", "20260122-133514"]);
     assert_eq!(env.brief(), "", "what is completed is not summed up either");
 

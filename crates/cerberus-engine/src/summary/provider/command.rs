@@ -25,6 +25,9 @@ pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, 
         // An agent must find no project here, and nothing to work on.
         .current_dir("/")
         .env(SUMMARIZING, "1")
+        // Claude Code refuses to run in a session of its own; this is none, though it may have been started from one.
+        .env_remove("CLAUDECODE")
+        .env_remove("CLAUDE_CODE_ENTRYPOINT")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
