@@ -1,8 +1,8 @@
 //! The guard: what a model says is told only where the facts bear it.
 //!
 //! A sentence that names a file or a function which no fact names is dropped whole: half a sentence says something else.
-//! What is a name is decided by its form alone (`a/b.rs`, `load()`, `Store::open`, `fold_all`, `readLine`), so that a
-//! function which is called like a plain word passes for that word.
+//! What is a name is decided by its form alone (`a/b.rs`, `load()`, `Store::open`, `fold_all`, `readLine`, and any single
+//! word between backticks), so that a function which is called like a plain word, and written like one, passes for it.
 
 use std::collections::HashSet;
 
@@ -83,11 +83,11 @@ impl Names {
 
 /// Without what surrounds a word in a sentence.
 fn bare(word: &str) -> &str {
-    let word =
-        word.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '(' | '[' | '{' | '<' | '>' | '}' | ']' | '…'));
-    let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '\'', '"']);
+    const BEFORE: [char; 8] = ['"', '\'', '`', '(', '[', '{', '<', '…'];
+    const AFTER: [char; 17] = ['"', '\'', '`', ')', ']', '}', '>', '…', '.', ',', ';', ':', '!', '?', '(', '/', '’'];
+    let word = word.trim_start_matches(BEFORE).trim_end_matches(AFTER);
     let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-    word.trim_end_matches(['(', ')', '/']).trim_start_matches("./")
+    word.trim_end_matches(AFTER).trim_start_matches("./")
 }
 
 /// `proxy.go:12` → `proxy.go`
@@ -104,7 +104,13 @@ fn is_name(word: &str) -> bool {
     if PROPER_NAMES.split_whitespace().any(|proper| proper.eq_ignore_ascii_case(name)) {
         return false;
     }
-    word.contains("()") || is_path(without_line(name)) || is_scoped(name) || is_cased(name)
+    word.contains("()") || is_quoted(word) || is_path(without_line(name)) || is_scoped(name) || is_cased(name)
+}
+
+/// One word between backticks is meant as a name, even if it is a plain one.
+fn is_quoted(word: &str) -> bool {
+    let quoted = word.split('`').nth(1).filter(|_| word.matches('`').count() == 2).unwrap_or_default();
+    quoted.starts_with(char::is_alphabetic) && quoted.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 fn is_path(name: &str) -> bool {

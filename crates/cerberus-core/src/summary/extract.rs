@@ -118,11 +118,11 @@ fn without_list_mark(line: &str) -> (&str, bool) {
     }
 }
 
-/// Without stars and backticks, blanks made one; a link is its text.
+/// Without stars, blanks made one; a link is its text. Backticks stay: they tell what is meant as a name.
 fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(['*', '`', '[']) {
+    while let Some(at) = rest.find(['*', '[']) {
         out.push_str(&rest[..at]);
         let link = rest[at..].strip_prefix('[').and_then(|after| {
             let (text, target) = after.split_once("](")?;

@@ -110,6 +110,7 @@ fn within_limits(answer: &str, is_borne_out: impl Fn(&str) -> bool) -> Option<Cl
         if !check::is_tellable(&sentence) || !is_borne_out(&sentence) {
             continue;
         }
+        let sentence = sentence.replace('`', "");
         let longer = format!("{text}{}{sentence}", if text.is_empty() { "" } else { " " });
         if tokens::ceiling(&longer) > TEXT_TOKENS_MAX {
             continue;

@@ -16,7 +16,7 @@ use crate::context::{Context, surroundings};
 const NAME: &str = "summary";
 
 /// Somebody waits for what we say.
-const REACH_MAX: Duration = Duration::from_millis(1_500);
+const REACH_MAX: Duration = Duration::from_secs(3);
 
 /// Who writes summaries, whether they can be reached, and how it went last.
 pub fn check(context: &Context, store: Option<&Store>) -> Check {
