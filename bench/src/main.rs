@@ -17,6 +17,7 @@ mod programs;
 mod prompts;
 mod scale;
 mod scratch;
+mod secrets;
 mod summary;
 mod trace;
 
@@ -43,13 +44,14 @@ Benchmarks:
   locomo    how well memories are found, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
+  secrets   how well secrets are found on labelled texts (--data DIR), and what looking costs a megabyte
   continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
   summary   a session's end with a provider of summaries that hangs; what a summary costs beside the model
   all       all of them
 
 Options:
   --binary PATH   measure this cerberus instead of building one
-  --data PATH     labelled prompts, or a folder of transcripts or consecutive sessions, of your own
+  --data PATH     labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions, of your own
   --large         the largest sizes too
   --floor PATH    measure against this floor instead of building one
   --help          this text
@@ -58,7 +60,7 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 11] = [
+const BENCHMARKS: [(&str, Benchmark); 12] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
@@ -68,6 +70,7 @@ const BENCHMARKS: [(&str, Benchmark); 11] = [
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("prompts", prompts::run),
+    ("secrets", secrets::run),
     ("continuity", continuity::run),
     ("summary", summary::run),
 ];

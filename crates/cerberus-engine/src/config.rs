@@ -1,20 +1,49 @@
 //! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
 
-use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
+use cerberus_core::private::Wishes;
+use cerberus_core::secret::Own;
 use cerberus_core::summary::render::Format;
 use serde::Deserialize;
 
 use crate::home::Home;
+use crate::retention::StoreConfig;
+
+/// People write it by hand.
+const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub brief: BriefConfig,
     pub summary: SummaryConfig,
+    pub secrets: SecretsConfig,
+    pub private: PrivateConfig,
+    pub store: StoreConfig,
+}
+
+/// Beside the rules of our own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretsConfig {
+    /// `key NAME PREFIX BODY LENGTH`, `word NAME WEIGHT WORD…`.
+    pub rules: Vec<String>,
+    /// Values that are no secrets, with `*`.
+    pub allow: Vec<String>,
+}
+
+/// What is never stored.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrivateConfig {
+    /// Files, beside those that are private anyway; `!` makes an exception.
+    pub paths: Vec<String>,
+    /// Whole folders.
+    pub projects: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -125,15 +154,37 @@ pub enum ConfigError {
 }
 
 pub fn load(home: &Home) -> Result<Config, ConfigError> {
-    let path = home.config();
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
-        Err(source) => {
-            return Err(ConfigError::Read { path: path.display().to_string(), source });
-        }
-        Ok(text) => text,
+    match read(home)? {
+        Some(text) => understood(home, &text),
+        None => Ok(Config::default()),
+    }
+}
+
+/// What the user wants cut and kept private: all that a hook needs of the settings, and all that is read for it. Without
+/// a file, or without a word of these in it, that is nothing.
+pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>, ConfigError> {
+    let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
+        return Ok(None);
     };
-    parse(&text).map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+    let config = understood(home, &text)?;
+    let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
+    let user = user.map(Path::to_string_lossy);
+    let own = Own::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
+    let wishes = Wishes::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
+    Ok(Some((own, wishes)))
+}
+
+fn read(home: &Home) -> Result<Option<String>, ConfigError> {
+    let path = home.config();
+    match home.text(&path, CONFIG_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
+    }
+}
+
+fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
+    parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
 }
 
 /// A try that is over sooner was none; one that takes longer is forgotten by whoever waits for it.
@@ -149,6 +200,10 @@ fn parse(text: &str) -> Result<Config, String> {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
     }
+    Own::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
+    // Whose folder `~` is does not matter here.
+    Wishes::read(&config.private.paths, &config.private.projects, Some("/"))
+        .map_err(|wrong| format!("private: {wrong}"))?;
     Ok(config)
 }
 
@@ -166,6 +221,12 @@ mod tests {
     fn what_is_written_holds_and_what_is_wrong_is_said() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
+        let own =
+            "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
+        assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);
+        let store = parse("[store]\nretention = \"26w\"\nmax_size = \"1 GiB\"").unwrap().store;
+        assert_eq!(store.retention.map(|age| age.0.as_secs()), Some(26 * 7 * 86_400));
+        assert_eq!(store.max_size.map(|size| size.bytes), Some(1 << 30));
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",
@@ -174,6 +235,11 @@ mod tests {
             "[summary]\nprovider = \"oracle\"",
             "[summary]\ntimeout_secs = 0",
             "[summary]\nformat = \"prose\"",
+            "[secrets]\nrules = [\"key acme\"]",
+            "[private]\nprojects = [\"work\"]",
+            "[private]\npaths = [\"\"]",
+            "[store]\nretention = \"x\"",
+            "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -10,7 +10,7 @@ use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::home::{Home, create_dir, open_append};
+use crate::home::{Access, Home, create_dir};
 
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
@@ -23,8 +23,8 @@ pub struct Failure {
 }
 
 pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
-    let detail = Clean::new(detail.to_string(), Keep::SUBJECT).to_string();
-    let Ok(mut line) = serde_json::to_vec(&Failure { at, what: what.to_string(), detail }) else {
+    let [what, detail] = [what.to_string(), detail.to_string()].map(|text| Clean::new(text, Keep::SUBJECT).to_string());
+    let Ok(mut line) = serde_json::to_vec(&Failure { at, what, detail }) else {
         return;
     };
     line.push(b'\n');
@@ -32,13 +32,27 @@ pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Displ
     if fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES_MAX) {
         let _ = fs::rename(&path, path.with_extension("old.jsonl"));
     }
-    let file = open_append(&path, true).or_else(|_| {
+    let file = home.open(&path, Access::AppendOrMake).or_else(|_| {
         create_dir(home.root())?;
-        open_append(&path, true)
+        home.open(&path, Access::AppendOrMake)
     });
     if let Ok(mut file) = file {
         let _ = file.write_all(&line);
     }
+}
+
+/// Takes out the failures that `is_meant`: what went wrong may repeat the words of others.
+pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Result<()> {
+    let path = home.failures();
+    for path in [path.with_extension("old.jsonl"), path] {
+        let Ok(text) = home.text(&path, 2 * FILE_BYTES_MAX) else { continue };
+        let is_meant = |line: &str| serde_json::from_str(line).is_ok_and(|failure| is_meant(&failure));
+        let kept: String = text.lines().filter(|line| !is_meant(line)).map(|line| format!("{line}\n")).collect();
+        if kept != text {
+            home.replace(&path, kept.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// The failures of the last week; older ones are history, not health.
@@ -50,7 +64,8 @@ pub fn lately(home: &Home, now: Timestamp) -> Vec<Failure> {
 /// The failures on record up to `now`, oldest first.
 pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
     let path = home.failures();
-    let text = [path.with_extension("old.jsonl"), path].map(|path| fs::read_to_string(path).unwrap_or_default());
+    let files = [path.with_extension("old.jsonl"), path];
+    let text = files.map(|path| home.text(&path, 2 * FILE_BYTES_MAX).unwrap_or_default());
     let lines = text.iter().flat_map(|text| text.lines());
     lines.filter_map(|line| serde_json::from_str(line).ok()).filter(|failure: &Failure| failure.at <= now).collect()
 }

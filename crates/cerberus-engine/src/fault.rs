@@ -16,6 +16,10 @@ pub const POINTS: [&str; 8] = [
     "answer-given",
 ];
 
+/// The points that forgetting passes.
+pub const FORGETTING_POINTS: [&str; 5] =
+    ["forget-marked", "forget-copied", "forget-rewritten", "forget-blanked", "forget-folded"];
+
 /// What the next write shall do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {

@@ -10,6 +10,8 @@ use cerberus_core::event::Place;
 use cerberus_core::id::ProjectId;
 use cerberus_core::text::{Clean, Keep};
 
+use crate::outside;
+
 /// A pointer file (`.git`, `HEAD`, `commondir`) is one short line.
 const POINTER_BYTES_MAX: u64 = 8 * 1024;
 
@@ -24,6 +26,8 @@ pub struct Located {
     pub cwd: PathBuf,
     /// The worktree's own git directory.
     pub git_dir: Option<PathBuf>,
+    /// Of a linked worktree: the top of the main one.
+    pub main_root: Option<PathBuf>,
 }
 
 impl Located {
@@ -49,7 +53,9 @@ pub fn locate(cwd: &Path) -> Located {
     for root in cwd.ancestors() {
         if let Some(git) = git_dirs(root) {
             let name = git.name(root);
+            let main_root = git.is_linked.then(|| git.common.parent().map(Path::to_path_buf)).flatten();
             return Located {
+                main_root,
                 project: ProjectId::of_anchor(git.common.as_os_str().as_encoded_bytes()),
                 name,
                 root: root.to_path_buf(),
@@ -59,7 +65,8 @@ pub fn locate(cwd: &Path) -> Located {
         }
     }
     let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
-    Located { project: ProjectId::of_anchor(&anchor), name: base_name(&cwd), root: cwd.clone(), cwd, git_dir: None }
+    let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(&cwd), cwd.clone());
+    Located { project, name, root, cwd, git_dir: None, main_root: None }
 }
 
 /// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
@@ -151,10 +158,7 @@ fn git_dirs(root: &Path) -> Option<GitDirs> {
 }
 
 fn pointer(path: &Path) -> Option<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(POINTER_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+    outside::text(path, POINTER_BYTES_MAX).ok()
 }
 
 fn branch(git_dir: &Path) -> Option<String> {

@@ -1,9 +1,10 @@
 //! The truth: append-only daily segments, each record `\n{…,"crc":"…"}\n` in one write and one sync.
 //!
 //! SIGKILL can cut a write short. Because every record begins with a line break, a stump never swallows the record
-//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment.
+//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment. What is private to the
+//! owner of the home is hidden here, so that no way to the journal can forget it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use cerberus_core::event::Record;
 use cerberus_core::time::Timestamp;
 
 use crate::fault::{self, Writing};
-use crate::home::{Home, create_dir, open_append};
+use crate::home::{Access, Home, create_dir};
 
 /// A write that was cut short is tried again whole; the stump stays, alone on its line.
 const TRIES_MAX: usize = 3;
@@ -35,23 +36,39 @@ pub fn encode(record: &Record) -> Result<Vec<u8>, JournalError> {
     line.push(b'\n');
     serde_json::to_writer(&mut line, record)?;
     line.pop();
-    let crc = crc32fast::hash(&line[1..]);
-    line.extend_from_slice(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes());
+    let seal = seal(&line[1..]);
+    line.extend_from_slice(seal.as_bytes());
+    line.push(b'\n');
     Ok(line)
+}
+
+/// What stands at the end of a record's line.
+pub const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
+
+/// The seal of a line whose other bytes are `body`.
+pub fn seal(body: &[u8]) -> String {
+    format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body))
 }
 
 /// The record of a line, or `None` for a stump.
 pub fn decode(line: &[u8]) -> Option<&[u8]> {
-    const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
     let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_BYTES)?)?;
     let hex = seal.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
     let crc = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
     (crc32fast::hash(body) == crc).then_some(line)
 }
 
+/// The line a record becomes in this home: what is private to its owner is hidden first.
+fn line(home: &Home, record: &Record) -> Result<Vec<u8>, JournalError> {
+    match home.wishes().hide(&record.event) {
+        None => encode(record),
+        Some(event) => encode(&Record { event, ..record.clone() }),
+    }
+}
+
 /// Appends one record, durably: when this returns, the record survives the machine going down.
 pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), JournalError> {
-    let line = encode(record)?;
+    let line = line(home, record)?;
     let path = home.journal_dir().join(segment_name(wall));
     write(home, &path, &line).map_err(|source| JournalError::Write { path, source })
 }
@@ -61,7 +78,7 @@ pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<()
     let path = home.journal_dir().join(segment_name(wall));
     let mut chunk = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        chunk.extend(encode(record)?);
+        chunk.extend(line(home, record)?);
         if chunk.len() as u64 >= CHUNK_BYTES / 4 || index + 1 == records.len() {
             write(home, &path, &chunk).map_err(|source| JournalError::Write { path: path.clone(), source })?;
             chunk.clear();
@@ -76,12 +93,12 @@ fn segment_name(wall: Timestamp) -> String {
 
 fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
     fault::point("journal-open")?;
-    let mut file = match open_append(path, false) {
+    let mut file = match home.open(path, Access::Append) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;
-            let file = open_append(path, true)?;
+            let file = home.open(path, Access::AppendOrMake)?;
             // The new name must survive as surely as what is written under it.
-            File::open(home.journal_dir())?.sync_all()?;
+            home.open_folder(&home.journal_dir())?.sync_all()?;
             file
         }
         opened => opened?,
@@ -112,7 +129,7 @@ pub struct Segment {
 pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
     let dir = home.journal_dir();
     let read_error = |source| JournalError::Read { path: dir.clone(), source };
-    let entries = match fs::read_dir(&dir) {
+    let entries = match home.open_folder(&dir).and_then(|_| fs::read_dir(&dir)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(read_error)?,
     };
@@ -139,7 +156,7 @@ pub struct Stretch {
 pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
     let path = home.journal_dir().join(segment);
     let mut bytes = Vec::new();
-    let filled = File::open(&path).and_then(|mut file| {
+    let filled = home.open(&path, Access::Read).and_then(|mut file| {
         file.seek(SeekFrom::Start(offset))?;
         file.take(CHUNK_BYTES).read_to_end(&mut bytes)
     });
@@ -213,7 +230,7 @@ mod tests {
         append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
         let path = home.journal_dir().join("1970-01-01.jsonl");
         let line = encode(&record("torn")).unwrap();
-        open_append(&path, false).unwrap().write_all(&line[..line.len() / 2]).unwrap();
+        home.open(&path, Access::Append).unwrap().write_all(&line[..line.len() / 2]).unwrap();
         let before = read(&home, "1970-01-01.jsonl", 0).unwrap();
         assert_eq!(before.lines().filter_map(decode).count(), 1);
         append(&home, Timestamp::EPOCH, &record("three")).unwrap();

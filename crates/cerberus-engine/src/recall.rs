@@ -18,7 +18,7 @@ use cerberus_core::time::Timestamp;
 use crate::guides::UserFolders;
 use crate::identity::{self, Located};
 use crate::remember;
-use crate::store::{self, Carried, SessionRow, Store, SummaryRow};
+use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
 use crate::survey::{self, AskGit, Survey, View};
 
 /// Files whose names are told apart; no brief has more.
@@ -87,7 +87,9 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let mut sessions = recent_sessions(store, located, now)?;
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let mut carried = store.carried(&sessions, now)?;
+    let history = store.history(&project_ids(located), now)?;
+    let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+    carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -95,10 +97,10 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let view = View { store, located, now };
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
-        false => survey::survey(&view, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
     };
     let files = file_names(&view, &survey)?;
-    let summary = last_summary(store, &sessions, &carried, question)?;
+    let summary = last_summary(store, &sessions, question)?;
     let request = Request {
         project: &located.name,
         facts: &carried.facts,
@@ -130,28 +132,31 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
 
 /// What was said of the session that changed something last, if that was after its last fact. Otherwise the codes know
 /// more. A session that goes on hears codes: it knows the rest.
-fn last_summary(
-    store: &Store,
-    sessions: &[SessionRow],
-    carried: &Carried,
-    question: &Question,
-) -> store::Result<Option<Summarized>> {
+fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<Summarized>> {
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
     if question.format == Format::Codes || !is_fresh {
         return Ok(None);
     }
     let others = sessions.iter().filter(|session| question.session.is_none_or(|own| own.row != session.row));
-    let left = |session: &SessionRow, is_wanted: fn(Kind) -> bool| {
-        carried.facts.iter().any(|known| known.session == session.id && is_wanted(known.fact.kind))
-    };
-    let worked = |session: &SessionRow| left(session, |kind| matches!(kind, Kind::File | Kind::Function));
-    // A note of the user's is no work that a summary would have to speak of.
-    let last = others.filter(|session| left(session, |_| true)).max_by_key(|s| (worked(s), s.last_activity, s.row));
-    let Some(last) = last else { return Ok(None) };
-    let knows_all = |row: &SummaryRow| !carried.facts.iter().any(|known| known.session == last.id && known.at > row.at);
-    let row = store.summary(last, question.now)?.filter(knows_all);
+    let mut others: Vec<&SessionRow> = others.collect();
+    others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
+    let mut last: Option<(&SessionRow, Timestamp)> = None;
+    for session in others {
+        let facts = store.carried(std::slice::from_ref(session), Wanted::All, question.now)?.facts;
+        let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
+        // A note of the user's is no work that a summary would have to speak of.
+        let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
+        if worked || last.is_none() {
+            last = Some((session, newest));
+        }
+        if worked {
+            break;
+        }
+    }
+    let Some((session, newest)) = last else { return Ok(None) };
+    let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
     let told = row.and_then(|row| Some(SummaryRow { text: read_stored(&row.text)?.to_string(), ..row }));
-    Ok(told.map(|row| Summarized { session: last.id.clone(), row }))
+    Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
 }
 
 /// What a prompt makes relevant that its session was not told yet, beside these memories.
@@ -164,12 +169,14 @@ pub fn on_prompt(
 ) -> store::Result<Brief> {
     let mut sessions = recent_sessions(view.store, view.located, view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let mut carried = view.store.carried(&sessions, view.now)?;
+    let history = view.store.history(&project_ids(view.located), view.now)?;
+    let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
+    carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
     if carried.facts.is_empty() {
         return Ok(Brief::default());
     }
-    let survey = survey::survey(view, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
+    let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
         told_codes: view.store.told(session, view.now)?.into_iter().collect(),
@@ -236,11 +243,10 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
     let bases: HashSet<&str> = told.map(brief::base).collect();
+    let listed: Vec<&str> = bases.iter().copied().collect();
     let mut files = FileNames::of_project(survey.tracked.len());
-    for base in &bases {
-        for project in project_ids(view.located) {
-            view.store.files(&project, base, view.now)?.iter().for_each(|path| files.add(path));
-        }
+    for project in project_ids(view.located) {
+        view.store.files(&project, &listed, view.now)?.iter().for_each(|path| files.add(path));
     }
     survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
     Ok(files)

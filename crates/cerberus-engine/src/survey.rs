@@ -13,7 +13,6 @@ use cerberus_core::time::Timestamp;
 
 use crate::git;
 use crate::identity::Located;
-use crate::recall::project_ids;
 use crate::store::{self, Carried, SessionRow, Store};
 use crate::tracked;
 
@@ -32,6 +31,9 @@ pub enum AskGit {
     Never,
 }
 
+/// Of files further down nobody is told, so nobody asks whether they are private.
+const LOOKED_AT_MAX: usize = 500;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -40,15 +42,15 @@ pub struct Survey {
     pub sessions: Vec<Worked>,
 }
 
-/// Ranks the project's files as of now. Facts get the names that their files have now.
+/// Ranks the project's files as of now, from what all its sessions did. Facts get the names that their files have now.
 pub fn survey(
     view: &View,
+    mut history: Vec<Worked>,
     carried: &mut Carried,
     sessions: &[SessionRow],
     prompt: Option<&str>,
     ask: AskGit,
 ) -> store::Result<Survey> {
-    let mut history = view.store.history(&project_ids(view.located), view.now)?;
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
     let mut commits = git::commits(&printed_log(view, ask)?, view.now);
     let is_tracked: HashSet<&str> = tracked.iter().map(String::as_str).collect();
@@ -60,13 +62,18 @@ pub fn survey(
     let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let gone = gone(&Disk { located: view.located, tracked: &is_tracked }, &recent, &old, &commits);
-    let files = rank::files(&Evidence {
+    let mut files = rank::files(&Evidence {
         now: view.now,
         sessions: &history,
         commits: &commits,
         tracked: &tracked,
         gone: &gone,
         prompt,
+    });
+    let mut looked_at = 0;
+    files.retain(|ranked| {
+        looked_at += 1;
+        looked_at > LOOKED_AT_MAX || !view.store.wishes().is_private(&ranked.path)
     });
     let unmerged = match ask {
         AskGit::WhenNew => unmerged(view.located, carried, sessions),
@@ -84,6 +91,7 @@ fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
         return Ok(kept);
     }
     let Some(printed) = git::log(view.located) else { return Ok(kept) };
+    let printed = git::without(&printed, |path| view.store.wishes().is_private(path));
     if let Some(head) = head {
         view.store.keep_git_log(&root, &head, &printed);
     }

@@ -3,14 +3,15 @@
 //! On the first prompt files whose names it speaks of, and what is open or decided about the same; on later ones only
 //! what they name outright, for a topic that changes names something new. Never told twice, nothing of the session's own.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use super::likely::{keep_true, seen};
 use super::rank::Ranked;
-use super::rank::terms::terms;
+use super::rank::terms::{each_term, terms};
 use super::rank::weights::{PROMPT_FILES_MAX, PROMPT_NAME_SHARE_MIN, PROMPT_SAID_MAX};
 use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_told_as_memory, shorten};
-use crate::memory::rank::speaks_of;
+use crate::memory::rank::Spoken;
 use crate::tokens;
 
 /// Fewer words in common are chance.
@@ -37,8 +38,9 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
     if prompted == Prompted::First {
         // Comparing meanings costs; what is spoken of shares words.
         let asked = terms(prompt);
-        let shares_words = |item: &&Item| terms(&item.text).intersection(&asked).count() >= SHARED_WORDS_MIN;
-        let spoken_of = said.filter(shares_words).filter(|item| speaks_of(prompt, &item.text));
+        let shares_words = |item: &&Item| shared_words(&item.text, &asked) >= SHARED_WORDS_MIN;
+        let spoken = LazyCell::new(|| Spoken::of(prompt));
+        let spoken_of = said.filter(shares_words).filter(|item| spoken.is_of(&item.text));
         items.extend(spoken_of.take(PROMPT_SAID_MAX).cloned());
     }
     items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
@@ -53,6 +55,13 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
     items.sort_by_key(|item| item.section);
     let text = items.iter().map(|item| item.code.as_str()).collect::<Vec<_>>().join("\n");
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
+}
+
+/// How many of the asked words a text has.
+fn shared_words(text: &str, asked: &HashSet<String>) -> usize {
+    let mut shared: Vec<&str> = Vec::new();
+    each_term(text, |word| shared.extend(asked.get(word).map(String::as_str).filter(|word| !shared.contains(word))));
+    shared.len()
 }
 
 /// A file told as changed is known as one to see, too.

@@ -10,16 +10,19 @@ mod search;
 mod summary;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::home::open_append;
+use cerberus_core::private::Wishes;
+
+use crate::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
-pub use read::{Carried, SessionRow, UnnamedEdit};
+pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::FoldTransaction;
@@ -61,11 +64,14 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     connection: Connection,
     path: String,
+    /// What may not be stored in it, for what reaches it past the journal.
+    wishes: Arc<Wishes>,
 }
 
 impl Store {
     /// Opens the view, creating it empty when it is not there.
-    pub fn open(path: &Path) -> Result<Store> {
+    pub fn open(home: &Home) -> Result<Store> {
+        let path = view_path(home);
         let name = path.display().to_string();
         let open = || -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -73,12 +79,19 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             // SQLite would make it readable by others; its log files take this one's mode.
-            let _ = open_append(path, true);
-            let connection = Connection::open_with_flags(path, flags)?;
+            if let Err(error) = home.open(&home.view(), Access::AppendOrMake)
+                && error.kind() == std::io::ErrorKind::Other
+            {
+                let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+                return Err(rusqlite::Error::SqliteFailure(refused, Some(error.to_string())));
+            }
+            let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY)?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            // Whatever is bound, the plan stays: a statement is not prepared again for every new value.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
@@ -91,9 +104,17 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name }),
+            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default() }),
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
+    }
+
+    pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
+        Store { wishes: Arc::clone(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 
     /// Takes the write lock, or fails when another writer keeps it too long.
@@ -113,21 +134,51 @@ impl Store {
         }
     }
 
-    /// Takes sessions out, free pages included.
-    pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
-        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
-        let tables = "event mark fact run mention prompt unnamed closing receipt correction summary";
-        let mut sql = "BEGIN IMMEDIATE;".to_string();
-        tables.split(' ').for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
-        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));
-        self.said(self.connection.execute_batch(&sql))?;
-        self.wipe_deleted()
-    }
-
     /// Writes the view anew without what was deleted: SQLite leaves it in pages, the log and the free list.
     pub fn wipe_deleted(&self) -> Result<()> {
         self.said(self.connection.execute_batch("VACUUM"))?;
-        self.said(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
+        let empty_log = || {
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+                // Whoever reads the log at this moment keeps it; what is in it must not stay.
+                match row.get::<_, i64>(0)? {
+                    0 => Ok(()),
+                    _ => Err(rusqlite::Error::SqliteFailure(
+                        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                        Some("somebody reads it; what was deleted may still be in its log".to_string()),
+                    )),
+                }
+            })
+        };
+        self.said(empty_log().or_else(|_| empty_log()))
+    }
+
+    /// Every text in a view of any version, with its table. The file is not changed.
+    pub fn every_text(path: &Path, mut each: impl FnMut(&str, &str)) -> Result<()> {
+        let mut read = || -> rusqlite::Result<()> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            let mut tables = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
+            let tables: Vec<String> = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for table in tables {
+                // Of an index that keeps its words elsewhere there is nothing to read.
+                let Ok(mut rows) = connection.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))
+                else {
+                    continue;
+                };
+                let columns = rows.column_count();
+                let mut rows = rows.query([])?;
+                while let Ok(Some(row)) = rows.next() {
+                    for column in 0..columns {
+                        if let Ok(rusqlite::types::ValueRef::Text(text)) = row.get_ref(column) {
+                            each(&table, &String::from_utf8_lossy(text));
+                        }
+                    }
+                }
+            }
+            Ok(())
+        };
+        read().map_err(|source| StoreError::Sqlite { path: path.display().to_string(), source })
     }
 
     /// SQLite's own word on the file's health.
@@ -137,6 +188,15 @@ impl Store {
 
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
+    }
+}
+
+/// SQLite follows no link in the whole of a name; those above the home are the user's own.
+fn view_path(home: &Home) -> PathBuf {
+    let view = home.view();
+    match (home.root().canonicalize(), view.file_name()) {
+        (Ok(root), Some(name)) => root.join(name),
+        _ => view,
     }
 }
 

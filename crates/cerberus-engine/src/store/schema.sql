@@ -69,6 +69,8 @@ CREATE TABLE IF NOT EXISTS fact (
 CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
 -- What sessions did with files is asked for all of a project's sessions at once.
 CREATE INDEX IF NOT EXISTS fact_files ON fact (session, path, kind, at) WHERE kind IN ('file', 'read');
+-- Of the others a brief reads each; they are few.
+CREATE INDEX IF NOT EXISTS fact_said ON fact (session, at) WHERE kind NOT IN ('file', 'read');
 
 -- Tests, builds and lints, with what came of them.
 CREATE TABLE IF NOT EXISTS run (
@@ -193,6 +195,7 @@ CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 -- What a model said about a session; the newest counts.
 CREATE TABLE IF NOT EXISTS summary (
     row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
     provider TEXT NOT NULL,

@@ -23,10 +23,13 @@ pub struct SummaryRow {
 
 impl FoldTransaction<'_> {
     pub(super) fn summary(&self, source: &Source, said: &Summary) -> Result<()> {
-        let sql = "INSERT INTO summary (session, at, provider, text, key_context, next_actions)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT INTO summary (event, session, at, provider, text, key_context, next_actions)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let (context, next) = (json(&said.key_context), json(&said.next_actions));
-        self.run(sql, params![source.session, source.at.millis(), &*said.provider, &*said.text, context, next])?;
+        self.run(
+            sql,
+            params![source.event, source.session, source.at.millis(), &*said.provider, &*said.text, context, next],
+        )?;
         Ok(())
     }
 

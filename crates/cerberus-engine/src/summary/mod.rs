@@ -23,7 +23,7 @@ use crate::fold::{self, FoldError};
 use crate::home::Home;
 use crate::journal;
 use crate::lifecycle::place_of;
-use crate::store::{self, SessionRow, Store, StoreError, SummaryRow};
+use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
 use provider::{Manner, Provider, ProviderError};
 
 /// What `failures` calls it when a summary could not be written.
@@ -54,7 +54,7 @@ pub struct Left {
 impl Left {
     pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<Left> {
         let sessions = std::slice::from_ref(session);
-        let mut carried = store.carried(sessions, now)?;
+        let mut carried = store.carried(sessions, Wanted::All, now)?;
         carried.add(failing::blockers(&store.runs(sessions, now)?));
         let is_done = |kind| matches!(kind, Kind::Done | Kind::Commit);
         let done = carried.facts.iter().filter(|known| is_done(known.fact.kind)).map(|known| known.fact.text.clone());

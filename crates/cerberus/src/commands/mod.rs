@@ -3,13 +3,16 @@
 pub mod brief;
 mod completions;
 mod doctor;
+mod forget;
 mod import;
 mod install;
 mod man;
 mod mcp;
 pub mod memory;
+mod pause;
 pub mod record;
 mod run;
+mod scan;
 mod session;
 mod status;
 mod summarize;
@@ -19,11 +22,13 @@ mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use cerberus_core::text::{name, printable};
 use cerberus_core::time::Timestamp;
 use clap::{Parser, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Result;
+use crate::render;
 
 /// Your coding agent picks up where it left off: after an exit, a crash, a compaction or a full context window.
 ///
@@ -62,7 +67,11 @@ enum Command {
     Run(run::Run),
     Watch(watch::Watch),
     Session(session::Session),
+    Forget(forget::Forget),
     Memory(memory::Memory),
+    Pause(pause::PauseCommand),
+    Unpause(pause::Unpause),
+    Scan(scan::Scan),
     Mcp(mcp::Mcp),
     Summarize(summarize::Summarize),
     Completions(completions::Completions),
@@ -81,7 +90,11 @@ struct Hook {
 }
 
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Err(error) if error.use_stderr() => return misused(&error),
+        Err(answered) => answered.exit(),
+        Ok(arguments) => arguments,
+    };
     let run = || -> Result<()> {
         let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
         match arguments.command {
@@ -98,7 +111,11 @@ pub fn run() -> ExitCode {
             Command::Run(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
+            Command::Forget(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
+            Command::Pause(command) => command.run(&context),
+            Command::Unpause(command) => command.run(&context),
+            Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
             Command::Summarize(command) => command.run(&context),
             Command::Completions(command) => command.run(),
@@ -108,9 +125,22 @@ pub fn run() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("cerberus: {:#}", failure.error);
-            eprintln!("          {}", failure.hint);
+            render::talk(&format!("cerberus: {:#}", failure.error));
+            render::talk(&format!("          {}", failure.hint));
             ExitCode::FAILURE
         }
     }
 }
+
+/// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
+fn misused(error: &clap::Error) -> ExitCode {
+    let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
+    let text = match Arguments::try_parse_from(typed) {
+        Err(error) => error.render().to_string(),
+        Ok(_) => error.render().to_string(),
+    };
+    eprint!("{}", printable(&text));
+    ExitCode::from(USAGE)
+}
+
+const USAGE: u8 = 2;

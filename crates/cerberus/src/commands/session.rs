@@ -140,12 +140,17 @@ fn export_summary(context: &Context) -> Result<()> {
 fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let read = legacy::read(path).map_err(|reason| anyhow::anyhow!("{} cannot be imported: {reason}", path.display()));
     let (file, key) = read.hint("it was left as it is; a file of the original tool is `active-{project}.json`")?;
+    let located = context.located();
+    context.may_store(&located)?;
     let store = context.store()?;
-    let place = context.located().place();
+    let place = located.place();
     let project = place.name.to_string();
     let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
     if project != file.project {
-        eprintln!("cerberus: the file speaks of the project {:?}; it is now part of {project:?}", file.project);
+        render::talk(&format!(
+            "cerberus: the file speaks of the project {:?}; it is now part of {project:?}",
+            file.project
+        ));
     }
     match (context.json, is_new) {
         (true, _) => render::json(&json!({"session_id": file.session_id, "project": project, "imported": is_new})),

@@ -4,12 +4,16 @@
 
 mod agents;
 mod bad_input;
+mod bounds;
 mod capture;
 mod cli;
 mod clients;
 mod concurrency;
 mod continuity;
+mod doors;
 mod faults;
+mod forget;
+mod hostile;
 mod identity;
 mod import;
 mod import_agents;
@@ -19,7 +23,9 @@ mod learn;
 mod lifecycle;
 mod mcp;
 mod memories;
+mod private;
 mod providers;
+mod secrets;
 mod seeds;
 mod style;
 mod summary;

@@ -11,7 +11,7 @@ use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
-use cerberus_engine::store::{Carried, SessionRow, Store};
+use cerberus_engine::store::{Carried, SessionRow, Store, Wanted};
 use serde_json::{Value, json};
 
 use super::DOCTOR;
@@ -91,7 +91,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
 }
 
 fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<Value> {
-    let mut carried = store.carried(std::slice::from_ref(session), now).hint(DOCTOR)?;
+    let mut carried = store.carried(std::slice::from_ref(session), Wanted::All, now).hint(DOCTOR)?;
     let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
     let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;

@@ -1,27 +1,21 @@
 //! What git says about a project's files: recent commits with their renames, and branches that were not merged.
 //!
 //! Git is asked through its own command, within a fixed time, after which it is killed: a huge, slow or broken repository
-//! delays nobody beyond that. No hook, pager, file watcher, filter or network is used, whatever its configuration says.
+//! delays nobody beyond that. No program that a repository names is ever started; `command.rs` sees to it.
 //! Without git, or outside a repository, there is nothing to say.
 
-use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+pub mod command;
+
+use std::path::Path;
 
 use cerberus_core::brief::rank::Commit;
 use cerberus_core::brief::rank::weights::COMMITS_MAX;
+use cerberus_core::secret::redact;
 use cerberus_core::time::Timestamp;
 
+use self::command::{TIME_MAX, command, printed};
 use crate::identity::Located;
-use crate::output::read_until;
-
-/// A session's start waits no longer for git.
-const TIME_MAX: Duration = Duration::from_millis(250);
-
-/// A hundred commits that each touch a thousand files are not worth reading to the end.
-const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+use crate::outside;
 
 /// Branch names and packed references; a larger file of them is not looked through.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -47,6 +41,28 @@ pub fn log(located: &Located) -> Option<String> {
 pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
     let commits = printed.split('\u{1}').filter_map(commit);
     commits.filter(|commit| commit.at <= now).collect()
+}
+
+/// What `log` printed, without these files and without secrets in names.
+pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
+    let mut kept = String::with_capacity(printed.len());
+    for commit in printed.split('\u{1}').skip(1) {
+        let mut fields = commit.split('\0').map(|field| field.trim_start_matches('\n'));
+        kept.push('\u{1}');
+        kept.push_str(fields.next().unwrap_or_default());
+        kept.push('\0');
+        while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
+            let names = if status.starts_with(['R', 'C']) { 2 } else { 1 };
+            let paths: Vec<&str> = fields.by_ref().take(names).collect();
+            if !paths.iter().any(|path| is_private(path)) {
+                for field in std::iter::once(&status).chain(&paths) {
+                    kept.push_str(&redact(field));
+                    kept.push('\0');
+                }
+            }
+        }
+    }
+    kept
 }
 
 fn commit(printed: &str) -> Option<Commit> {
@@ -94,7 +110,7 @@ fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
         None => git_dir.to_path_buf(),
     };
     let loose = [git_dir.join(reference), common.join(reference)];
-    if let Some(name) = loose.iter().find_map(small_file) {
+    if let Some(name) = loose.iter().find_map(|path| small_file(path)) {
         return Some(name.trim().to_string()).filter(|name| is_commit(name));
     }
     let packed = small_file(&common.join("packed-refs"))?;
@@ -106,40 +122,24 @@ fn is_commit(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn small_file(path: &PathBuf) -> Option<String> {
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(REFERENCES_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+fn small_file(path: &Path) -> Option<String> {
+    outside::text(path, REFERENCES_BYTES_MAX).ok()
 }
 
-/// What git printed, when it succeeded in time.
+/// What git printed about history and references.
 fn run(located: &Located, args: &[&str]) -> Option<String> {
     located.git_dir.as_ref()?;
-    let settings = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"];
-    let mut command = Command::new("git");
-    for setting in settings {
-        command.args(["-c", setting]);
-    }
-    command.arg("--no-pager").args(args).current_dir(&located.root);
-    for (name, value) in [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1")] {
-        command.env(name, value);
-    }
-    // Inside one of git's own hooks these would lead elsewhere.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_TRACE"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let printed = read_until(&mut child, Instant::now() + TIME_MAX, OUTPUT_BYTES_MAX).ok();
-    if printed.is_none() {
-        let _ = child.kill();
-    }
-    let status = child.wait().ok()?;
-    printed.filter(|_| status.success()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let mut command = command(&located.root);
+    command.args(args);
+    printed(command, TIME_MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+    use std::time::Duration;
+
     use super::*;
     use crate::identity::locate;
 
@@ -208,5 +208,11 @@ mod tests {
         let files: Vec<_> =
             commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
         assert_eq!(files, [["a.rs", "c.rs"]]);
+        let names = |private: &str| -> Vec<Vec<String>> {
+            let kept = without(printed, |path| path == private);
+            commits(&kept, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect()
+        };
+        assert_eq!((names(""), names("a.rs")), (vec![vec!["a.rs".into(), "c.rs".into()]], vec![vec!["c.rs".into()]]));
+        assert_eq!(names("b.rs"), [["a.rs"]], "nor what it was renamed to");
     }
 }
