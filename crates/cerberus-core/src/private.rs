@@ -118,6 +118,15 @@ impl Wishes {
             Event::Note(note) => Event::Note(self.note(note)?),
             // A look at a file that has become private since: nothing of it is needed.
             Event::Named(named) if self.is_private(&named.path) => Event::Pulse,
+            Event::Recover(recovery) => {
+                let mut kept = recovery.clone();
+                for text in kept.actions.iter_mut().chain(&mut kept.in_flight) {
+                    if let Some(hidden) = self.text(text, Keep::SUBJECT, Speech::Exact) {
+                        *text = hidden;
+                    }
+                }
+                return (kept != *recovery).then_some(Event::Recover(kept));
+            }
             Event::Seed(codes) => {
                 let mut kept = codes.clone();
                 let sections = [

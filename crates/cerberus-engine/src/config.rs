@@ -176,9 +176,14 @@ pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>,
 
 fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     let path = home.config();
+    let is_absence = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    // Every hook asks, and mostly there is none: one look is enough.
+    if path.symlink_metadata().is_err_and(|error| is_absence(&error)) {
+        return Ok(None);
+    }
     match home.text(&path, CONFIG_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_absence(&error) => Ok(None),
         Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
     }
 }

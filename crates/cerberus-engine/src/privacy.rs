@@ -1,7 +1,7 @@
 //! May anything be stored here and now? Not while it is paused, not of a private project, not where a `.nocerberus`
 //! stands at the top of the project.
 //!
-//! A hook pays for this with two looks at files that are not there. What cannot be read counts as a no.
+//! A hook pays for this with two looks at files that are not there, and one for the settings. What cannot be read counts as a no.
 
 use std::fs;
 use std::io;

@@ -3,7 +3,7 @@
 //! The oldest sessions leave first, whole, from the journal and the view; memories never do, nor does anything that a
 //! brief still tells. Never called by a hook.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use cerberus_core::forget::Wish;
 use cerberus_core::id::Agent;
@@ -148,13 +148,13 @@ pub fn apply(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig)
 pub fn apply_daily(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig) -> Result<(), FoldError> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mark = home.retention_mark();
-    let is_recent = |at: std::time::SystemTime| at.elapsed().is_ok_and(|age| age < DAY);
+    let now = SystemTime::UNIX_EPOCH + clock.wall.since(Timestamp::EPOCH);
     let last = std::fs::symlink_metadata(&mark).and_then(|known| known.modified());
-    if config == StoreConfig::default() || last.is_ok_and(is_recent) {
+    let is_recent = last.is_ok_and(|last| now.duration_since(last).is_ok_and(|age| age < DAY));
+    if config == StoreConfig::default() || is_recent {
         return Ok(());
     }
-    let touched =
-        home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(std::time::SystemTime::now()));
+    let touched = home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(now));
     touched.map_err(|source| JournalError::Write { path: mark, source })?;
     apply(home, clock, store, config).map(drop)
 }

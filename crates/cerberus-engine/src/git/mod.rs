@@ -54,6 +54,9 @@ pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
         while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
             let names = if status.starts_with(['R', 'C']) { 2 } else { 1 };
             let paths: Vec<&str> = fields.by_ref().take(names).collect();
+            if paths.len() < names {
+                break;
+            }
             if !paths.iter().any(|path| is_private(path)) {
                 for field in std::iter::once(&status).chain(&paths) {
                     kept.push_str(&redact(field));

@@ -38,6 +38,10 @@ impl Store {
 
     /// Read in the order of the index, which is the order in which they are gathered.
     fn touched(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<HashMap<i64, Vec<Touched>>> {
+        // The index that is named below cannot be used for an empty list, which SQLite calls an error.
+        if sessions.is_empty() {
+            return Ok(HashMap::new());
+        }
         let mut rows: Vec<i64> = sessions.keys().copied().collect();
         rows.sort_unstable();
         let rows = rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",");

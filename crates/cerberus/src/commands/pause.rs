@@ -23,7 +23,7 @@ pub struct PauseCommand {
     project: bool,
 }
 
-/// Store and tell again
+/// Store and tell again after a pause
 ///
 /// Lifts every pause; with --project only that of this project.
 #[derive(clap::Args)]
