@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Request, compose};
 use cerberus_core::event::StartSource;
+use cerberus_core::summary::render::Format;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::clock::Clock;
 use cerberus_engine::fold;
@@ -285,6 +286,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: None,
             folders: &UserFolders::default(),
+            format: Format::Codes,
             session: None,
         };
         let briefing = recall::brief(&store, &located, &question)?;

@@ -19,6 +19,7 @@ pub mod secret;
 pub mod seed;
 pub mod session;
 pub mod settings;
+pub mod summary;
 pub mod text;
 pub mod time;
 pub mod tokens;

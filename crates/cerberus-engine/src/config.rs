@@ -2,10 +2,12 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::private::Wishes;
 use cerberus_core::secret::Own;
+use cerberus_core::summary::render::Format;
 use serde::Deserialize;
 
 use crate::home::Home;
@@ -18,6 +20,7 @@ const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub brief: BriefConfig,
+    pub summary: SummaryConfig,
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
     pub store: StoreConfig,
@@ -53,6 +56,92 @@ pub struct BriefConfig {
 impl Default for BriefConfig {
     fn default() -> Self {
         BriefConfig { session_tokens: BUDGET_TOKENS }
+    }
+}
+
+/// Who writes summaries, and how sessions are told of them. Off as long as no provider is named.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SummaryConfig {
+    pub provider: Option<ProviderName>,
+    pub model: Option<String>,
+    /// Where the provider is, when that is not where it usually is.
+    pub base_url: Option<String>,
+    /// Better kept in the environment.
+    pub key: Option<Key>,
+    /// The program that the provider `command` runs, and its arguments.
+    pub command: Vec<String>,
+    /// How long one try may take.
+    pub timeout_secs: f64,
+    format: Option<Format>,
+}
+
+impl Default for SummaryConfig {
+    fn default() -> Self {
+        SummaryConfig {
+            provider: None,
+            model: None,
+            base_url: None,
+            key: None,
+            command: Vec::new(),
+            timeout_secs: 10.0,
+            format: None,
+        }
+    }
+}
+
+impl SummaryConfig {
+    /// Whoever has summaries written wants to hear them.
+    pub fn format(&self) -> Format {
+        let unsaid = if self.provider.is_some() { Format::Summary } else { Format::Codes };
+        self.format.unwrap_or(unsaid)
+    }
+
+    pub fn limit(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout_secs)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderName {
+    Ollama,
+    Anthropic,
+    Openai,
+    Command,
+}
+
+impl ProviderName {
+    pub fn word(self) -> &'static str {
+        match self {
+            ProviderName::Ollama => "ollama",
+            ProviderName::Anthropic => "anthropic",
+            ProviderName::Openai => "openai",
+            ProviderName::Command => "command",
+        }
+    }
+}
+
+/// What a provider is paid with. It is sent to that provider, and shown to nobody: not even by `{:?}`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Key(String);
+
+impl Key {
+    pub fn new(key: String) -> Option<Key> {
+        let key = key.trim().to_string();
+        (!key.is_empty()).then_some(Key(key))
+    }
+
+    /// For the request's header alone.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(…)")
     }
 }
 
@@ -103,11 +192,15 @@ fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
     parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
 }
 
+/// A try that is over sooner was none; one that takes longer is forgotten by whoever waits for it.
+const TIMEOUT_SECS_RANGE: std::ops::RangeInclusive<f64> = 0.1..=120.0;
+
 fn parse(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| {
-        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
-        line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
-    })?;
+    let config: Config = toml::from_str(text).map_err(|error| wrong(text, &error))?;
+    if !TIMEOUT_SECS_RANGE.contains(&config.summary.timeout_secs) {
+        let (low, high) = (TIMEOUT_SECS_RANGE.start(), TIMEOUT_SECS_RANGE.end());
+        return Err(format!("summary.timeout_secs must be between {low} and {high}"));
+    }
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
@@ -117,6 +210,12 @@ fn parse(text: &str) -> Result<Config, String> {
     Wishes::read(&config.private.paths, &config.private.projects, Some("/"))
         .map_err(|wrong| format!("private: {wrong}"))?;
     Ok(config)
+}
+
+/// Where it is wrong, and why. Not the line itself, as the parser would show it: a key may stand in it.
+fn wrong(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
 }
 
 #[cfg(test)]
@@ -138,6 +237,9 @@ mod tests {
             "[brief]\nsesion_tokens = 700",
             "[brief",
             "[brief]\nsession_tokens = \"x\"",
+            "[summary]\nprovider = \"oracle\"",
+            "[summary]\ntimeout_secs = 0",
+            "[summary]\nformat = \"prose\"",
             "[secrets]\nrules = [\"key acme\"]",
             "[private]\nprojects = [\"work\"]",
             "[private]\npaths = [\"\"]",
@@ -145,6 +247,29 @@ mod tests {
             "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("[brief]\nx = 1").unwrap_err().starts_with("line 2: unknown field `x`"));
+    }
+
+    #[test]
+    fn summaries_are_off_until_a_provider_is_named_and_then_told() {
+        let of = |text: &str| parse(text).unwrap().summary;
+        assert_eq!((of("").provider, of("").format(), of("").limit().as_secs()), (None, Format::Codes, 10));
+        let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");
+        assert_eq!((set.provider, set.format()), (Some(ProviderName::Ollama), Format::Summary));
+        assert_eq!(set.limit().as_millis(), 500);
+        assert_eq!(of("[summary]\nprovider = \"command\"\nformat = \"both\"").format(), Format::Both);
+    }
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let key = ["sk", "-made-up-for-this-test"].concat();
+        let config = parse(&format!("[summary]\nkey = \"{key}\"")).unwrap();
+        assert!(!format!("{config:?}").contains("made-up"));
+        assert_eq!(config.summary.key.unwrap().reveal(), key);
+        for broken in [format!("[summary]\nkey = \"{key}"), format!("[summary]\nkey = {key}"), key.clone()] {
+            let said = parse(&broken).unwrap_err();
+            assert!(!said.contains("made-up") && said.starts_with("line "), "{said}");
         }
     }
 }

@@ -85,6 +85,11 @@ impl Home {
         self.root.join("backups")
     }
 
+    /// Which sessions a summary was already begun of: one empty file each.
+    pub fn claims_dir(&self) -> PathBuf {
+        self.root.join("summaries")
+    }
+
     /// Stands there while something is being forgotten.
     pub fn forgetting(&self) -> PathBuf {
         self.root.join("forgetting")

@@ -6,15 +6,19 @@ use std::path::Path;
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, failing};
 use cerberus_core::event::StartSource;
+use cerberus_core::fact::Kind;
 use cerberus_core::id::{ProjectId, SessionId};
+use cerberus_core::injected::SUMMARY_TITLE;
 use cerberus_core::seed::expiry;
 use cerberus_core::session::CARRY_OVER;
+use cerberus_core::summary::read_stored;
+use cerberus_core::summary::render::{self, Format};
 use cerberus_core::time::Timestamp;
 
 use crate::guides::UserFolders;
 use crate::identity::{self, Located};
 use crate::remember;
-use crate::store::{self, SessionRow, Store, Wanted};
+use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
 use crate::survey::{self, AskGit, Survey, View};
 
 /// Files whose names are told apart; no brief has more.
@@ -33,6 +37,7 @@ pub struct Question<'a> {
     pub prompt: Option<&'a str>,
     /// Where the guides are that the agent reads by itself.
     pub folders: &'a UserFolders,
+    pub format: Format,
     /// Who asks; nobody yet when a user wants to see what the next session would be told.
     pub session: Option<&'a SessionRow>,
 }
@@ -65,6 +70,15 @@ pub struct Briefing {
     /// The newest session that is told of.
     pub session_id: Option<SessionId>,
     pub expires_at: Option<Timestamp>,
+    /// What a model said of the session that worked last, where it is told.
+    pub summary: Option<Summarized>,
+}
+
+/// A summary, and whose it is.
+#[derive(Debug)]
+pub struct Summarized {
+    pub session: SessionId,
+    pub row: SummaryRow,
 }
 
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
@@ -89,7 +103,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
     };
     let files = file_names(&view, &survey)?;
-    let brief = brief::compose(&Request {
+    let summary = last_summary(store, &sessions, question)?;
+    let request = Request {
         project: &located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
@@ -101,7 +116,11 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
-    });
+    };
+    let brief = match &summary {
+        Some(summary) => render::compose(&request, question.format, &summary.row.text),
+        None => brief::compose(&request),
+    };
     let brief = brief.after(memories, forgone);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
@@ -109,8 +128,38 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         project: located.name.clone(),
         session_id: newest.map(|session| session.id.clone()),
         expires_at: newest.map(|session| expiry(session.last_activity)),
+        summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
         brief,
     })
+}
+
+/// What was said of the session that changed something last, if that was after its last fact. Otherwise the codes know
+/// more. A session that goes on hears codes: it knows the rest.
+fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<Summarized>> {
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    if question.format == Format::Codes || !is_fresh {
+        return Ok(None);
+    }
+    let others = sessions.iter().filter(|session| question.session.is_none_or(|own| own.row != session.row));
+    let mut others: Vec<&SessionRow> = others.collect();
+    others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
+    let mut last: Option<(&SessionRow, Timestamp)> = None;
+    for session in others {
+        let facts = store.carried(std::slice::from_ref(session), Wanted::All, question.now)?.facts;
+        let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
+        // A note of the user's is no work that a summary would have to speak of.
+        let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
+        if worked || last.is_none() {
+            last = Some((session, newest));
+        }
+        if worked {
+            break;
+        }
+    }
+    let Some((session, newest)) = last else { return Ok(None) };
+    let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
+    let told = row.and_then(|row| Some(SummaryRow { text: read_stored(&row.text)?.to_string(), ..row }));
+    Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
 }
 
 /// What a prompt makes relevant that its session was not told yet, beside these memories.

@@ -7,6 +7,7 @@ mod memories;
 mod opencode;
 mod read;
 mod search;
+mod summary;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
+pub use summary::SummaryRow;
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.

@@ -212,7 +212,7 @@ impl Store {
     fn settle(&self, sessions: &mut [SessionRow], now: Timestamp) -> Result<()> {
         for session in sessions.iter_mut().filter(|session| session.last_activity > now) {
             let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
-                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'complete', 'archive')";
+                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'complete', 'archive')";
             let last = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
             session.last_activity =
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
@@ -373,7 +373,8 @@ impl Store {
             WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
                 AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
                 AND (NOT ?9 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
-                    AND event.row > told.row AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'start', 'end')))
+                    AND event.row > told.row
+                        AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'start', 'end')))
             LIMIT 1";
         let is_timed = same_words(key).is_some();
         let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until, is_timed];

@@ -192,6 +192,19 @@ CREATE TABLE IF NOT EXISTS receipt (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 
+-- What a model said about a session; the newest counts.
+CREATE TABLE IF NOT EXISTS summary (
+    row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    text TEXT NOT NULL,
+    key_context TEXT NOT NULL,
+    next_actions TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS summary_by_session ON summary (session, at);
+
 -- Every file of a project that a session ever named, for telling names apart.
 CREATE TABLE IF NOT EXISTS file (
     project TEXT NOT NULL,

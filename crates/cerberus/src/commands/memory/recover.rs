@@ -89,6 +89,9 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = find(context, &store, id)?;
     let recovered = recover::recover(&context.home, &context.clock, &mut store, &session, false).hint(DOCTOR)?;
+    if recovered.is_some() {
+        context.ended(std::slice::from_ref(&session))?;
+    }
     let actions = match (recovered, session.state.status) {
         (Some(recovered), _) => recovered.actions,
         (None, Status::Recovered) => vec!["was recovered before".to_string()],

@@ -78,6 +78,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
             text("status"),
             text("last_activity")
         ));
+        session["summary"].as_str().iter().for_each(|summary| render::line(&format!("  {summary}")));
         for fact in session["facts"].as_array().into_iter().flatten() {
             render::line(&format!("  {}", fact["code"].as_str().unwrap_or_default()));
         }
@@ -121,6 +122,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     add("phase", session.phase.clone());
     add("branch", session.branch.clone());
     add("language", language(&carried.facts));
+    add("summary", store.summary(session, now).hint(DOCTOR)?.map(|row| row.text));
     if let Some(process) = &session.process {
         value["pid"] = json!(process.pid);
     }
