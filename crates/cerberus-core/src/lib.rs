@@ -10,6 +10,7 @@ pub mod extract;
 pub mod fact;
 pub mod id;
 pub mod injected;
+pub mod loops;
 pub mod memory;
 pub mod path;
 pub mod secret;

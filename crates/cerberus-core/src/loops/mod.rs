@@ -1,0 +1,7 @@
+//! The loop's decisions: what an agent's output says, how full its context is, and what a fresh context is told.
+//!
+//! Nothing here starts a program, reads a file or asks for the time: bytes, facts and moments are arguments.
+
+pub mod meter;
+pub mod redline;
+pub mod stream;
