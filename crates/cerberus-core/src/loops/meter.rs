@@ -156,6 +156,7 @@ impl Meter {
             Said::Started { model: None, .. }
             | Said::Tool { .. }
             | Said::Waiting { .. }
+            | Said::Denied { .. }
             | Said::Finished(_)
             | Said::Unknown => {}
         }
