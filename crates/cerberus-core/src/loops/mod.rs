@@ -3,5 +3,8 @@
 //! Nothing here starts a program, reads a file or asks for the time: bytes, facts and moments are arguments.
 
 pub mod meter;
+pub mod preserve;
 pub mod redline;
+pub mod settings;
+pub mod span;
 pub mod stream;
