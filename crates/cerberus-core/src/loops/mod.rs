@@ -2,6 +2,7 @@
 //!
 //! Nothing here starts a program, reads a file or asks for the time: bytes, facts and moments are arguments.
 
+pub mod handoff;
 pub mod meter;
 pub mod preserve;
 pub mod redline;

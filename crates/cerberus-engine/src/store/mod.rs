@@ -23,7 +23,7 @@ pub use search::{Found, MemoryQuery};
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
