@@ -155,6 +155,9 @@ impl Meter {
             Said::Compacted => self.context = None,
             Said::Started { model: None, .. }
             | Said::Tool { .. }
+            | Said::ToolDone
+            | Said::ToolFailed
+            | Said::Denied { .. }
             | Said::Waiting { .. }
             | Said::Finished(_)
             | Said::Unknown => {}

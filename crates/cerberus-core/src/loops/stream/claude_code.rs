@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{Amount, Count, Fault, Finish, Said, Speaker, Wait, http_status, what};
 use crate::time::Timestamp;
-use crate::wire::loose::{Entries, Flag, Object, Pairs, Text, TextOrList};
+use crate::wire::loose::{Entries, Flag, List, Object, Pairs, Text, TextOrList};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -44,6 +44,15 @@ struct Line<'a> {
     model_usage: Entries<'a, Object<ModelUsage>>,
     #[serde(borrow)]
     response: Object<Reply<'a>>,
+    #[serde(borrow)]
+    permission_denials: List<Object<Denial<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Denial<'a> {
+    #[serde(borrow)]
+    tool_name: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -69,6 +78,7 @@ struct Block<'a> {
     name: Text<'a>,
     #[serde(borrow)]
     input: Pairs<'a>,
+    is_error: Flag,
 }
 
 #[derive(Default, Deserialize)]
@@ -138,6 +148,7 @@ pub fn read(line: &[u8]) -> Vec<Said> {
     let mut said = match line.kind.0.as_deref() {
         Some("system") => system(line),
         Some("assistant") => assistant(line),
+        Some("user") => tool_results(line),
         Some("rate_limit_event") => rate_limit(&line.rate_limit_info.0),
         Some("result") => result(line),
         Some("control_response") => control_response(line.response.0),
@@ -204,6 +215,16 @@ fn assistant(line: Line) -> Vec<Said> {
     said
 }
 
+/// What came back to the main conversation.
+fn tool_results(line: Line) -> Vec<Said> {
+    let blocks = match line.message.0.content {
+        TextOrList::List(blocks) if line.parent_tool_use_id.0.is_none() => blocks,
+        _ => Vec::new(),
+    };
+    let results = blocks.into_iter().filter(|block| block.0.kind.0.as_deref() == Some("tool_result"));
+    results.map(|Object(block)| if block.is_error.0 { Said::ToolFailed } else { Said::ToolDone }).collect()
+}
+
 fn telling<'a>(input: &'a Pairs) -> &'a str {
     let field = |name: &&str| input.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
     TELLING.iter().find_map(field).or(input.0.first().map(|(_, value)| &**value)).unwrap_or_default()
@@ -238,6 +259,11 @@ fn result(line: Line) -> Vec<Said> {
     }
     if tokens > 0 || line.total_cost_usd.0.is_some() {
         said.push(Said::Spent { tokens, cost_usd: line.total_cost_usd.0 });
+    }
+    let denied: Vec<&str> =
+        line.permission_denials.0.iter().filter_map(|Object(one)| one.tool_name.0.as_deref()).collect();
+    if !denied.is_empty() {
+        said.push(Said::Denied { tools: what(&denied.join(" ")) });
     }
     let words = line.result.0.unwrap_or_default().into_owned();
     let subtype = line.subtype.0.unwrap_or_default();

@@ -30,6 +30,13 @@ pub enum Said {
         name: String,
         what: String,
     },
+    /// A tool came back.
+    ToolDone,
+    ToolFailed,
+    /// The agent was not allowed to use these.
+    Denied {
+        tools: String,
+    },
     /// What the model was sent and answered. The same message may be told several times.
     Usage {
         message: Option<String>,
