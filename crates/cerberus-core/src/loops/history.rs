@@ -26,24 +26,24 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// A runner began a run, or took one up again.
+    /// A runner began a run, or took one up again. `token` is in the environment of everything that it starts.
     Run {
         worker: Worker,
+        #[serde(deserialize_with = "own")]
+        token: Clean<'static>,
         #[serde(default, deserialize_with = "own_process")]
         runner: Option<AgentProcess<'static>>,
         is_resumed: bool,
     },
-    /// An attempt at an iteration is about to be made; `token` is in the environment of everything it will start.
+    /// An attempt at an iteration is about to be made.
     Begun {
         iteration: u32,
         attempt: u32,
-        #[serde(deserialize_with = "own")]
-        token: Clean<'static>,
     },
     /// The agent was started. Written by the guard, which is the only one that knows.
     Launched {
-        #[serde(deserialize_with = "own")]
-        token: Clean<'static>,
+        iteration: u32,
+        attempt: u32,
         #[serde(default, deserialize_with = "own_process")]
         agent: Option<AgentProcess<'static>>,
         #[serde(default, deserialize_with = "own_process")]
@@ -103,7 +103,8 @@ pub struct Iteration {
 /// An attempt whose end nobody wrote down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
-    pub token: String,
+    pub iteration: u32,
+    pub attempt: u32,
     pub is_launched: bool,
     pub agent: Option<AgentProcess<'static>>,
     pub guard: Option<AgentProcess<'static>>,
@@ -115,6 +116,7 @@ pub struct Standing {
     pub run: u32,
     pub worker: Worker,
     pub runner: Option<AgentProcess<'static>>,
+    pub token: String,
     pub totals: Totals,
     pub open: Option<Open>,
     /// The last session that did some work.
@@ -137,11 +139,12 @@ pub fn standing(entries: &[Entry]) -> Option<Standing> {
 
 impl Standing {
     fn begin(entry: &Entry) -> Option<Standing> {
-        let Step::Run { worker, runner, .. } = &entry.step else { return None };
+        let Step::Run { worker, runner, token, .. } = &entry.step else { return None };
         Some(Standing {
             run: entry.run,
             worker: *worker,
             runner: runner.clone(),
+            token: token.to_string(),
             totals: Totals::new(entry.at),
             open: None,
             session: None,
@@ -152,18 +155,21 @@ impl Standing {
 
     fn hear(&mut self, entry: &Entry) {
         match &entry.step {
-            Step::Run { worker, runner, .. } => {
+            Step::Run { worker, runner, token, .. } => {
                 // What lies between two runners is nobody's work.
                 self.totals.before += self.last_at.since(self.totals.since);
                 self.totals.since = entry.at;
                 (self.worker, self.runner, self.stopped) = (*worker, runner.clone(), None);
+                self.token = token.to_string();
             }
-            Step::Begun { token, .. } => {
+            Step::Begun { iteration, attempt } => {
                 self.totals.begun(entry.at);
-                self.open = Some(Open { token: token.to_string(), is_launched: false, agent: None, guard: None });
+                let (iteration, attempt) = (*iteration, *attempt);
+                self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
             }
-            Step::Launched { token, agent, guard } => {
-                if let Some(open) = self.open.as_mut().filter(|open| open.token == **token) {
+            Step::Launched { iteration, attempt, agent, guard } => {
+                let is_this = |open: &&mut Open| open.iteration == *iteration && open.attempt == *attempt;
+                if let Some(open) = self.open.as_mut().filter(is_this) {
                     (open.is_launched, open.agent, open.guard) = (true, agent.clone(), guard.clone());
                 }
             }
@@ -295,21 +301,20 @@ mod tests {
     }
 
     fn run(is_resumed: bool) -> Step {
-        Step::Run { worker: Worker::Command, runner: None, is_resumed }
+        Step::Run { worker: Worker::Command, token: word("t"), runner: None, is_resumed }
     }
 
     fn ended(counts: Counts) -> Step {
-        let open = Open { token: String::new(), is_launched: counts == Counts::Spent, agent: None, guard: None };
+        let open = Open { iteration: 1, attempt: 1, is_launched: counts == Counts::Spent, agent: None, guard: None };
         Step::Ended(Ended { how: How::IterationEnd, tokens: 5, ..died(&open) })
     }
 
     /// What a run of three iterations writes, the second in two attempts.
     fn whole() -> Vec<Step> {
         let attempt = |iteration: u32, number: u32, counts| {
-            let token = word(&format!("t{iteration}-{number}"));
             vec![
-                Step::Begun { iteration, attempt: number, token: token.clone() },
-                Step::Launched { token, agent: None, guard: None },
+                Step::Begun { iteration, attempt: number },
+                Step::Launched { iteration, attempt: number, agent: None, guard: None },
                 Step::Session { id: word(&format!("s{iteration}-{number}")) },
                 Step::Acknowledged { reboot: None },
                 ended(counts),
@@ -365,7 +370,7 @@ mod tests {
             // It goes on to its third iteration.
             while !is_over && next.totals.spent < 3 {
                 let (iteration, attempt) = (next.totals.iteration(), next.totals.attempts + 1);
-                let step = Step::Begun { iteration, attempt, token: word("again") };
+                let step = Step::Begun { iteration, attempt };
                 entries.push(Entry { at: at(200), run: 1, step });
                 entries.push(Entry { at: at(201), run: 1, step: ended(Counts::Spent) });
                 next = standing(&entries).unwrap();

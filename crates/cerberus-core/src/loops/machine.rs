@@ -151,8 +151,6 @@ impl Over {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     Tick,
-    /// The agent is being started.
-    Begun,
     Heard {
         said: Said,
         reading: Reading,
@@ -443,6 +441,10 @@ impl<'a> Machine<'a> {
                     return leave_now(attempt, Over { how: How::HardRedline, ..over }, now);
                 }
             }
+            // Asked between two turns it begins another at once: where none begins, none will.
+            Input::Tick if turns > 0 && now.since(attempt.heard) >= self.settings.linger => {
+                return leave_now(attempt, over, now);
+            }
             Input::Tick if now.since(asked) >= self.settings.handoff_time_limit => {
                 return leave_now(attempt, over, now);
             }
@@ -521,8 +523,8 @@ impl<'a> Machine<'a> {
         if let Some(Failure::NeedsMending { mend, words }) = &over.failure {
             return Some(Stop::NeedsMending { mend: *mend, words: words.clone() });
         }
-        if let (Some(tools), Progress::None) = (&attempt.denied, ended.progress) {
-            let words = format!("the agent was not allowed to use what it needed: {tools}");
+        if let (Some(tool), Progress::None) = (&attempt.denied, ended.progress) {
+            let words = format!("the agent was not allowed to use what it needed: {tool}");
             return Some(Stop::NeedsMending { mend: Mend::Permission, words });
         }
         if let Some(stop) = ending {
@@ -554,7 +556,7 @@ impl Attempt {
             Said::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
             Said::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
             Said::ToolDone => self.tool_failures = 0,
-            Said::Denied { tools } => self.denied = Some(tools.clone()),
+            Said::Denied { tool } => self.denied = Some(tool.clone()),
             Said::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
             Said::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
             _ => {}
@@ -624,7 +626,7 @@ fn told(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = St
         Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
         Some(Checked::Passed) | None => None,
     };
-    let denied = attempt.denied.as_ref().map(|tools| format!("the agent was not allowed to use: {tools}"));
+    let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not allowed to use: {tool}"));
     check.into_iter().chain(denied)
 }
 

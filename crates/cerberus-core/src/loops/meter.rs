@@ -157,8 +157,8 @@ impl Meter {
             | Said::Tool { .. }
             | Said::ToolDone
             | Said::ToolFailed
-            | Said::Denied { .. }
             | Said::Waiting { .. }
+            | Said::Denied { .. }
             | Said::Finished(_)
             | Said::Unknown => {}
         }

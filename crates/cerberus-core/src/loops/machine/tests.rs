@@ -204,7 +204,7 @@ fn failures_lead_where_their_kind_says() {
 fn a_limit_is_waited_for_until_the_time_that_was_told() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
-    let waiting = Said::Waiting { wait: Wait::Until(at(5_000)), why: String::new() };
+    let waiting = Said::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
     drive.tell(0, Input::Tick).tell(1, heard(waiting, 1.0)).tell(2, failed("success", Some(429), "")).tell(2, gone());
     drive.tell(2, measured(Progress::None)).wanted();
     drive.tell(4_999, Input::Tick);
@@ -222,7 +222,7 @@ fn silence_is_a_stall_unless_it_was_announced_and_a_hang_after_the_result_is_non
     drive.tell(600, Input::Tick).tell(601, gone()).tell(601, measured(Progress::None));
     assert_eq!(drive.wanted(), "stop, measure, ended stall Spent");
     let mut drive = Drive::new(&settings);
-    let waiting = Said::Waiting { wait: Wait::For(Duration::from_secs(3_000)), why: String::new() };
+    let waiting = Said::Waiting { wait: Wait::For(Duration::from_secs(3_000)), fault: Fault::default() };
     drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(0, heard(waiting, 1.0)).tell(3_000, Input::Tick).wanted();
     drive.tell(3_600, Input::Tick);
     assert_eq!(drive.wanted(), "stop");
@@ -288,7 +288,7 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
     }
     let denied = settings("");
     let mut drive = Drive::new(&denied);
-    drive.tell(0, Input::Tick).tell(0, heard(Said::Denied { tools: "Bash".into() }, 1.0)).tell(0, text(1.0));
+    drive.tell(0, Input::Tick).tell(0, heard(Said::Denied { tool: "Bash".into() }, 1.0)).tell(0, text(1.0));
     drive.tell(0, done()).tell(0, gone()).tell(0, measured(Progress::None));
     assert_eq!(drive.stop().map(Stop::class), Some(Class::NeedsMending));
 }

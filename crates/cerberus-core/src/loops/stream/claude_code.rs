@@ -2,11 +2,16 @@
 //!
 //! A message comes once for each of its blocks, each time with its usage; `result` closes a turn and counts the whole
 //! session. What a subagent says names the tool use that started it: its usage is not the session's context.
+//!
+//! It listens too, with `--input-format stream-json`. What is written to it in the middle of a turn is read at the next
+//! tool's end, within the same turn: no `result` of its own follows. Written between turns, it begins one, with an
+//! `init` of the same session. At the end of its input it finishes its turn and exits.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{Amount, Count, Fault, Finish, Said, Speaker, Wait, http_status, what};
 use crate::time::Timestamp;
@@ -37,6 +42,10 @@ struct Line<'a> {
     is_error: Flag,
     #[serde(borrow)]
     result: Text<'a>,
+    #[serde(borrow)]
+    terminal_reason: Text<'a>,
+    #[serde(borrow)]
+    permission_denials: List<Object<Denial<'a>>>,
     api_error_status: Count,
     total_cost_usd: Amount,
     usage: Object<Usage>,
@@ -44,8 +53,6 @@ struct Line<'a> {
     model_usage: Entries<'a, Object<ModelUsage>>,
     #[serde(borrow)]
     response: Object<Reply<'a>>,
-    #[serde(borrow)]
-    permission_denials: List<Object<Denial<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -136,6 +143,19 @@ struct ContextUsage<'a> {
     max_tokens: Count,
 }
 
+/// A line of input: the user says this.
+pub fn prompt(text: &str) -> String {
+    let message = json!({ "role": "user", "content": text });
+    format!("{}\n", json!({ "type": "user", "message": message }))
+}
+
+/// A line of input that asks how large the context is; the answer tells the model's window, which is otherwise told
+/// only when a turn is over. It makes the client count tokens at its server, so it is for models nobody told of yet.
+pub fn ask_window(request_id: &str) -> String {
+    let request = json!({ "subtype": "get_context_usage" });
+    format!("{}\n", json!({ "type": "control_request", "request_id": request_id, "request": request }))
+}
+
 /// What stands for a failure instead of a model's answer.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -169,13 +189,16 @@ fn system(line: Line) -> Vec<Said> {
         }
         Some("compact_boundary") => vec![Said::Compacted],
         Some("api_retry") => {
-            let status = if line.error_status.0 > 0 { format!("HTTP {} ", line.error_status.0) } else { String::new() };
-            let why = format!("{status}{}", line.error.0.as_deref().unwrap_or("the model cannot be reached"));
+            let fault = Fault {
+                kind: line.error.0.unwrap_or_default().into_owned(),
+                http_status: status(line.error_status),
+                words: String::new(),
+            };
             let wait = match line.retry_delay_ms.0 {
                 0 => Wait::Unknown,
                 millis => Wait::For(Duration::from_millis(millis)),
             };
-            vec![Said::Waiting { wait, why: what(&why) }]
+            vec![Said::Waiting { wait, fault }]
         }
         _ => Vec::new(),
     }
@@ -183,6 +206,10 @@ fn system(line: Line) -> Vec<Said> {
 
 fn assistant(line: Line) -> Vec<Said> {
     let message = line.message.0;
+    // What the client says itself stands in the result too.
+    if message.model.0.as_deref() == Some(SYNTHETIC) {
+        return Vec::new();
+    }
     let own = if line.parent_tool_use_id.0.is_some() { Speaker::Subagent } else { Speaker::Main };
     let mut said = Vec::new();
     let blocks = match message.content {
@@ -208,7 +235,7 @@ fn assistant(line: Line) -> Vec<Said> {
         }
     }
     let usage = message.usage.0;
-    if message.model.0.as_deref() != Some(SYNTHETIC) && usage.context() > 0 {
+    if usage.context() > 0 {
         let (context, output) = (usage.context(), usage.output_tokens.0);
         said.push(Said::Usage { message: message.id.0.map(Cow::into_owned), context, output, own });
     }
@@ -238,7 +265,9 @@ fn rate_limit(limit: &RateLimit) -> Vec<Said> {
         0 => Wait::Unknown,
         secs => Wait::Until(Timestamp::from_millis(secs.saturating_mul(1_000).min(i64::MAX as u64) as i64)),
     };
-    vec![Said::Waiting { wait, why: "the usage limit is reached".to_string() }]
+    let fault =
+        Fault { kind: "rate_limit".to_string(), words: "the usage limit is reached".to_string(), http_status: None };
+    vec![Said::Waiting { wait, fault }]
 }
 
 fn result(line: Line) -> Vec<Said> {
@@ -260,24 +289,25 @@ fn result(line: Line) -> Vec<Said> {
     if tokens > 0 || line.total_cost_usd.0.is_some() {
         said.push(Said::Spent { tokens, cost_usd: line.total_cost_usd.0 });
     }
-    let denied: Vec<&str> =
-        line.permission_denials.0.iter().filter_map(|Object(one)| one.tool_name.0.as_deref()).collect();
-    if !denied.is_empty() {
-        said.push(Said::Denied { tools: what(&denied.join(" ")) });
-    }
+    let denied = line.permission_denials.0.into_iter().filter_map(|denial| denial.0.tool_name.0);
+    said.extend(denied.map(|tool| Said::Denied { tool: what(&tool) }));
     let words = line.result.0.unwrap_or_default().into_owned();
     let subtype = line.subtype.0.unwrap_or_default();
-    // A failure of the model's server comes as a success that is an error.
-    let failed = line.is_error.0 || subtype.starts_with("error");
-    said.push(Said::Finished(match failed {
+    let finish = match line.is_error.0 || subtype.starts_with("error") {
         false => Finish::Done { words },
         true => {
-            let told = u16::try_from(line.api_error_status.0).ok().filter(|status| *status > 0);
-            let http_status = told.or_else(|| http_status(&words));
-            Finish::Failed(Fault { kind: subtype.into_owned(), http_status, words })
+            // A failure of the model's server comes as a success that is an error.
+            let kind = if subtype.starts_with("error") { subtype } else { line.terminal_reason.0.unwrap_or(subtype) };
+            let http_status = status(line.api_error_status).or_else(|| http_status(&words));
+            Finish::Failed(Fault { kind: kind.into_owned(), http_status, words })
         }
-    }));
+    };
+    said.push(Said::Finished(finish));
     said
+}
+
+fn status(count: Count) -> Option<u16> {
+    u16::try_from(count.0).ok().filter(|status| *status > 0)
 }
 
 fn control_response(reply: Reply) -> Vec<Said> {

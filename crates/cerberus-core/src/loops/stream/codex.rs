@@ -88,8 +88,9 @@ pub fn read(line: &[u8]) -> Vec<Said> {
         }
         // It tries again by itself; when it gives up, the turn fails.
         Some("error") => {
-            let why = what(line.message.0.as_deref().unwrap_or("the model cannot be reached"));
-            vec![Said::Waiting { wait: Wait::Unknown, why }]
+            let words = line.message.0.unwrap_or_default().into_owned();
+            let fault = Fault { kind: "error".to_string(), http_status: http_status(&words), words };
+            vec![Said::Waiting { wait: Wait::Unknown, fault }]
         }
         _ => Vec::new(),
     };

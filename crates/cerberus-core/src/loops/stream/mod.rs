@@ -33,10 +33,6 @@ pub enum Said {
     /// A tool came back.
     ToolDone,
     ToolFailed,
-    /// The agent was not allowed to use these.
-    Denied {
-        tools: String,
-    },
     /// What the model was sent and answered. The same message may be told several times.
     Usage {
         message: Option<String>,
@@ -56,10 +52,14 @@ pub enum Said {
     },
     /// The context was replaced by a summary: how full it is now, nobody knows yet.
     Compacted,
-    /// The model cannot be reached now; the agent tries again by itself, or gave up.
+    /// The model cannot be reached now, and why; the agent tries again by itself, or says next that it gave up.
     Waiting {
         wait: Wait,
-        why: String,
+        fault: Fault,
+    },
+    /// It was not allowed to use a tool, and nobody is there to be asked.
+    Denied {
+        tool: String,
     },
     /// The turn is over.
     Finished(Finish),
@@ -156,9 +156,15 @@ impl<'de> Deserialize<'de> for Amount {
 
 /// The HTTP status that an error's words begin with or name: `API Error: 529 {…}`, `unexpected status 401 Unauthorized`.
 fn http_status(words: &str) -> Option<u16> {
-    const MARKS: [&str; 4] =
-        ["API Error: ", "API Error (", "unexpected status ", "exceeded retry limit, last status: "];
-    let named = MARKS.iter().find_map(|mark| words.split_once(mark)).map(|(_, after)| after)?;
-    let digits: String = named.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok().filter(|status| (400..600).contains(status))
+    const MARKS: [&str; 5] =
+        ["API Error: ", "API Error (", "Request rejected (", "unexpected status ", "last status: "];
+    let status_after = |mark: &&str| {
+        let (_, named) = words.split_once(*mark)?;
+        let digits = named.len() - named.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        named[..digits].parse().ok().filter(|status| (400..600).contains(status))
+    };
+    MARKS.iter().find_map(status_after)
 }
+
+#[cfg(test)]
+mod tests;
