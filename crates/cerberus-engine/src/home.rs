@@ -38,6 +38,10 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    pub fn loops_dir(&self) -> PathBuf {
+        self.root.join("loops")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
     }

@@ -155,6 +155,8 @@ impl Meter {
             Said::Compacted => self.context = None,
             Said::Started { model: None, .. }
             | Said::Tool { .. }
+            | Said::ToolDone
+            | Said::ToolFailed
             | Said::Waiting { .. }
             | Said::Denied { .. }
             | Said::Finished(_)

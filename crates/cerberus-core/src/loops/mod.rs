@@ -2,10 +2,16 @@
 //!
 //! Nothing here starts a program, reads a file or asks for the time: bytes, facts and moments are arguments.
 
+pub mod completion;
+pub mod failure;
 pub mod handoff;
+pub mod history;
+pub mod machine;
 pub mod meter;
 pub mod preserve;
 pub mod redline;
 pub mod settings;
 pub mod span;
+pub mod stop;
 pub mod stream;
+pub mod totals;

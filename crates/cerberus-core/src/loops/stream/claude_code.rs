@@ -57,6 +57,13 @@ struct Line<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
+struct Denial<'a> {
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Message<'a> {
     #[serde(borrow)]
     id: Text<'a>,
@@ -78,6 +85,7 @@ struct Block<'a> {
     name: Text<'a>,
     #[serde(borrow)]
     input: Pairs<'a>,
+    is_error: Flag,
 }
 
 #[derive(Default, Deserialize)]
@@ -114,13 +122,6 @@ struct RateLimit<'a> {
     status: Text<'a>,
     #[serde(rename = "resetsAt")]
     resets_at: Count,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Denial<'a> {
-    #[serde(borrow)]
-    tool_name: Text<'a>,
 }
 
 /// The answer to a `control_request`.
@@ -167,6 +168,7 @@ pub fn read(line: &[u8]) -> Vec<Said> {
     let mut said = match line.kind.0.as_deref() {
         Some("system") => system(line),
         Some("assistant") => assistant(line),
+        Some("user") => tool_results(line),
         Some("rate_limit_event") => rate_limit(&line.rate_limit_info.0),
         Some("result") => result(line),
         Some("control_response") => control_response(line.response.0),
@@ -238,6 +240,16 @@ fn assistant(line: Line) -> Vec<Said> {
         said.push(Said::Usage { message: message.id.0.map(Cow::into_owned), context, output, own });
     }
     said
+}
+
+/// What came back to the main conversation.
+fn tool_results(line: Line) -> Vec<Said> {
+    let blocks = match line.message.0.content {
+        TextOrList::List(blocks) if line.parent_tool_use_id.0.is_none() => blocks,
+        _ => Vec::new(),
+    };
+    let results = blocks.into_iter().filter(|block| block.0.kind.0.as_deref() == Some("tool_result"));
+    results.map(|Object(block)| if block.is_error.0 { Said::ToolFailed } else { Said::ToolDone }).collect()
 }
 
 fn telling<'a>(input: &'a Pairs) -> &'a str {

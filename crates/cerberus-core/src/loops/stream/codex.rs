@@ -42,6 +42,8 @@ struct Item<'a> {
     tool: Text<'a>,
     #[serde(borrow)]
     query: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -118,6 +120,10 @@ fn completed(item: Item) -> Option<Said> {
             let paths: Vec<&str> = item.changes.0.iter().filter_map(|change| change.0.path.0.as_deref()).collect();
             Some(Said::Tool { name: "edit".to_string(), what: what(&paths.join(" ")) })
         }
+        "command_execution" | "mcp_tool_call" => match item.status.0.as_deref() {
+            Some("failed") => Some(Said::ToolFailed),
+            _ => Some(Said::ToolDone),
+        },
         // A warning, not the end of anything.
         "error" => item.message.0.map(|message| Said::Text(message.into_owned())),
         _ => None,

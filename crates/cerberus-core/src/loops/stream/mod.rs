@@ -30,6 +30,9 @@ pub enum Said {
         name: String,
         what: String,
     },
+    /// A tool came back.
+    ToolDone,
+    ToolFailed,
     /// What the model was sent and answered. The same message may be told several times.
     Usage {
         message: Option<String>,

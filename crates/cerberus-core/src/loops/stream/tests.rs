@@ -79,6 +79,14 @@ fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
         ),
         (
             r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"hi"}]}}"#,
+            vec![Said::ToolDone],
+        ),
+        (
+            r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","is_error":true,"content":"x"}]}}"#,
+            vec![Said::ToolFailed],
+        ),
+        (
+            r#"{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result","is_error":true}]}}"#,
             vec![Said::Unknown],
         ),
         (
@@ -147,7 +155,11 @@ fn codex_says_what_it_does_and_what_the_thread_spent() {
         ),
         (
             r#"{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"bash -lc ls","exit_code":0}}"#,
-            vec![Said::Unknown],
+            vec![Said::ToolDone],
+        ),
+        (
+            r#"{"type":"item.completed","item":{"type":"command_execution","command":"ls","exit_code":1,"status":"failed"}}"#,
+            vec![Said::ToolFailed],
         ),
         (
             r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"/r/a.rs","kind":"add"},{"path":"/r/b.rs"}]}}"#,
