@@ -67,6 +67,12 @@ impl Windows {
     pub fn of(&self, model: &str) -> Option<u64> {
         self.0.get(model).copied()
     }
+
+    /// Takes in all that another one knows; the models of which that was new.
+    pub fn take_in<'a>(&mut self, other: &'a Windows) -> Vec<&'a str> {
+        let news = other.0.iter().filter(|(model, tokens)| self.learn(model, **tokens) == Learnt::New);
+        news.map(|(model, _)| model.as_str()).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
