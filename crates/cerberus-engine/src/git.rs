@@ -19,6 +19,7 @@ use crate::identity::Located;
 
 /// A session's start waits no longer for git.
 const TIME_MAX: Duration = Duration::from_millis(250);
+const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A hundred commits that each touch a thousand files are not worth reading to the end.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -112,8 +113,17 @@ fn small_file(path: &PathBuf) -> Option<String> {
     Some(text)
 }
 
+/// Every file that git tracks or would, separated by NUL. Nobody's session waits for this one.
+pub fn files(located: &Located) -> Option<String> {
+    run_within(located, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"], FILES_TIME_MAX)
+}
+
 /// What git printed, when it succeeded in time.
 fn run(located: &Located, args: &[&str]) -> Option<String> {
+    run_within(located, args, TIME_MAX)
+}
+
+fn run_within(located: &Located, args: &[&str], time_max: Duration) -> Option<String> {
     located.git_dir.as_ref()?;
     let settings = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"];
     let mut command = Command::new("git");
@@ -130,7 +140,7 @@ fn run(located: &Located, args: &[&str]) -> Option<String> {
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let printed = read_until(&mut child, Instant::now() + TIME_MAX);
+    let printed = read_until(&mut child, Instant::now() + time_max);
     if printed.is_none() {
         let _ = child.kill();
     }

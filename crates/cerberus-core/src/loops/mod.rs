@@ -5,6 +5,7 @@
 pub mod completion;
 pub mod failure;
 pub mod history;
+pub mod invoke;
 pub mod machine;
 pub mod meter;
 pub mod preserve;

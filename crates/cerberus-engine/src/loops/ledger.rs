@@ -175,7 +175,8 @@ mod tests {
     use cerberus_core::text::Clean;
 
     fn entry(at: i64, run: u32) -> Entry {
-        let step = Step::Run { worker: Worker::Codex, token: Clean::word("t"), runner: None, is_resumed: false };
+        let (token, layer) = (Clean::word("t"), Box::default());
+        let step = Step::Run { worker: Worker::Codex, token, runner: None, is_resumed: false, layer };
         Entry { at: Timestamp::from_millis(at), run, step }
     }
 
