@@ -23,6 +23,7 @@ use crate::time::Timestamp;
 use crate::tokens;
 
 pub use gather::done_by_reference;
+pub(crate) use gather::open_items;
 pub use memories::MemoryItem;
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
@@ -107,7 +108,7 @@ impl Section {
     pub const ALL: [Section; 5] =
         [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
 
-    fn of(kind: Kind) -> Option<Section> {
+    pub(crate) fn of(kind: Kind) -> Option<Section> {
         match kind {
             Kind::File | Kind::Read => Some(Section::Files),
             Kind::Function => Some(Section::Functions),
@@ -188,7 +189,7 @@ pub fn compose(request: &Request) -> Brief {
     if let Some(known) = request.known {
         items.retain(|item| !known.told_codes.contains(&item.code));
     }
-    let header = format!("proj:{}", text::name(request.project));
+    let header = format!("proj:{}", text::code(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }

@@ -67,6 +67,10 @@ impl Windows {
     pub fn of(&self, model: &str) -> Option<u64> {
         self.0.get(model).copied()
     }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(model, tokens)| (model.as_str(), *tokens))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 pub mod completion;
 pub mod failure;
+pub mod handoff;
 pub mod history;
 pub mod invoke;
 pub mod machine;

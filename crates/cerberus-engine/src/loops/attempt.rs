@@ -14,6 +14,7 @@ use cerberus_core::time::Timestamp;
 
 use super::child::{Child, Guarding, News, Program, STOP_GRACE};
 use super::guard::Note;
+use super::ledger::{Ledger, Number};
 use super::output::Output;
 use super::progress;
 
@@ -23,14 +24,6 @@ const WORDS_BYTES_MAX: usize = 64 * 1024;
 const NEWS_MAX: usize = 256;
 /// An agent that runs inside another one refuses to.
 const NOT_INHERITED: [&str; 1] = ["CLAUDECODE"];
-
-/// Who it is, in the ledger and for the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Number {
-    pub run: u32,
-    pub iteration: u32,
-    pub attempt: u32,
-}
 
 #[derive(Debug)]
 pub struct Attempt {
@@ -55,8 +48,7 @@ pub struct Launch<'a> {
     pub settings: &'a Settings,
     pub guarding: &'a Guarding,
     pub cwd: &'a Path,
-    pub ledger: &'a Path,
-    pub output: &'a Path,
+    pub ledger: &'a Ledger,
 }
 
 /// What was heard: for the machine, and for whoever watches.
@@ -76,12 +68,7 @@ impl Attempt {
         windows: &Windows,
         (began, before): (Timestamp, progress::Standing),
     ) -> std::io::Result<Attempt> {
-        let note = Note {
-            ledger: launch.ledger.to_path_buf(),
-            run: number.run,
-            iteration: number.iteration,
-            attempt: number.attempt,
-        };
+        let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
         let measure = match launch.settings.worker {
             Worker::ClaudeCode | Worker::Codex => Measure::Usage,
@@ -101,7 +88,7 @@ impl Attempt {
             before,
             child,
             dialect: launch.settings.worker.dialect(),
-            output: Output::create(launch.output),
+            output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
             error_words: String::new(),
         })
     }

@@ -9,13 +9,14 @@ use cerberus_core::text::{Clean, Keep};
 use serde_json::Value;
 
 use super::child::{Guarding, Program};
+use super::interrupts::Interrupts;
 
 /// Where and how they run.
 pub struct Commands<'a> {
     pub guarding: &'a Guarding,
     pub cwd: &'a Path,
-    /// Whether everything must end now.
-    pub must_end: &'a dyn Fn() -> bool,
+    /// Who wants everything to end now ends these too.
+    pub interrupts: &'a Interrupts,
 }
 
 impl Commands<'_> {
@@ -47,6 +48,6 @@ impl Commands<'_> {
             without: Vec::new(),
         };
         let deadline = Instant::now() + time_max;
-        self.guarding.run(&program, input, &|| Instant::now() >= deadline || (self.must_end)())
+        self.guarding.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())
     }
 }

@@ -2,7 +2,18 @@
 //!
 //! What is to be done is decided by the machine in core; here it is done.
 
+pub mod attempt;
+pub mod audience;
 pub mod below;
 pub mod child;
+pub mod commands;
 pub mod guard;
+pub mod handover;
+pub mod interrupts;
 pub mod ledger;
+pub mod output;
+pub mod progress;
+pub mod runner;
+pub mod sessions;
+pub mod start;
+pub mod windows;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use cerberus_core::secret::redact;
 
-use crate::home::open_append;
+use crate::home::{Access, Home};
 
 /// An attempt that prints more is not worth keeping whole; the stream was shown anyway.
 const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -20,8 +20,8 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn create(path: &Path) -> Output {
-        Output { file: open_append(path, true).ok(), written_bytes: 0 }
+    pub fn create(home: &Home, path: &Path) -> Output {
+        Output { file: home.open(path, Access::AppendOrMake).ok(), written_bytes: 0 }
     }
 
     pub fn keep(&mut self, line: &[u8]) {
@@ -46,7 +46,7 @@ mod tests {
     fn secrets_are_cut_and_the_size_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.log");
-        let mut output = Output::create(&path);
+        let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path);
         output.keep(concat!("key gh", "p_0123456789abcdefghijABCDEFGHIJ012345 end\n").as_bytes());
         for _ in 0..9 {
             output.keep(&[b'x'; 1024 * 1024]);

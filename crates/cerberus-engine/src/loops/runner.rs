@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
@@ -18,13 +19,13 @@ use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::attempt::{Attempt, Heard, Launch, Number};
+use super::attempt::{Attempt, Heard, Launch};
 use super::audience::{Audience, Report, Status};
 use super::child::Guarding;
 use super::commands::Commands;
 use super::handover::{self, Left};
 use super::interrupts::Interrupts;
-use super::ledger::{Ledger, LedgerError};
+use super::ledger::{Ledger, LedgerError, Number};
 use super::progress;
 use super::sessions::{Known, Sessions};
 use super::windows;
@@ -94,7 +95,7 @@ impl Runner<'_> {
     }
 
     fn turn(&mut self) -> Result<Stop, LoopError> {
-        self.hook(HookPoint::LoopStart, &json!({}));
+        let _ = self.hook(HookPoint::LoopStart, &json!({}));
         let mut inputs = VecDeque::from([Input::Tick]);
         loop {
             while let Some(input) = inputs.pop_front() {
@@ -151,26 +152,19 @@ impl Runner<'_> {
         let handoff = self.left.as_ref().map(|left| handover::compose(job, left));
         let text = handoff.as_ref().map(|handoff| handoff.text.as_str());
         let opening = Opening::new(&job.settings, &job.task, text);
-        self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
+        let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
         let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
         self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
-        let (ledger, output) =
-            (self.ledger.path(), self.ledger.output_path(number.run, number.iteration, number.attempt));
-        let launch = Launch {
-            settings: &job.settings,
-            guarding: &self.guarding,
-            cwd: &job.located.cwd,
-            ledger: &ledger,
-            output: &output,
-        };
+        let launch =
+            Launch { settings: &job.settings, guarding: &self.guarding, cwd: &job.located.cwd, ledger: &self.ledger };
         let invocation = fresh(&job.settings, &opening.first);
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
         let mut attempt = match started {
             Ok(attempt) => attempt,
             Err(error) => {
                 let words = format!("the guard could not be started: {error}");
-                return Ok(vec![Input::Exited { exit: cerberus_core::loops::failure::Exit::Code(1), words }]);
+                return Ok(vec![Input::Exited { exit: Exit::Code(1), words }]);
             }
         };
         attempt.handoff = handoff.map(|handoff| handoff.text);
@@ -179,9 +173,8 @@ impl Runner<'_> {
         }
         let session = attempt.session.clone();
         self.attempt = Some(attempt);
-        match session {
-            Some(session) => self.session_began(&session)?,
-            None => {}
+        if let Some(session) = session {
+            self.session_began(&session)?;
         }
         Ok(Vec::new())
     }
@@ -220,7 +213,7 @@ impl Runner<'_> {
             self.sessions().close(&old, "reboot")?;
         }
         if let Some(told) = told {
-            self.hook(HookPoint::PostReboot, &told);
+            let _ = self.hook(HookPoint::PostReboot, &told);
         }
         Ok(())
     }
@@ -244,17 +237,11 @@ impl Runner<'_> {
             attempt.say(&request);
             return Ok(Vec::new());
         };
-        let (ledger, output) = (self.ledger.path(), PathBuf::new());
-        let launch = Launch {
-            settings: &job.settings,
-            guarding: &self.guarding,
-            cwd: &job.located.cwd,
-            ledger: &ledger,
-            output: &output,
-        };
+        let launch =
+            Launch { settings: &job.settings, guarding: &self.guarding, cwd: &job.located.cwd, ledger: &self.ledger };
         Ok(match attempt.continue_with(&launch, &invocation) {
             Ok(()) => Vec::new(),
-            Err(_) => vec![attempt.exited(cerberus_core::loops::failure::Exit::Code(1))],
+            Err(_) => vec![attempt.exited(Exit::Code(1))],
         })
     }
 
@@ -280,7 +267,6 @@ impl Runner<'_> {
     }
 
     fn commands(&self) -> Commands<'_> {
-        // Borrowed for the call only; whoever asks twice wants it now.
         Commands { guarding: &self.guarding, cwd: &self.job.located.cwd, interrupts: self.interrupts }
     }
 
@@ -306,20 +292,13 @@ impl Runner<'_> {
             self.sessions().said(session, &left.words)?;
         }
         // A successor that never got to work leaves its predecessor's state as it was.
-        if self.left.is_none() || left.session.is_some() {
-            let is_heir = self.left.is_none();
-            match is_heir {
-                true => self.left = Some(left),
-                false => {
-                    if let Some(kept) = &mut self.left {
-                        kept.how = ended.how;
-                    }
-                }
-            }
+        match &mut self.left {
+            Some(kept) => kept.how = ended.how,
+            None => self.left = Some(left),
         }
         self.audience.hear(&Report::Ended(&ended));
         let told = serde_json::to_value(&ended).unwrap_or_default();
-        self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
+        let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
         Ok(())
     }
 
@@ -329,7 +308,7 @@ impl Runner<'_> {
         if let Some(session) = self.left.as_ref().and_then(|left| left.session.clone()) {
             self.sessions().close(&session, stop.class().word())?;
         }
-        self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
+        let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
         self.audience.hear(&Report::Stopped(stop));
         Ok(())
     }

@@ -33,7 +33,11 @@ impl Sessions<'_> {
         }
         // As long as the runner lives the session may.
         let process = process::own();
-        self.record(session, "start", Event::Start { source: StartSource::Startup, transcript: None, phase: None, process })?;
+        self.record(
+            session,
+            "start",
+            Event::Start { source: StartSource::Startup, transcript: None, phase: None, process },
+        )?;
         Ok(Known::ByUs)
     }
 

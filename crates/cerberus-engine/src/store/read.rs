@@ -169,7 +169,7 @@ impl Store {
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
         };
         let sql = format!(
-            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event FROM fact
+            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why FROM fact
              WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
         );
         let facts = self.rows(&sql, [now.millis()], |row| {
@@ -384,6 +384,7 @@ fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
         reference: row.get(6)?,
         severity: severity.as_deref().and_then(Severity::from_word),
         custom_key: row.get(8)?,
+        why: row.get(11)?,
     })
 }
 

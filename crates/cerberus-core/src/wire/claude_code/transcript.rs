@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::event::{CompactStage, Event, Outcome};
+use crate::loops::handoff::without_handoff;
 use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
 use crate::wire::loose::{Escaped, Flag, Object, Text, TextOrList};
@@ -185,6 +186,7 @@ impl<'a> Reader<'a> {
     }
 
     fn user_spoke(&mut self, words: Cow<'a, str>, uuid: &str, standing: &Standing<'a>) {
+        let words = without_handoff(words);
         // The client's own lines: command output, reminders, notes of an interruption.
         let is_machine = words.trim_start().starts_with(['<']) || words.starts_with("[Request interrupted");
         if words.trim().is_empty() || is_machine || words.starts_with("Caveat:") {

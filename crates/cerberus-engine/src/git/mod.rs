@@ -1,28 +1,23 @@
 //! What git says about a project's files: recent commits with their renames, and branches that were not merged.
 //!
 //! Git is asked through its own command, within a fixed time, after which it is killed: a huge, slow or broken repository
-//! delays nobody beyond that. No hook, pager, file watcher, filter or network is used, whatever its configuration says.
+//! delays nobody beyond that. No program that a repository names is ever started; `command.rs` sees to it.
 //! Without git, or outside a repository, there is nothing to say.
 
-use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+pub mod command;
+
+use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::brief::rank::Commit;
 use cerberus_core::brief::rank::weights::COMMITS_MAX;
 use cerberus_core::time::Timestamp;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use self::command::{TIME_MAX, command, printed};
 use crate::identity::Located;
+use crate::outside;
 
-/// A session's start waits no longer for git.
-const TIME_MAX: Duration = Duration::from_millis(250);
 const FILES_TIME_MAX: Duration = Duration::from_secs(30);
-
-/// A hundred commits that each touch a thousand files are not worth reading to the end.
-const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Branch names and packed references; a larger file of them is not looked through.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -95,7 +90,7 @@ fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
         None => git_dir.to_path_buf(),
     };
     let loose = [git_dir.join(reference), common.join(reference)];
-    if let Some(name) = loose.iter().find_map(small_file) {
+    if let Some(name) = loose.iter().find_map(|path| small_file(path)) {
         return Some(name.trim().to_string()).filter(|name| is_commit(name));
     }
     let packed = small_file(&common.join("packed-refs"))?;
@@ -107,72 +102,30 @@ fn is_commit(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn small_file(path: &PathBuf) -> Option<String> {
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(REFERENCES_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+fn small_file(path: &Path) -> Option<String> {
+    outside::text(path, REFERENCES_BYTES_MAX).ok()
 }
 
 /// Every file that git tracks or would, separated by NUL. Nobody's session waits for this one.
 pub fn files(located: &Located) -> Option<String> {
-    run_within(located, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"], FILES_TIME_MAX)
+    let mut command = command::on_files(&located.root)?;
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    printed(command, FILES_TIME_MAX)
 }
 
-/// What git printed, when it succeeded in time.
+/// What git printed about history and references.
 fn run(located: &Located, args: &[&str]) -> Option<String> {
-    run_within(located, args, TIME_MAX)
-}
-
-fn run_within(located: &Located, args: &[&str], time_max: Duration) -> Option<String> {
     located.git_dir.as_ref()?;
-    let settings = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"];
-    let mut command = Command::new("git");
-    for setting in settings {
-        command.args(["-c", setting]);
-    }
-    command.arg("--no-pager").args(args).current_dir(&located.root);
-    for (name, value) in [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1")] {
-        command.env(name, value);
-    }
-    // Inside one of git's own hooks these would lead elsewhere.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_TRACE"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let printed = read_until(&mut child, Instant::now() + time_max);
-    if printed.is_none() {
-        let _ = child.kill();
-    }
-    let status = child.wait().ok()?;
-    printed.filter(|_| status.success()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// All that the child prints; nothing when it is not done by then, or prints too much.
-fn read_until(child: &mut Child, deadline: Instant) -> Option<Vec<u8>> {
-    let mut output = child.stdout.take()?;
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 64 * 1024];
-    loop {
-        let left = deadline.checked_duration_since(Instant::now())?;
-        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        let ready = poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&limit));
-        match ready {
-            Ok(0) => return None,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return None,
-            Ok(_) => {}
-        }
-        match output.read(&mut chunk).ok()? {
-            0 => return Some(bytes),
-            _ if bytes.len() > OUTPUT_BYTES_MAX => return None,
-            count => bytes.extend_from_slice(&chunk[..count]),
-        }
-    }
+    let mut command = command(&located.root);
+    command.args(args);
+    printed(command, TIME_MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use super::*;
     use crate::identity::locate;
 
@@ -241,13 +194,5 @@ mod tests {
         let files: Vec<_> =
             commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
         assert_eq!(files, [["a.rs", "c.rs"]]);
-    }
-
-    #[test]
-    fn a_git_that_hangs_is_killed() {
-        let mut child = Command::new("sleep").arg("600").stdout(Stdio::piped()).spawn().unwrap();
-        assert_eq!(read_until(&mut child, Instant::now() + Duration::from_millis(5)), None);
-        child.kill().unwrap();
-        child.wait().unwrap();
     }
 }
