@@ -1,12 +1,14 @@
 //! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
 
-use std::fs;
 use std::io;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use serde::Deserialize;
 
 use crate::home::Home;
+
+/// People write it by hand.
+const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -37,7 +39,7 @@ pub enum ConfigError {
 
 pub fn load(home: &Home) -> Result<Config, ConfigError> {
     let path = home.config();
-    let text = match fs::read_to_string(&path) {
+    let text = match home.text(&path, CONFIG_BYTES_MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
         Err(source) => {
             return Err(ConfigError::Read { path: path.display().to_string(), source });
@@ -48,7 +50,10 @@ pub fn load(home: &Home) -> Result<Config, ConfigError> {
 }
 
 fn parse(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+    let config: Config = toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
+    })?;
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));

@@ -10,7 +10,7 @@ use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::home::{Home, create_dir, open_append};
+use crate::home::{Access, Home, create_dir};
 
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
@@ -32,9 +32,9 @@ pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Displ
     if fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES_MAX) {
         let _ = fs::rename(&path, path.with_extension("old.jsonl"));
     }
-    let file = open_append(&path, true).or_else(|_| {
+    let file = home.open(&path, Access::AppendOrMake).or_else(|_| {
         create_dir(home.root())?;
-        open_append(&path, true)
+        home.open(&path, Access::AppendOrMake)
     });
     if let Ok(mut file) = file {
         let _ = file.write_all(&line);
@@ -50,7 +50,8 @@ pub fn lately(home: &Home, now: Timestamp) -> Vec<Failure> {
 /// The failures on record up to `now`, oldest first.
 pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
     let path = home.failures();
-    let text = [path.with_extension("old.jsonl"), path].map(|path| fs::read_to_string(path).unwrap_or_default());
+    let files = [path.with_extension("old.jsonl"), path];
+    let text = files.map(|path| home.text(&path, 2 * FILE_BYTES_MAX).unwrap_or_default());
     let lines = text.iter().flat_map(|text| text.lines());
     lines.filter_map(|line| serde_json::from_str(line).ok()).filter(|failure: &Failure| failure.at <= now).collect()
 }

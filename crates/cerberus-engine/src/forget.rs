@@ -5,7 +5,6 @@
 //! nothing else of it is lost.
 
 use std::collections::HashSet;
-use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -15,7 +14,7 @@ use cerberus_core::text::{Clean, Keep, without_words};
 
 use crate::clock::Clock;
 use crate::fold::FoldError;
-use crate::home::Home;
+use crate::home::{Access, Home};
 use crate::journal::{self, JournalError};
 use crate::store::{MemoryRow, SessionRow, Store};
 
@@ -108,7 +107,7 @@ fn blank(home: &Home, lines: &[Line]) -> Result<(), JournalError> {
     for of_segment in lines.chunk_by(|a, b| a.segment == b.segment) {
         let path = home.journal_dir().join(&of_segment[0].segment);
         let write = || -> io::Result<()> {
-            let file = OpenOptions::new().write(true).open(&path)?;
+            let file = home.open(&path, Access::Overwrite)?;
             for line in of_segment {
                 file.write_all_at(&vec![b'\n'; line.bytes.len()], line.offset)?;
             }

@@ -4,11 +4,10 @@
 //! Bounded on every side: a guide is a few pages. What cannot be read says nothing.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::identity::Located;
+use crate::outside;
 
 /// Agents cut longer ones themselves.
 const GUIDE_BYTES_MAX: u64 = 64 * 1024;
@@ -86,12 +85,10 @@ impl Reading {
         if self.guides.len() >= GUIDES_MAX {
             return None;
         }
-        // Asked before it is opened: opening a pipe would wait for whoever writes into it.
-        if !std::fs::metadata(path).ok()?.is_file() || !self.seen.insert(path.canonicalize().ok()?) {
+        let bytes = outside::beginning(path, GUIDE_BYTES_MAX).ok()?;
+        if !self.seen.insert(path.canonicalize().ok()?) {
             return None;
         }
-        let mut bytes = Vec::new();
-        File::open(path).ok()?.take(GUIDE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

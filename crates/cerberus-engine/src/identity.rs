@@ -10,6 +10,8 @@ use cerberus_core::event::Place;
 use cerberus_core::id::ProjectId;
 use cerberus_core::text::{Clean, Keep};
 
+use crate::outside;
+
 /// A pointer file (`.git`, `HEAD`, `commondir`) is one short line.
 const POINTER_BYTES_MAX: u64 = 8 * 1024;
 
@@ -151,10 +153,7 @@ fn git_dirs(root: &Path) -> Option<GitDirs> {
 }
 
 fn pointer(path: &Path) -> Option<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(POINTER_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+    outside::text(path, POINTER_BYTES_MAX).ok()
 }
 
 fn branch(git_dir: &Path) -> Option<String> {

@@ -3,7 +3,7 @@
 //! SIGKILL can cut a write short. Because every record begins with a line break, a stump never swallows the record
 //! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use cerberus_core::time::Timestamp;
 use serde::Serialize;
 
 use crate::fault::{self, Writing};
-use crate::home::{Home, create_dir, open_append};
+use crate::home::{Access, Home, create_dir};
 
 /// A write that was cut short is tried again whole; the stump stays, alone on its line.
 const TRIES_MAX: usize = 3;
@@ -82,12 +82,12 @@ fn segment_name(wall: Timestamp) -> String {
 
 fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
     fault::point("journal-open")?;
-    let mut file = match open_append(path, false) {
+    let mut file = match home.open(path, Access::Append) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;
-            let file = open_append(path, true)?;
+            let file = home.open(path, Access::AppendOrMake)?;
             // The new name must survive as surely as what is written under it.
-            File::open(home.journal_dir())?.sync_all()?;
+            home.open_folder(&home.journal_dir())?.sync_all()?;
             file
         }
         opened => opened?,
@@ -118,7 +118,7 @@ pub struct Segment {
 pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
     let dir = home.journal_dir();
     let read_error = |source| JournalError::Read { path: dir.clone(), source };
-    let entries = match fs::read_dir(&dir) {
+    let entries = match home.open_folder(&dir).and_then(|_| fs::read_dir(&dir)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(read_error)?,
     };
@@ -145,7 +145,7 @@ pub struct Stretch {
 pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
     let path = home.journal_dir().join(segment);
     let mut bytes = Vec::new();
-    let filled = File::open(&path).and_then(|mut file| {
+    let filled = home.open(&path, Access::Read).and_then(|mut file| {
         file.seek(SeekFrom::Start(offset))?;
         file.take(CHUNK_BYTES).read_to_end(&mut bytes)
     });
@@ -219,7 +219,7 @@ mod tests {
         append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
         let path = home.journal_dir().join("1970-01-01.jsonl");
         let line = encode(&record("torn")).unwrap();
-        open_append(&path, false).unwrap().write_all(&line[..line.len() / 2]).unwrap();
+        home.open(&path, Access::Append).unwrap().write_all(&line[..line.len() / 2]).unwrap();
         let before = read(&home, "1970-01-01.jsonl", 0).unwrap();
         assert_eq!(before.lines().filter_map(decode).count(), 1);
         append(&home, Timestamp::EPOCH, &record("three")).unwrap();

@@ -1,6 +1,7 @@
 //! Files that the original tool left in the home: picked up once, left in place, reported when they cannot be read.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use cerberus_core::event::{Event, Place, Record};
@@ -14,6 +15,7 @@ use crate::failures;
 use crate::fold::{self, FoldError};
 use crate::home::Home;
 use crate::journal;
+use crate::outside;
 use crate::store::Store;
 
 /// A file of the tool is a few kilobytes.
@@ -21,8 +23,14 @@ const SEED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// Journals every `active-*.json` that is not in the journal yet, and folds it.
 pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
-    let Ok(entries) = fs::read_dir(home.seeds_dir()) else {
-        return Ok(());
+    let folder = home.seeds_dir();
+    let entries = match home.open_folder(&folder).and_then(|_| fs::read_dir(&folder)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            note_once(home, clock, &folder, &error.to_string());
+            return Ok(());
+        }
+        Ok(entries) => entries,
     };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| {
@@ -32,7 +40,8 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
     paths.sort();
     let mut is_new = false;
     for path in paths {
-        match read(&path) {
+        let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
+        match text.and_then(|text| parse(&text)) {
             Ok((file, key)) => {
                 let place = by_name(&file.project);
                 is_new |= journal_seed(home, clock, store, &file, &key, place)?;
@@ -72,12 +81,12 @@ pub fn journal_seed(
 
 /// Reads a file, with the key that makes picking it up twice the same as once.
 pub fn read(path: &Path) -> Result<(SeedFile, String), String> {
-    let is_small = fs::metadata(path).map_err(|error| error.to_string())?.len() <= SEED_BYTES_MAX;
-    let text = match is_small {
-        true => fs::read_to_string(path).map_err(|error| error.to_string())?,
-        false => return Err(format!("larger than {SEED_BYTES_MAX} bytes")),
-    };
-    let file = seed::parse(&text).map_err(|error: SeedError| error.to_string())?;
+    let text = outside::text(path, SEED_BYTES_MAX).map_err(|error| error.to_string())?;
+    parse(&text)
+}
+
+fn parse(text: &str) -> Result<(SeedFile, String), String> {
+    let file = seed::parse(text).map_err(|error: SeedError| error.to_string())?;
     Ok((file, format!("{:016x}", fnv1a(text.as_bytes()))))
 }
 

@@ -23,6 +23,7 @@ pub mod lifecycle;
 pub mod loops;
 pub mod memories;
 pub mod name;
+pub mod outside;
 pub mod process;
 pub mod recall;
 pub mod recover;

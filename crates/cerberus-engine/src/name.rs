@@ -3,8 +3,6 @@
 //! A view made anew from the journal therefore says the same, whatever the files have become. Time is bounded; what is
 //! not reached is left for the next fold.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +15,7 @@ use crate::clock::Clock;
 use crate::fold::{self, FoldError};
 use crate::home::Home;
 use crate::journal;
+use crate::outside;
 use crate::store::{Store, UnnamedEdit};
 
 /// A source file that people edit is smaller.
@@ -77,14 +76,7 @@ fn named(last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
 }
 
 fn source(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    let known = file.metadata().ok()?;
-    if !known.is_file() || known.len() > SOURCE_BYTES_MAX {
-        return None;
-    }
-    let mut source = String::new();
-    file.take(SOURCE_BYTES_MAX).read_to_string(&mut source).ok()?;
-    Some(source)
+    outside::text(path, SOURCE_BYTES_MAX).ok()
 }
 
 impl UnnamedEdit {

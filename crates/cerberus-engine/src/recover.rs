@@ -1,7 +1,6 @@
 //! Crash recovery: a session that died is noticed, what it left is completed from its transcript, and what it was in
 //! the middle of is written down for the next one. Recovering twice equals recovering once.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
@@ -22,6 +21,7 @@ use crate::import;
 use crate::journal;
 use crate::lifecycle::place_of;
 use crate::memories::Keeper;
+use crate::outside;
 use crate::process;
 use crate::store::{self, SessionRow, Store};
 
@@ -187,7 +187,7 @@ fn complete_from_transcript(
 
 /// The last part of a file, from the beginning of a line, below its first line: that says whose session it is.
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = outside::open(path)?;
     let length = file.metadata()?.len();
     let start = length.saturating_sub(TAIL_BYTES);
     let mut bytes = Vec::new();

@@ -3,9 +3,9 @@
 //! Anything unexpected (split index, another hash, a damaged file) gives no paths; names are then only as short as
 //! the sessions' own files allow.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
+
+use crate::outside;
 
 /// The index of a million files; a larger one is not worth a session's start.
 const INDEX_BYTES_MAX: u64 = 128 * 1024 * 1024;
@@ -16,14 +16,8 @@ const EXTENDED_FLAG: u16 = 0x4000;
 
 /// The tracked paths of the worktree whose own git directory this is.
 pub fn paths(git_dir: &Path) -> Vec<String> {
-    let mut bytes = Vec::new();
-    let Ok(file) = File::open(git_dir.join("index")) else {
-        return Vec::new();
-    };
-    match file.take(INDEX_BYTES_MAX).read_to_end(&mut bytes) {
-        Ok(_) => parse(&bytes).unwrap_or_default(),
-        Err(_) => Vec::new(),
-    }
+    let index = outside::bytes(&git_dir.join("index"), INDEX_BYTES_MAX);
+    index.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
 }
 
 fn parse(bytes: &[u8]) -> Option<Vec<String>> {

@@ -94,8 +94,8 @@ impl<'a> Merged<'a> {
     fn into_item(self) -> Item {
         let fact = &self.last.fact;
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
-            Some(path) => format!("{}{}", self.kind.prefix(), text::name(path)),
-            None => fact.code.clone(),
+            Some(path) => format!("{}{}", self.kind.prefix(), text::code(path)),
+            None => text::code(&fact.code).into_owned(),
         };
         Item {
             section: self.section,

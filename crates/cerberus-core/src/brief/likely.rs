@@ -21,7 +21,7 @@ pub fn keep_true(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropp
     });
     for item in items.iter_mut().filter(|item| item.kind == Kind::Decision) {
         if let Some(branch) = item.session.as_ref().and_then(|session| likely.unmerged.get(session)) {
-            item.code = format!("{}@{}", item.code, text::name(branch));
+            item.code = format!("{}@{}", item.code, text::code(branch));
             item.tokens = tokens::line(&item.code);
         }
     }
@@ -65,7 +65,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
 
 /// A file that is told though no recent session touched it.
 pub fn seen(ranked: &Ranked, request: &Request) -> Item {
-    let code = format!("{}{}", Kind::Read.prefix(), text::name(&ranked.path));
+    let code = format!("{}{}", Kind::Read.prefix(), text::code(&ranked.path));
     Item {
         section: Section::Files,
         kind: Kind::Read,

@@ -9,7 +9,7 @@ use crate::id::MemoryId;
 use crate::memory::conflict::contradicts;
 use crate::memory::guide::GuideLines;
 use crate::memory::{Memory, Scope};
-use crate::text::{slug, words};
+use crate::text::{code as code_text, slug, words};
 use crate::time::Timestamp;
 use crate::tokens;
 
@@ -97,7 +97,7 @@ pub fn code(memory: &Memory) -> String {
         "note" => "note:",
         _ => "rule:",
     };
-    format!("{prefix}{}", slug(&memory.content, CODE_CHARS_MAX))
+    code_text(&format!("{prefix}{}", slug(&memory.content, CODE_CHARS_MAX))).into_owned()
 }
 
 fn is_universal(memory: &Memory) -> bool {

@@ -189,7 +189,7 @@ pub fn compose(request: &Request) -> Brief {
     if let Some(known) = request.known {
         items.retain(|item| !known.told_codes.contains(&item.code));
     }
-    let header = format!("proj:{}", text::name(request.project));
+    let header = format!("proj:{}", text::code(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }

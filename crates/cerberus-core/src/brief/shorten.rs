@@ -51,7 +51,7 @@ fn ends_with_path(path: &str, suffix: &str) -> bool {
 pub fn name_files(items: &mut [Item], files: &FileNames) {
     for item in items.iter_mut().filter(|item| item.section == Section::Files) {
         if let Some(path) = item.path.as_deref().filter(|path| !path.starts_with('/')) {
-            item.code = format!("{}{}", item.kind.prefix(), text::name(files.shortest(path)));
+            item.code = format!("{}{}", item.kind.prefix(), text::code(files.shortest(path)));
             item.tokens = crate::tokens::line(&item.code);
         }
     }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::meter::Certainty;
-use super::settings::Worker;
+use super::settings::{Layer, Worker};
 use super::stop::Class;
 use super::totals::{Counts, Ended, How, Progress, Totals};
 use crate::event::AgentProcess;
@@ -34,6 +34,8 @@ pub enum Step {
         #[serde(default, deserialize_with = "own_process")]
         runner: Option<AgentProcess<'static>>,
         is_resumed: bool,
+        /// What it was told to do, without secrets, so that it can be taken up again.
+        layer: Box<Layer>,
     },
     /// An attempt at an iteration is about to be made.
     Begun {
@@ -117,6 +119,7 @@ pub struct Standing {
     pub worker: Worker,
     pub runner: Option<AgentProcess<'static>>,
     pub token: String,
+    pub layer: Layer,
     pub totals: Totals,
     pub open: Option<Open>,
     /// The last session that did some work.
@@ -139,12 +142,13 @@ pub fn standing(entries: &[Entry]) -> Option<Standing> {
 
 impl Standing {
     fn begin(entry: &Entry) -> Option<Standing> {
-        let Step::Run { worker, runner, token, .. } = &entry.step else { return None };
+        let Step::Run { worker, runner, token, layer, .. } = &entry.step else { return None };
         Some(Standing {
             run: entry.run,
             worker: *worker,
             runner: runner.clone(),
             token: token.to_string(),
+            layer: (**layer).clone(),
             totals: Totals::new(entry.at),
             open: None,
             session: None,
@@ -155,12 +159,13 @@ impl Standing {
 
     fn hear(&mut self, entry: &Entry) {
         match &entry.step {
-            Step::Run { worker, runner, token, .. } => {
+            Step::Run { worker, runner, token, layer, .. } => {
                 // What lies between two runners is nobody's work.
                 self.totals.before += self.last_at.since(self.totals.since);
                 self.totals.since = entry.at;
                 (self.worker, self.runner, self.stopped) = (*worker, runner.clone(), None);
                 self.token = token.to_string();
+                self.layer = (**layer).clone();
             }
             Step::Begun { iteration, attempt } => {
                 self.totals.begun(entry.at);
@@ -301,7 +306,7 @@ mod tests {
     }
 
     fn run(is_resumed: bool) -> Step {
-        Step::Run { worker: Worker::Command, token: word("t"), runner: None, is_resumed }
+        Step::Run { worker: Worker::Command, token: word("t"), runner: None, is_resumed, layer: Box::default() }
     }
 
     fn ended(counts: Counts) -> Step {

@@ -68,10 +68,8 @@ impl Windows {
         self.0.get(model).copied()
     }
 
-    /// Takes in all that another one knows; the models of which that was new.
-    pub fn take_in<'a>(&mut self, other: &'a Windows) -> Vec<&'a str> {
-        let news = other.0.iter().filter(|(model, tokens)| self.learn(model, **tokens) == Learnt::New);
-        news.map(|(model, _)| model.as_str()).collect()
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(model, tokens)| (model.as_str(), *tokens))
     }
 }
 

@@ -6,6 +6,7 @@ pub mod completion;
 pub mod failure;
 pub mod handoff;
 pub mod history;
+pub mod invoke;
 pub mod machine;
 pub mod meter;
 pub mod preserve;

@@ -1,11 +1,11 @@
 //! `[loop.preserve]`: what of a context its successor is told, and how much of it.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fact::Kind;
 
 /// As it stands in a settings file; everything is optional.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreserveLayer {
     /// `objective`, `done`, `next`, `file`, `decision`, `blocker`, `note`; by default all of them.

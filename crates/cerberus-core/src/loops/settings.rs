@@ -3,6 +3,7 @@
 //! Each of the three is a [`Layer`] in which everything is optional; what the later one says wins. [`Settings`] is what
 //! comes of them, with every default filled in and every contradiction refused.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
 use super::span::Span;
 use super::stream::Dialect;
+use crate::secret::redact;
 
 /// Who works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,15 +66,23 @@ impl FromStr for Worker {
 macro_rules! layers {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// One place in which the loop's settings may stand.
-        #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Layer {
-            $($(#[$doc])* pub $field: Option<$type>,)*
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $field: Option<$type>,)*
             pub preserve: PreserveLayer,
             pub hooks: Hooks,
         }
 
         impl Layer {
+            /// As it may be written down: what holds a secret is left out, and must be given again.
+            pub fn without_secrets(mut self) -> Layer {
+                let is_open = |text: &String| matches!(redact(text), Cow::Borrowed(_));
+                self.prompt = self.prompt.filter(is_open);
+                self.agent_args = self.agent_args.filter(|args| args.iter().all(is_open) && is_open(&args.join(" ")));
+                self
+            }
+
             /// What this says, and where it says nothing, what `other` does.
             pub fn over(self, other: Layer) -> Layer {
                 Layer {
@@ -126,7 +136,7 @@ layers! {
 }
 
 /// Commands of the user's at the turns of the loop. Each gets the loop's state as JSON on standard input.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hooks {
     pub loop_start: Option<String>,
@@ -268,6 +278,8 @@ pub enum Contradiction {
     Redline(#[from] OutOfOrder),
     #[error("no agent is named")]
     NoAgent,
+    #[error("no command is given to be run as the agent")]
+    NoCommand,
     #[error("both a prompt and a file of it are given")]
     TwoPrompts,
     #[error("{0} cannot be zero")]
@@ -283,6 +295,11 @@ impl Settings {
             Redline::new(layer.soft_redline.unwrap_or(standard.soft), layer.hard_redline.unwrap_or(standard.hard))?;
         if layer.prompt.is_some() && layer.prompt_file.is_some() {
             return Err(Contradiction::TwoPrompts);
+        }
+        let worker = layer.agent.ok_or(Contradiction::NoAgent)?;
+        let has_command = layer.program.is_some() || layer.agent_args.as_ref().is_some_and(|args| !args.is_empty());
+        if worker == Worker::Command && !has_command {
+            return Err(Contradiction::NoCommand);
         }
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
         let words = |given: Option<String>| given.filter(|text| !text.trim().is_empty());
@@ -320,7 +337,7 @@ impl Settings {
         };
         let warm_up = words(layer.warm_up).map(|prompt| WarmUp { prompt, delay: span(layer.warm_up_delay, 2) });
         Ok(Settings {
-            worker: layer.agent.ok_or(Contradiction::NoAgent)?,
+            worker,
             program: words(layer.program),
             agent_args: layer.agent_args.unwrap_or_default(),
             prompt: layer.prompt,
@@ -378,6 +395,7 @@ mod tests {
             "agent = \"codex\"\nmax_iterations = 0",
             "agent = \"codex\"\nmax_cost_usd = -1.0",
             "agent = \"codex\"\nmax_failures = 0",
+            "agent = \"command\"",
         ] {
             assert!(Settings::new(layer(wrong)).is_err(), "{wrong}");
         }

@@ -3,7 +3,6 @@
 //! Hooks are given as program and arguments, so that no shell is started. SessionEnd hooks are cut after 1.5 seconds
 //! unless they have a timeout of their own.
 
-use std::fs;
 use std::path::PathBuf;
 
 use cerberus_core::id::Agent;
@@ -11,7 +10,9 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
+use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_trust_needed};
+use crate::outside;
 
 pub(super) const PROFILE: Profile = Profile {
     agent: Agent::ClaudeCode,
@@ -83,7 +84,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 
 /// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as the client itself writes it.
 fn has_plugin(surroundings: &Surroundings) -> bool {
-    let text = dir(surroundings).and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
+    let text = dir(surroundings).and_then(|dir| outside::text(&dir.join("settings.json"), SETTINGS_BYTES_MAX).ok());
     let settings: serde_json::Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))

@@ -3,14 +3,15 @@
 //! Codex runs a hook only after its user accepted it, and knows it again by a hash of its text and by its place: neither
 //! may change from one version to the next. The consent is the user's to give; it is only ever read here.
 
-use std::fs;
 use std::path::PathBuf;
 
 use cerberus_core::id::Agent;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
+use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, Trust, in_dir, no_plugin};
+use crate::outside;
 
 pub(super) const PROFILE: Profile = Profile {
     agent: Agent::Codex,
@@ -72,7 +73,7 @@ fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
         return Trust::Unknown("no home folder to look in".to_string());
     };
     let config = dir.join(CONFIG_FILE);
-    let text = match fs::read_to_string(&config) {
+    let text = match outside::text(&config, SETTINGS_BYTES_MAX) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Trust::Unknown(format!("{}: {error}", config.display())),
         Ok(text) => text,

@@ -12,8 +12,12 @@ use cerberus_core::settings::{self, SettingsError, Wiring, diff};
 use serde::{Deserialize, Serialize};
 
 use super::SettingsFile;
-use crate::home::{Home, create_dir};
+use crate::home::{Access, Home, create_dir};
+use crate::outside;
 use crate::replace::{is_writable, replace};
+
+/// Agents keep more than settings in some of these files; none comes near this.
+pub(super) const SETTINGS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WiringError {
@@ -73,7 +77,7 @@ impl Change {
         if let Some(backup) = &self.backup {
             let bytes = serde_json::to_vec_pretty(backup).unwrap_or_default();
             create_dir(&home.backups_dir())
-                .and_then(|()| replace(&self.backup_path, &bytes, 0o600))
+                .and_then(|()| write_backup(home, &self.backup_path, &bytes))
                 .map_err(|source| WiringError::Io { doing: "write", path: self.backup_path.clone(), source })?;
         }
         let (doing, done) = match &self.after {
@@ -117,7 +121,8 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
         let (after, path) = (before.clone(), path.clone());
         return Ok(Change { path, before, after, backup_path, backup: None, doomed_dirs: Vec::new() });
     }
-    let backup: Option<Backup> = fs::read(&backup_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let backup = home.text(&backup_path, 2 * SETTINGS_BYTES_MAX).ok();
+    let backup: Option<Backup> = backup.and_then(|text| serde_json::from_str(&text).ok());
     let backup_text = backup.as_ref().map(|backup| backup.text.as_deref().unwrap_or_default());
     let after = settings::uninstall(file.parts, text, backup_text).map_err(settings_error)?;
     // A file that we made, and that nobody put anything into since, goes again.
@@ -144,13 +149,21 @@ fn changeable(change: Change) -> Result<Change, WiringError> {
 }
 
 fn read(path: &Path) -> Result<Option<String>, WiringError> {
-    match fs::read(path) {
+    match outside::bytes(path, SETTINGS_BYTES_MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(WiringError::Io { doing: "read", path: path.to_path_buf(), source }),
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(WiringError::NotText { path: path.to_path_buf() }),
         },
+    }
+}
+
+/// Below the home no link is followed; in the agents' own folders they are.
+fn write_backup(home: &Home, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match home.open(path, Access::Read) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => replace(path, bytes, 0o600),
     }
 }
 

@@ -6,9 +6,8 @@
 
 pub mod command;
 
-use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::brief::rank::Commit;
 use cerberus_core::brief::rank::weights::COMMITS_MAX;
@@ -16,6 +15,9 @@ use cerberus_core::time::Timestamp;
 
 use self::command::{TIME_MAX, command, printed};
 use crate::identity::Located;
+use crate::outside;
+
+const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Branch names and packed references; a larger file of them is not looked through.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -88,7 +90,7 @@ fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
         None => git_dir.to_path_buf(),
     };
     let loose = [git_dir.join(reference), common.join(reference)];
-    if let Some(name) = loose.iter().find_map(small_file) {
+    if let Some(name) = loose.iter().find_map(|path| small_file(path)) {
         return Some(name.trim().to_string()).filter(|name| is_commit(name));
     }
     let packed = small_file(&common.join("packed-refs"))?;
@@ -100,10 +102,15 @@ fn is_commit(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn small_file(path: &PathBuf) -> Option<String> {
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(REFERENCES_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+fn small_file(path: &Path) -> Option<String> {
+    outside::text(path, REFERENCES_BYTES_MAX).ok()
+}
+
+/// Every file that git tracks or would, separated by NUL. Nobody's session waits for this one.
+pub fn files(located: &Located) -> Option<String> {
+    let mut command = command::on_files(&located.root)?;
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    printed(command, FILES_TIME_MAX)
 }
 
 /// What git printed about history and references.
@@ -116,8 +123,8 @@ fn run(located: &Located, args: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
-    use std::time::Duration;
 
     use super::*;
     use crate::identity::locate;

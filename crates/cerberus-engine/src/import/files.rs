@@ -2,16 +2,18 @@
 //!
 //! Only ever read.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::fs;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use cerberus_core::id::Agent;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
+use crate::outside;
+
 /// A transcript is read whole; no real one comes near this.
-const TRANSCRIPT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+const TRANSCRIPT_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 /// Of files that hold one line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
@@ -32,6 +34,7 @@ pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
         }
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
+            // A link to a folder is not entered: it may lead in a circle.
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
             } else if is_transcript(agent, &entry.file_name().to_string_lossy()) {
@@ -56,27 +59,27 @@ fn is_transcript(agent: Agent, name: &str) -> bool {
 
 /// The text of a transcript, plain or compressed.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = BufReader::new(File::open(path)?);
-    let mut bytes = Vec::new();
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("gz") => {
-            MultiGzDecoder::new(file).take(TRANSCRIPT_BYTES_MAX).read_to_end(&mut bytes)?;
-        }
-        Some("zst") => unpack_zstd(file, &mut bytes)?,
-        _ => {
-            file.take(TRANSCRIPT_BYTES_MAX).read_to_end(&mut bytes)?;
-        }
-    }
-    Ok(bytes)
+    read_within(path, TRANSCRIPT_BYTES_MAX)
 }
 
-fn unpack_zstd(mut file: impl BufRead, bytes: &mut Vec<u8>) -> io::Result<()> {
-    // A file that was appended to has a frame for every time.
-    while !file.fill_buf()?.is_empty() && (bytes.len() as u64) < TRANSCRIPT_BYTES_MAX {
-        let frame = StreamingDecoder::new(&mut file).map_err(io::Error::other)?;
-        frame.take(TRANSCRIPT_BYTES_MAX - bytes.len() as u64).read_to_end(bytes)?;
+/// What unpacks to more is refused: a few kilobytes can hold gigabytes of nothing.
+fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = BufReader::new(outside::open(path)?);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => outside::whole(MultiGzDecoder::new(file), bytes_max),
+        Some("zst") => unpack_zstd(file, bytes_max),
+        _ => outside::whole(file, bytes_max),
     }
-    Ok(())
+}
+
+fn unpack_zstd(mut file: impl BufRead, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // A file that was appended to has a frame for every time.
+    while !file.fill_buf()?.is_empty() {
+        let frame = StreamingDecoder::new(&mut file).map_err(io::Error::other)?;
+        bytes.extend(outside::whole(frame, bytes_max.saturating_sub(bytes.len() as u64))?);
+    }
+    Ok(bytes)
 }
 
 /// What the place of a file says of its session.
@@ -104,7 +107,37 @@ pub fn beside(agent: Agent, path: &Path) -> Beside {
 }
 
 fn first_line(path: &Path) -> io::Result<String> {
-    let mut line = String::new();
-    File::open(path)?.take(LINE_BYTES_MAX).read_to_string(&mut line)?;
+    let line = outside::text(path, LINE_BYTES_MAX)?;
     Ok(line.lines().next().unwrap_or_default().trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn a_small_file_that_unpacks_to_much_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bomb.jsonl.gz");
+        let mut packed = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::best());
+        packed.write_all(&vec![b'x'; 1_000_000]).unwrap();
+        packed.finish().unwrap();
+        assert!(fs::metadata(&path).unwrap().len() < 10_000);
+        assert_eq!(read_within(&path, 1_000_000).unwrap().len(), 1_000_000);
+        assert_eq!(read_within(&path, 999_999).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn folders_that_lead_in_a_circle_are_walked_once() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("a")).unwrap();
+        fs::write(dir.path().join("a/one.jsonl"), "").unwrap();
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("a/back")).unwrap();
+        assert_eq!(transcripts(Agent::ClaudeCode, dir.path()).unwrap(), [dir.path().join("a/one.jsonl")]);
+    }
 }

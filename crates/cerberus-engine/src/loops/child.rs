@@ -16,6 +16,7 @@ use cerberus_core::text::clip_front;
 
 use super::below::{self, TOKEN_VARIABLE};
 use super::guard::{Note, Order};
+use super::ledger::Number;
 use crate::fault;
 
 /// A longer line is cut: what is left of it says nothing, and is no error.
@@ -66,8 +67,10 @@ impl Guarding {
         let mut command = Command::new(&self.program);
         command.arg0("cerberus").args(["loop", "guard"]);
         if let Some(note) = note {
-            let numbers = [note.run, note.iteration, note.attempt].map(|number| number.to_string()).join("-");
-            command.arg("--ledger").arg(&note.ledger).args(["--attempt", &numbers]);
+            let Number { run, iteration, attempt } = note.number;
+            let numbers = [run, iteration, attempt].map(|number| number.to_string()).join("-");
+            command.args(["--project", note.ledger.project().as_str(), "--attempt", &numbers]);
+            command.env("CERBERUS_HOME", note.ledger.home().root());
         }
         command.arg("--").arg(&program.program).args(&program.args).current_dir(&program.cwd);
         command.env(TOKEN_VARIABLE, &self.token);
@@ -156,7 +159,7 @@ impl Child {
 
     /// At once: nobody waits for a farewell.
     pub fn stop_now(&mut self) {
-        self.stopped_at.get_or_insert_with(Instant::now);
+        self.stop();
         self.order(&Order::Stop { grace_ms: 0 });
     }
 

@@ -7,7 +7,6 @@
 
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, 
 use serde::{Deserialize, Serialize};
 
 use super::below;
-use super::ledger;
+use super::ledger::{Ledger, LedgerError, Number};
 use crate::clock::Clock;
 use crate::fault;
 use crate::process;
@@ -46,10 +45,8 @@ pub struct Launch {
 
 #[derive(Clone, Debug)]
 pub struct Note {
-    pub ledger: PathBuf,
-    pub run: u32,
-    pub iteration: u32,
-    pub attempt: u32,
+    pub ledger: Ledger,
+    pub number: Number,
 }
 
 /// When the runner is dead nobody waits for a farewell.
@@ -105,10 +102,10 @@ pub fn run(launch: &Launch) -> i32 {
     watch.exit.unwrap_or(CANNOT_START)
 }
 
-fn written(note: &Note, pid: u32) -> io::Result<()> {
-    let (iteration, attempt) = (note.iteration, note.attempt);
+fn written(note: &Note, pid: u32) -> Result<(), LedgerError> {
+    let Number { run, iteration, attempt } = note.number;
     let step = Step::Launched { iteration, attempt, agent: process::of(pid), guard: process::own() };
-    ledger::append_to(&note.ledger, &Entry { at: Clock::new(None).wall, run: note.run, step })
+    note.ledger.append(&Entry { at: Clock::new(None).wall, run, step })
 }
 
 fn hear_orders(news: &Sender<News>) {

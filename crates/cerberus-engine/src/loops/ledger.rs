@@ -3,10 +3,9 @@
 //! Beside the journal, since a run that is taken up again must not depend on anybody's fold. Lines are sealed like the
 //! journal's; a stump is skipped. Whoever holds the lock beside it is the runner; a dead runner holds nothing.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cerberus_core::id::ProjectId;
 use cerberus_core::loops::history::{Entry, Step};
@@ -14,7 +13,7 @@ use cerberus_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{self, Writing};
-use crate::home::{Home, create_dir, open_append};
+use crate::home::{Access, Home, create_dir};
 use crate::journal;
 
 #[derive(Debug, thiserror::Error)]
@@ -28,10 +27,21 @@ pub enum LedgerError {
 /// More than a run of years leaves; what is longer is damaged.
 const LEDGER_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const TRIES_MAX: usize = 3;
+const REQUEST_BYTES_MAX: u64 = 1024;
+
+/// Which attempt at which iteration of which run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    pub run: u32,
+    pub iteration: u32,
+    pub attempt: u32,
+}
 
 /// Where a project's loops are kept.
 #[derive(Clone, Debug)]
 pub struct Ledger {
+    home: Home,
+    project: ProjectId,
     dir: PathBuf,
 }
 
@@ -53,30 +63,39 @@ impl Ledger {
     pub fn new(home: &Home, project: &ProjectId) -> Ledger {
         // A project's id is a hash of ours; anything else is not used as a name.
         let name: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
-        Ledger { dir: home.loops_dir().join(name) }
+        Ledger { home: home.clone(), project: project.clone(), dir: home.loops_dir().join(name) }
     }
 
-    pub fn path(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         self.dir.join("ledger.jsonl")
     }
 
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub fn project(&self) -> &ProjectId {
+        &self.project
     }
 
     /// What an attempt printed.
-    pub fn output_path(&self, run: u32, iteration: u32, attempt: u32) -> PathBuf {
+    pub fn output_path(&self, number: Number) -> PathBuf {
+        let Number { run, iteration, attempt } = number;
         self.dir.join(format!("output-{run}-{iteration}-{attempt}.log"))
     }
 
     pub fn append(&self, entry: &Entry) -> Result<(), LedgerError> {
-        append_to(&self.path(), entry).map_err(|source| LedgerError::Write { path: self.path(), source })
+        self.append_synced(entry).map_err(|source| LedgerError::Write { path: self.path(), source })
     }
 
     /// Everything written up to `now`, in order.
     pub fn read(&self, now: Timestamp) -> Result<Vec<Entry>, LedgerError> {
         let mut bytes = Vec::new();
-        match File::open(self.path()).and_then(|file| file.take(LEDGER_BYTES_MAX).read_to_end(&mut bytes)) {
+        match self
+            .home
+            .open(&self.path(), Access::Read)
+            .and_then(|file| file.take(LEDGER_BYTES_MAX).read_to_end(&mut bytes))
+        {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(LedgerError::Read { path: self.path(), source }),
             Ok(_) => {}
@@ -91,7 +110,7 @@ impl Ledger {
         let path = self.dir.join("lock");
         let write_error = |source| LedgerError::Write { path: path.clone(), source };
         create_dir(&self.dir).map_err(write_error)?;
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(write_error)?;
+        let file = self.home.open(&path, Access::AppendOrMake).map_err(write_error)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -107,6 +126,33 @@ impl Ledger {
         Ok(self.lock()?.is_none())
     }
 
+    /// One line, durably: when this returns it survives the machine going down.
+    fn append_synced(&self, entry: &Entry) -> io::Result<()> {
+        let line = journal::seal(entry).map_err(io::Error::other)?;
+        let mut file = match self.home.open(&self.path(), Access::Append) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_dir(&self.dir)?;
+                let file = self.home.open(&self.path(), Access::AppendOrMake)?;
+                self.home.open_folder(&self.dir)?.sync_all()?;
+                file
+            }
+            opened => opened?,
+        };
+        let label = label(&entry.step);
+        for _ in 0..TRIES_MAX {
+            let written = match fault::point(&format!("{label}-write"))? {
+                Writing::Whole => file.write(&line)?,
+                Writing::Short => file.write(&line[..line.len() / 2])?,
+            };
+            if written == line.len() {
+                file.sync_data()?;
+                fault::point(&format!("{label}-done"))?;
+                return Ok(());
+            }
+        }
+        Err(io::Error::other("the line could not be written in one piece; is the disk full?"))
+    }
+
     fn request_path(&self) -> PathBuf {
         self.dir.join("request")
     }
@@ -118,41 +164,13 @@ impl Ledger {
     }
 
     pub fn asked(&self) -> Option<Request> {
-        serde_json::from_slice(&fs::read(self.request_path()).ok()?).ok()
+        serde_json::from_str(&self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?).ok()
     }
 
     /// What was asked of an earlier runner is not asked of this one.
     pub fn forget_requests(&self) {
         let _ = fs::remove_file(self.request_path());
     }
-}
-
-/// One line, durably: when this returns it survives the machine going down.
-pub fn append_to(path: &Path, entry: &Entry) -> io::Result<()> {
-    let line = journal::seal(entry).map_err(io::Error::other)?;
-    let mut file = match open_append(path, false) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let dir = path.parent().unwrap_or(Path::new("."));
-            create_dir(dir)?;
-            let file = open_append(path, true)?;
-            File::open(dir)?.sync_all()?;
-            file
-        }
-        opened => opened?,
-    };
-    let label = label(&entry.step);
-    for _ in 0..TRIES_MAX {
-        let written = match fault::point(&format!("{label}-write"))? {
-            Writing::Whole => file.write(&line)?,
-            Writing::Short => file.write(&line[..line.len() / 2])?,
-        };
-        if written == line.len() {
-            file.sync_data()?;
-            fault::point(&format!("{label}-done"))?;
-            return Ok(());
-        }
-    }
-    Err(io::Error::other("the line could not be written in one piece; is the disk full?"))
 }
 
 /// The labelled points before and after each step is written are named after it.
@@ -175,7 +193,8 @@ mod tests {
     use cerberus_core::text::Clean;
 
     fn entry(at: i64, run: u32) -> Entry {
-        let step = Step::Run { worker: Worker::Codex, token: Clean::word("t"), runner: None, is_resumed: false };
+        let (token, layer) = (Clean::word("t"), Box::default());
+        let step = Step::Run { worker: Worker::Codex, token, runner: None, is_resumed: false, layer };
         Entry { at: Timestamp::from_millis(at), run, step }
     }
 

@@ -3,8 +3,6 @@
 //! Beside the loop's own sessions, what was recorded by hand counts: somebody meant it. Other agents that work in the
 //! same project at the same time are not the loop's.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use cerberus_core::id::Agent;
@@ -16,6 +14,7 @@ use cerberus_core::time::Timestamp;
 
 use super::worktree;
 use crate::identity::Located;
+use crate::outside;
 use crate::recall::recent_sessions;
 use crate::store::{self, SessionRow, Store};
 
@@ -107,12 +106,7 @@ fn included(root: &Path, path: &str) -> Result<IncludedFile, String> {
     if !real.starts_with(root) {
         return Err("it lies outside of the project".to_string());
     }
-    if !real.is_file() {
-        return Err("it is no file".to_string());
-    }
-    let mut bytes = Vec::new();
-    let read = File::open(&real).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
-    read.map_err(|error| error.to_string())?;
+    let bytes = outside::beginning(&real, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
     if bytes.contains(&0) {
         return Err("it is no text".to_string());
     }

@@ -3,11 +3,13 @@
 //! Only what was added is read, line by line; a line that is not whole yet waits for its end. A file that is missing,
 //! or was replaced by a shorter one, says nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cerberus_core::loops::stream::{Said, rollout};
+
+use crate::outside;
 
 /// Years, months and days that are looked through for a session, the newest first.
 const FOLDERS_MAX: usize = 40;
@@ -53,7 +55,7 @@ impl Tail {
     /// What was added since the last look says this.
     pub fn look(&mut self) -> Vec<Said> {
         let mut added = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
+        let read = outside::open(&self.path).and_then(|mut file| {
             if file.metadata()?.len() < self.offset {
                 *self = Tail::new(self.path.clone());
             }

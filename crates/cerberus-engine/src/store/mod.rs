@@ -9,10 +9,10 @@ mod read;
 mod search;
 mod write;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::home::open_append;
+use crate::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -63,7 +63,8 @@ pub struct Store {
 
 impl Store {
     /// Opens the view, creating it empty when it is not there.
-    pub fn open(path: &Path) -> Result<Store> {
+    pub fn open(home: &Home) -> Result<Store> {
+        let path = view_path(home);
         let name = path.display().to_string();
         let open = || -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -71,8 +72,8 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             // SQLite would make it readable by others; its log files take this one's mode.
-            let _ = open_append(path, true);
-            let connection = Connection::open_with_flags(path, flags)?;
+            let _ = home.open(&home.view(), Access::AppendOrMake);
+            let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY)?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
@@ -136,6 +137,15 @@ impl Store {
 
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
+    }
+}
+
+/// SQLite follows no link in the whole of a name; those above the home are the user's own.
+fn view_path(home: &Home) -> PathBuf {
+    let view = home.view();
+    match (home.root().canonicalize(), view.file_name()) {
+        (Ok(root), Some(name)) => root.join(name),
+        _ => view,
     }
 }
 

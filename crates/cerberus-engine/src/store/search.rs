@@ -187,7 +187,8 @@ mod tests {
         /// Each a day after the other, so that none is lent anything.
         fn new(contents: &[&str]) -> Stored {
             let dir = tempfile::tempdir().unwrap();
-            let stored = Stored { store: Store::open(&dir.path().join("view.db")).unwrap(), _dir: dir };
+            let stored =
+                Stored { store: Store::open(&crate::home::Home::new(dir.path().to_path_buf())).unwrap(), _dir: dir };
             for (at, content) in contents.iter().enumerate() {
                 stored.add(content, "universal", at as i64 * DAY);
             }

@@ -7,6 +7,7 @@ use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
 use cerberus_core::event::StartSource;
 use cerberus_core::id::SessionId;
 use cerberus_engine::config;
+use cerberus_engine::outside;
 use cerberus_engine::recall::{self, Briefing, Budget, Question};
 use serde::Serialize;
 use serde_json::json;
@@ -40,6 +41,9 @@ pub struct BriefCommand {
     explain: bool,
 }
 
+/// A prompt is typed, or pasted; what is ranked by is far less.
+const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 fn source(text: &str) -> std::result::Result<StartSource, String> {
     StartSource::from_name(text).ok_or_else(|| {
         let names: Vec<_> = StartSource::ALL.into_iter().map(StartSource::name).collect();
@@ -60,7 +64,7 @@ impl BriefCommand {
         } else if self.explain {
             explain(&briefing, budget.both_tokens);
         } else if !briefing.brief.text.is_empty() {
-            render::line(&briefing.brief.text);
+            render::block(&briefing.brief.text);
         }
         Ok(())
     }
@@ -90,8 +94,9 @@ impl BriefCommand {
 
     fn prompt_text(&self) -> Result<Option<String>> {
         let Some(path) = &self.prompt_file else { return Ok(self.prompt.clone()) };
-        let read = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-        Ok(Some(String::from_utf8_lossy(&read.hint("give --prompt-file a file that exists")?).into_owned()))
+        let file = std::fs::File::open(path).and_then(|file| outside::whole(file, PROMPT_FILE_BYTES_MAX));
+        let read = file.with_context(|| format!("cannot read {}", path.display()));
+        Ok(Some(String::from_utf8_lossy(&read.hint("give --prompt-file a text file that exists")?).into_owned()))
     }
 }
 
@@ -159,7 +164,8 @@ fn explain(briefing: &Briefing, budget_tokens: usize) {
         render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why()));
     }
     if !brief.dropped.is_empty() {
-        render::line(&format!("\nLeft out ({}):", brief.dropped.len()));
+        render::line("");
+        render::line(&format!("Left out ({}):", brief.dropped.len()));
         brief.dropped.iter().for_each(|dropped| render::line(&format!("{:width$}  {}", dropped.code, dropped.reason)));
     }
 }

@@ -156,7 +156,7 @@ impl Import {
             None => tallies.iter().for_each(|(agent, tally)| render::line(&format!("{agent}: {}", tally.line()))),
         }
         if total.report.damaged_lines > 0 {
-            eprintln!("cerberus: {} skipped", render::count(total.report.damaged_lines, "damaged line"));
+            render::talk(&format!("cerberus: {} skipped", render::count(total.report.damaged_lines, "damaged line")));
         }
     }
 }

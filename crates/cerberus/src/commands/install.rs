@@ -91,7 +91,7 @@ impl Uninstall {
         }
         if !context.json && !self.target.dry_run && context.home.root().is_dir() {
             let home = context.home.root().display();
-            eprintln!("cerberus: what was captured is still in {home}; to forget it: rm -r '{home}'");
+            render::talk(&format!("cerberus: what was captured is still in {home}; to forget it: rm -r '{home}'"));
         }
         all_went_well(&outcomes, "take the entries that run `cerberus` out by hand")
     }
@@ -146,7 +146,7 @@ impl Target {
             let (agent, path) = (profile.agent, file.path.display());
             let change = match change {
                 Err(error) => {
-                    eprintln!("cerberus: {agent}: {error}");
+                    render::talk(&format!("cerberus: {agent}: {error}"));
                     continue;
                 }
                 Ok(change) => change,
@@ -158,7 +158,7 @@ impl Target {
                 (false, false) => render::line(&format!("{agent}: {path}: changed ({parts})")),
             }
             if self.dry_run && !change.is_none() {
-                render::line(change.diff().trim_end());
+                render::block(change.diff().trim_end());
             }
         }
     }
@@ -183,12 +183,12 @@ fn say_what_is_left_to_do(outcomes: &[Outcome], command: &str) {
     for Outcome { profile, change, .. } in outcomes {
         let is_new = change.as_ref().is_ok_and(|change| !change.is_none()) && !told.contains(&profile.agent);
         if let Some(afterwards) = profile.afterwards.filter(|_| is_new) {
-            eprintln!("cerberus: {}: {afterwards}", profile.agent);
+            render::talk(&format!("cerberus: {}: {afterwards}", profile.agent));
             told.push(profile.agent);
         }
     }
     if command.contains("/target/") {
-        eprintln!("cerberus: this is a build folder; copy the binary to a lasting place and install from there");
+        render::talk("cerberus: this is a build folder; copy the binary to a lasting place and install from there");
     }
 }
 

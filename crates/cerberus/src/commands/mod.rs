@@ -16,11 +16,13 @@ mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use cerberus_core::text::{name, printable};
 use cerberus_core::time::Timestamp;
 use clap::{Parser, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Result;
+use crate::render;
 
 /// Your coding agent picks up where it left off: after an exit, a crash, a compaction or a full context window.
 ///
@@ -75,7 +77,11 @@ struct Hook {
 }
 
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Err(error) if error.use_stderr() => return misused(&error),
+        Err(answered) => answered.exit(),
+        Ok(arguments) => arguments,
+    };
     let run = || -> Result<()> {
         let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
         match arguments.command {
@@ -99,9 +105,23 @@ pub fn run() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("cerberus: {:#}", failure.error);
-            eprintln!("          {}", failure.hint);
+            render::talk(&format!("cerberus: {:#}", failure.error));
+            render::talk(&format!("          {}", failure.hint));
             ExitCode::FAILURE
         }
     }
 }
+
+/// How it is used. What was typed is repeated, and may have been taken from anywhere.
+fn misused(error: &clap::Error) -> ExitCode {
+    let mut text = error.render().to_string();
+    for typed in std::env::args_os().map(|typed| typed.to_string_lossy().into_owned()) {
+        if typed.contains('\n') {
+            text = text.replace(&typed, &name(&typed));
+        }
+    }
+    eprint!("{}", printable(&text));
+    ExitCode::from(USAGE)
+}
+
+const USAGE: u8 = 2;

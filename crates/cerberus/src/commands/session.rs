@@ -123,7 +123,10 @@ fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let project = place.name.to_string();
     let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
     if project != file.project {
-        eprintln!("cerberus: the file speaks of the project {:?}; it is now part of {project:?}", file.project);
+        render::talk(&format!(
+            "cerberus: the file speaks of the project {:?}; it is now part of {project:?}",
+            file.project
+        ));
     }
     match (context.json, is_new) {
         (true, _) => render::json(&json!({"session_id": file.session_id, "project": project, "imported": is_new})),

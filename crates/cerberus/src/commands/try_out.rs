@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::failure::{Hint, Result};
-use crate::render::line;
+use crate::render::block as line;
 
 /// See it work, in a sandbox: a session is captured, killed, noticed and recovered, and the next one is told everything
 ///

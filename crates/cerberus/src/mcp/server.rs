@@ -3,6 +3,7 @@
 //! What goes wrong inside a tool is told to the agent as the tool's result, with what to do next. Only a request for
 //! something that does not exist is an error of the protocol.
 
+use cerberus_core::text::printable;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
@@ -101,5 +102,5 @@ impl ServerHandler for Server {
 
 /// What went wrong, and what to do next.
 fn said(failure: &Failure) -> String {
-    format!("{:#}\n{}", failure.error, failure.hint)
+    printable(&format!("{:#}\n{}", failure.error, failure.hint)).into_owned()
 }

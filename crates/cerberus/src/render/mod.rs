@@ -1,21 +1,41 @@
-//! How results are printed: data to standard output, and a reader that has gone is no error.
+//! How results are printed: data to standard output, talk to standard error, and a reader that has gone is no error.
+//!
+//! The one door to the terminal: names, words and output of others may stand in any text, so every text is made
+//! harmless here. One call prints one line, except for [`block`].
 
 pub mod keys;
 pub mod memory;
 
 use std::io::{IsTerminal, Write};
 
+use cerberus_core::text::{printable, printable_json};
 use serde::Serialize;
 
 use crate::failure::{Hint, Result};
 
+/// One line of a result.
 pub fn line(text: &str) {
+    block(&text.replace('\n', " "));
+}
+
+/// A text whose own lines count: a brief, a difference.
+pub fn block(text: &str) {
     // `cerberus … | head` closes the pipe early; nobody is left to be told.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = writeln!(std::io::stdout(), "{}", printable(text));
 }
 
 pub fn json<T: Serialize>(value: &T) {
-    line(&serde_json::to_string_pretty(value).unwrap_or_default());
+    json_text(&serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// What is JSON already: a line, or many.
+pub fn json_text(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", printable_json(text));
+}
+
+/// One line of talk: what is no result.
+pub fn talk(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", printable(&text.replace('\n', " ")));
 }
 
 /// Asks before something that cannot be undone. Where nobody can answer, `--yes` must have.
@@ -27,7 +47,7 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     if !stdin.is_terminal() {
         return Err(anyhow::anyhow!("{question} Nobody is here to answer")).hint("add --yes");
     }
-    eprint!("{question} [y/N] ");
+    eprint!("{} [y/N] ", printable(&question.replace('\n', " ")));
     let mut answer = String::new();
     let _ = stdin.read_line(&mut answer);
     match answer.trim() {

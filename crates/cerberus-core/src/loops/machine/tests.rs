@@ -14,7 +14,7 @@ fn at(secs: u64) -> Timestamp {
 
 fn settings(text: &str) -> Settings {
     let layer: Layer = toml::from_str(text).unwrap();
-    let standard: Layer = toml::from_str("agent = \"claude-code\"\nmin_interval = 0").unwrap();
+    let standard: Layer = toml::from_str("agent = \"claude-code\"\nagent_args = [\"x\"]\nmin_interval = 0").unwrap();
     Settings::new(layer.over(standard)).unwrap()
 }
 

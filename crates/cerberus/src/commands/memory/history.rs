@@ -67,8 +67,9 @@ impl SessionHistory {
             );
             render::line(&line);
         }
+        render::line("");
         render::line(&format!(
-            "\n{} per day, oldest first: {}",
+            "{} per day, oldest first: {}",
             render::count(rows.len(), "session"),
             self.sparkline(context, &rows)
         ));

@@ -25,6 +25,7 @@ use cerberus_engine::store::{MemoryRow, Store};
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::render;
 
 /// Look after sessions and memories
 #[derive(clap::Args)]
@@ -134,6 +135,10 @@ fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<Memor
 
 fn tell_superseded(rows: &[MemoryRow]) {
     for row in rows {
-        eprintln!("takes the place of {}: {}", row.id, cerberus_core::text::line(&row.memory.content, 120));
+        render::talk(&format!(
+            "takes the place of {}: {}",
+            row.id,
+            cerberus_core::text::line(&row.memory.content, 120)
+        ));
     }
 }

@@ -122,8 +122,9 @@ impl Reviewing<'_> {
 
 fn show(row: &MemoryRow, at: usize, of: usize) {
     let memory = &row.memory;
+    render::line("");
     render::line(&format!(
-        "\n{} of {of}  {}  {}  {}  confidence {:.2}",
+        "{} of {of}  {}  {}  {}  confidence {:.2}",
         at + 1,
         row.id,
         &*memory.category,
@@ -161,7 +162,7 @@ fn ask() -> Result<Answer> {
             'l' | ' ' | '\n' | '\r' => return Ok(Answer::Later),
             'u' => return Ok(Answer::Undo),
             'q' | '\u{3}' | '\u{4}' | '\u{1b}' => return Ok(Answer::Quit),
-            _ => eprintln!("  a, e, r, l, u or q"),
+            _ => render::talk("  a, e, r, l, u or q"),
         }
     }
 }

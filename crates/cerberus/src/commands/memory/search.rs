@@ -55,7 +55,7 @@ impl Search {
             return Ok(());
         }
         if found.is_empty() {
-            eprintln!("nothing found for {:?}", self.query.join(" "));
+            render::talk(&format!("nothing found for {:?}", self.query.join(" ")));
         }
         for found in &found {
             render::line(&format!("{:.2}  {}  {}  {}", found.score, found.id, found.scope, found.snippet));

@@ -26,7 +26,7 @@ impl Show {
             render::json(&whole);
             return Ok(());
         }
-        render::line(&row.memory.content);
+        render::block(&row.memory.content);
         for (name, value) in whole.as_object().into_iter().flatten().filter(|(name, _)| *name != "content") {
             match value {
                 Value::Null => {}

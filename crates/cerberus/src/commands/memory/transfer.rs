@@ -1,4 +1,4 @@
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -44,7 +44,7 @@ impl Export {
             text.push('\n');
         }
         if self.file == Path::new("-") {
-            let _ = std::io::stdout().write_all(text.as_bytes());
+            text.lines().for_each(render::json_text);
             return Ok(());
         }
         let name = self.file.display().to_string();

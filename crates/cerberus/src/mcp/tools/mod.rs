@@ -10,6 +10,7 @@ mod learn;
 mod record;
 mod search;
 
+use cerberus_core::text::printable;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -74,9 +75,21 @@ fn offer<A: Arguments>() -> Offer {
 fn call<A: Arguments>(context: &Context, arguments: JsonObject) -> Result<CallToolResult> {
     let parsed = serde_json::from_value::<A>(Value::Object(arguments));
     let answer = parsed.hint(format!("call {} again as its input schema says", A::NAME))?.call(context)?;
-    let mut result = CallToolResult::structured(json!(answer));
-    result.content = vec![ContentBlock::text(A::text(&answer))];
+    let mut result = CallToolResult::structured(harmless(json!(answer)));
+    result.content = vec![ContentBlock::text(printable(&A::text(&answer)))];
     Ok(result)
+}
+
+/// What the model reads holds no character that nobody would see.
+fn harmless(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(printable(&text).into_owned()),
+        Value::Array(list) => list.into_iter().map(harmless).collect(),
+        Value::Object(map) => {
+            map.into_iter().map(|(name, value)| (printable(&name).into_owned(), harmless(value))).collect()
+        }
+        value => value,
+    }
 }
 
 /// A scope as an agent writes it.
