@@ -190,6 +190,19 @@ impl Standing {
     }
 }
 
+/// The agent's sessions of a run, in order, each once.
+pub fn sessions(entries: &[Entry], run: u32) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.run == run) {
+        if let Step::Session { id } = &entry.step
+            && !found.iter().any(|known| **known == **id)
+        {
+            found.push(id.to_string());
+        }
+    }
+    found
+}
+
 /// What a dead runner's attempt came to: whether its agent got to work decides whether its iteration is spent.
 pub fn died(open: &Open) -> Ended {
     Ended {
@@ -344,6 +357,8 @@ mod tests {
         let told: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
         assert_eq!(told, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
         assert_eq!(rows[1].tokens, Some(10));
+        assert_eq!(sessions(&entries(whole()), 1), ["s1-1", "s2-1", "s2-2", "s3-1"]);
+        assert_eq!(sessions(&entries(whole()), 2), [""; 0]);
         assert_eq!(rows[2].stop, Some((Class::Limit, "enough".to_string())));
         let standing = standing(&entries(whole())).unwrap();
         assert_eq!((standing.totals.spent, standing.totals.tokens, standing.open), (3, 20, None));

@@ -1,13 +1,13 @@
 //! One attempt at an iteration: the agent's program, what it says, and how full its context is.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
-use cerberus_core::loops::settings::{Settings, Worker};
+use cerberus_core::loops::settings::Worker;
 use cerberus_core::loops::stream::{Dialect, Said, claude_code};
 use cerberus_core::text::clip_front;
 use cerberus_core::time::Timestamp;
@@ -17,6 +17,8 @@ use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
 use super::progress;
+use super::rollout::{self, Tail};
+use super::runner::Job;
 
 /// What is kept of an agent's words and of its error output, the end first.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
@@ -24,6 +26,8 @@ const WORDS_BYTES_MAX: usize = 64 * 1024;
 const NEWS_MAX: usize = 256;
 /// An agent that runs inside another one refuses to.
 const NOT_INHERITED: [&str; 1] = ["CLAUDECODE"];
+/// By which an answer is known; nobody else asks.
+const WINDOW_REQUEST: &str = "cerberus-window";
 
 #[derive(Debug)]
 pub struct Attempt {
@@ -39,16 +43,25 @@ pub struct Attempt {
     pub before: progress::Standing,
     child: Child,
     dialect: Dialect,
+    rollout: Rollout,
     output: Output,
     error_words: String,
 }
 
 /// Where and how it is started.
 pub struct Launch<'a> {
-    pub settings: &'a Settings,
+    pub job: &'a Job,
     pub guarding: &'a Guarding,
-    pub cwd: &'a Path,
     pub ledger: &'a Ledger,
+}
+
+/// Where the agent writes how full its context is, if its output does not say.
+#[derive(Debug)]
+enum Rollout {
+    Nowhere,
+    /// The folder in which it will be.
+    Wanted(PathBuf),
+    Followed(Tail),
 }
 
 /// What was heard: for the machine, and for whoever watches.
@@ -70,11 +83,11 @@ impl Attempt {
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
-        let measure = match launch.settings.worker {
+        let measure = match launch.job.settings.worker {
             Worker::ClaudeCode | Worker::Codex => Measure::Usage,
             Worker::Command => Measure::Output,
         };
-        let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window);
+        let mut meter = Meter::new(measure, windows.clone(), launch.job.settings.context_window);
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
@@ -87,7 +100,11 @@ impl Attempt {
             handoff_words: None,
             before,
             child,
-            dialect: launch.settings.worker.dialect(),
+            dialect: launch.job.settings.worker.dialect(),
+            rollout: match &launch.job.codex_home {
+                Some(codex_home) if launch.job.settings.worker == Worker::Codex => Rollout::Wanted(codex_home.clone()),
+                _ => Rollout::Nowhere,
+            },
             output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
             error_words: String::new(),
         })
@@ -113,12 +130,28 @@ impl Attempt {
                     heard.push(Heard::Error(text));
                 }
                 News::Ended(exit) => {
+                    heard.extend(self.followed());
                     heard.push(Heard::Exited(exit));
-                    break;
+                    return heard;
                 }
             }
         }
+        heard.extend(self.followed());
         heard
+    }
+
+    /// What the agent wrote into its session file.
+    fn followed(&mut self) -> impl Iterator<Item = Heard> {
+        if let (Rollout::Wanted(codex_home), Some(session)) = (&self.rollout, &self.session)
+            && let Some(path) = rollout::find(codex_home, session)
+        {
+            self.rollout = Rollout::Followed(Tail::new(path));
+        }
+        let said = match &mut self.rollout {
+            Rollout::Followed(tail) => tail.look(),
+            Rollout::Wanted(_) | Rollout::Nowhere => Vec::new(),
+        };
+        said.into_iter().map(Heard::Said)
     }
 
     /// What the machine is told of it.
@@ -135,7 +168,12 @@ impl Attempt {
                     keep_end(words, text);
                 }
             }
-            Said::Started { session, .. } if self.session.is_none() => self.session = Some(session.clone()),
+            Said::Started { session, model } if self.session.is_none() => {
+                self.session = Some(session.clone());
+                if self.dialect == Dialect::ClaudeCode && self.meter.is_window_guessed(model.as_deref()) {
+                    self.child.say(&claude_code::ask_window(WINDOW_REQUEST));
+                }
+            }
             _ => {}
         }
         let (tokens, cost_usd) = self.meter.spent();
@@ -192,7 +230,7 @@ fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> st
     let program = Program {
         program: invocation.program.clone().into(),
         args: invocation.args.iter().map(Into::into).collect(),
-        cwd: launch.cwd.to_path_buf(),
+        cwd: launch.job.located.cwd.clone(),
         without: NOT_INHERITED.to_vec(),
     };
     let mut child = launch.guarding.spawn(&program, note)?;

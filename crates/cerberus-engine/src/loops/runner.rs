@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use super::attempt::{Attempt, Heard, Launch};
 use super::audience::{Audience, Report, Status};
+use super::checkpoint::{Checkpoints, RUNS_KEPT};
 use super::child::Guarding;
 use super::commands::Commands;
 use super::handover::{self, Left};
@@ -60,6 +61,8 @@ pub struct Job {
     pub task: String,
     /// Our own program, which guards what is started.
     pub program: PathBuf,
+    /// Where Codex keeps its sessions.
+    pub codex_home: Option<PathBuf>,
 }
 
 pub(super) struct Runner<'a> {
@@ -95,6 +98,9 @@ impl Runner<'_> {
     }
 
     fn turn(&mut self) -> Result<Stop, LoopError> {
+        if self.state.totals.spent == 0 {
+            self.keep_checkpoint(0);
+        }
         let _ = self.hook(HookPoint::LoopStart, &json!({}));
         let mut inputs = VecDeque::from([Input::Tick]);
         loop {
@@ -149,15 +155,18 @@ impl Runner<'_> {
         let (job, began) = (self.job, now());
         let totals = &self.state.totals;
         let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
-        let handoff = self.left.as_ref().map(|left| handover::compose(job, left));
+        let preserved = self.left.as_ref().map(|left| handover::state(job, &self.ledger, self.run, left));
+        for (path, why) in preserved.iter().flat_map(|preserved| &preserved.missing) {
+            self.audience.hear(&Report::Told(&format!("{path} does not go along: {why}")));
+        }
+        let handoff = preserved.as_ref().map(|preserved| handover::compose(job, preserved));
         let text = handoff.as_ref().map(|handoff| handoff.text.as_str());
         let opening = Opening::new(&job.settings, &job.task, text);
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
         let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
         self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
-        let launch =
-            Launch { settings: &job.settings, guarding: &self.guarding, cwd: &job.located.cwd, ledger: &self.ledger };
+        let launch = Launch { job, guarding: &self.guarding, ledger: &self.ledger };
         let invocation = fresh(&job.settings, &opening.first);
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
         let mut attempt = match started {
@@ -220,7 +229,10 @@ impl Runner<'_> {
 
     fn ask_hook(&mut self, how: How) -> Input {
         let preserved = self.attempt.as_ref().map(|attempt| self.leaving(attempt, how));
-        let preserved = preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, left));
+        let preserved = preserved
+            .as_ref()
+            .or(self.left.as_ref())
+            .map(|left| handover::state(self.job, &self.ledger, self.run, left).state);
         match self.hook(HookPoint::PreReboot, &json!({ "reason": how, "state": preserved })) {
             Ok(()) => Input::HookAgreed,
             Err(words) => Input::HookRefused { words },
@@ -237,8 +249,7 @@ impl Runner<'_> {
             attempt.say(&request);
             return Ok(Vec::new());
         };
-        let launch =
-            Launch { settings: &job.settings, guarding: &self.guarding, cwd: &job.located.cwd, ledger: &self.ledger };
+        let launch = Launch { job, guarding: &self.guarding, ledger: &self.ledger };
         Ok(match attempt.continue_with(&launch, &invocation) {
             Ok(()) => Vec::new(),
             Err(_) => vec![attempt.exited(Exit::Code(1))],
@@ -284,6 +295,7 @@ impl Runner<'_> {
     fn record(&mut self, ended: Ended) -> Result<(), LoopError> {
         self.write(Step::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
+        self.keep_checkpoint(attempt.number.iteration);
         windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
         let left = self.leaving(&attempt, ended.how);
         if let (Known::ByUs, Some(session)) = (self.known, &left.session)
@@ -300,6 +312,21 @@ impl Runner<'_> {
         let told = serde_json::to_value(&ended).unwrap_or_default();
         let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
         Ok(())
+    }
+
+    /// The files as they are now, to be gone back to. The loop goes on without where that fails.
+    fn keep_checkpoint(&mut self, number: u32) {
+        let kept = match Checkpoints::new(&self.job.home, &self.job.located) {
+            // Without git there is nothing to keep them in.
+            Err(_) => return,
+            Ok(checkpoints) => checkpoints.save(self.run, number, now()).and_then(|_| match number {
+                0 => checkpoints.prune(RUNS_KEPT),
+                _ => Ok(0),
+            }),
+        };
+        if let Err(error) = kept {
+            self.audience.hear(&Report::Told(&format!("no checkpoint was made: {error}")));
+        }
     }
 
     fn finish(&mut self, stop: &Stop) -> Result<(), LoopError> {
