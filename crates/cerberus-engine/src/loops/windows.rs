@@ -24,3 +24,26 @@ pub fn learn(home: &Home, known: &mut Windows, told: &Windows) {
 fn path(home: &Home) -> std::path::PathBuf {
     home.loops_dir().join("windows.json")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_learnt_is_kept_and_a_damaged_file_is_learnt_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().to_path_buf());
+        let hear = |model: &str, tokens| {
+            let mut told = Windows::default();
+            told.learn(model, tokens);
+            learn(&home, &mut load(&home), &told);
+            load(&home)
+        };
+        hear("a", 10);
+        hear("b", 20);
+        let known = hear("a", 30);
+        assert_eq!((known.of("a"), known.of("b")), (Some(30), Some(20)));
+        std::fs::write(path(&home), "{").unwrap();
+        assert_eq!(hear("a", 10).of("b"), None);
+    }
+}

@@ -1,12 +1,13 @@
 //! What a fresh context is told: the state of the work, typed, checked, and rendered within a budget.
 //!
-//! `gather` makes it from captured facts, `written` adds what the agent wrote itself, `check` holds both against git;
+//! `gather` makes it from captured facts, `heard` and `written` add what the agent said itself, `check` holds it against git;
 //! `render` and `fit` make the text. Every text in it is clean of secrets, and every item one line. What is told here never comes
 //! back as evidence: [`without_handoff`] takes it out of whatever quotes it whole.
 
 pub mod check;
 mod fit;
 mod gather;
+pub mod heard;
 mod render;
 pub mod state;
 pub mod written;

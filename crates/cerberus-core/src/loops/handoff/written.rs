@@ -226,12 +226,12 @@ fn before(items: &mut Vec<Line>, new: Vec<Line>) {
     items.splice(0..0, new);
 }
 
-fn any_same(items: &[Line], text: &str) -> bool {
+pub(super) fn any_same(items: &[Line], text: &str) -> bool {
     items.iter().any(|item| same(item, text))
 }
 
 /// Do both say the same, give or take a few words?
-fn same(one: &str, other: &str) -> bool {
+pub(super) fn same(one: &str, other: &str) -> bool {
     let words = |text: &str| crate::text::words(text).collect::<HashSet<String>>();
     let (one, other) = (words(one), words(other));
     let shared = one.intersection(&other).count();
