@@ -1,11 +1,16 @@
-//! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
+//! The user's settings, `config.toml` in the home; and a project's, `cerberus.toml` at its top, for its loops alone.
+//! Missing is fine; wrong says where.
 
 use std::io;
+use std::path::Path;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
+use cerberus_core::loops::settings::Layer;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::home::Home;
+use crate::outside;
 
 /// People write it by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -14,6 +19,15 @@ const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub brief: BriefConfig,
+    #[serde(rename = "loop")]
+    pub loops: Layer,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ProjectConfig {
+    #[serde(rename = "loop")]
+    loops: Layer,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -49,11 +63,29 @@ pub fn load(home: &Home) -> Result<Config, ConfigError> {
     parse(&text).map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
 }
 
-fn parse(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| {
+/// What a project says about its loops.
+pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
+    let path = root.join("cerberus.toml");
+    let text = match outside::text(&path, CONFIG_BYTES_MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layer::default()),
+        Err(source) => return Err(ConfigError::Read { path: path.display().to_string(), source }),
+        Ok(text) => text,
+    };
+    let config: Result<ProjectConfig, String> = read(&text);
+    config
+        .map(|config| config.loops)
+        .map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
         line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
-    })?;
+    })
+}
+
+fn parse(text: &str) -> Result<Config, String> {
+    let config: Config = read(text)?;
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
@@ -69,6 +101,7 @@ mod tests {
     fn what_is_written_holds_and_what_is_wrong_is_said() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
+        assert_eq!(parse("[loop]\nmax_iterations = 7").unwrap().loops.max_iterations, Some(7));
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",

@@ -9,6 +9,7 @@
 
 pub mod clients;
 pub mod env;
+pub mod fake_agent;
 pub mod harness;
 pub mod model_server;
 pub mod process;

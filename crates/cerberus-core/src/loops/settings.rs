@@ -78,13 +78,29 @@ macro_rules! layers {
             /// As it may be written down: what holds a secret is left out, and must be given again.
             pub fn without_secrets(mut self) -> Layer {
                 let is_open = |text: &String| matches!(redact(text), Cow::Borrowed(_));
-                self.prompt = self.prompt.filter(is_open);
+                let texts = [
+                    &mut self.prompt,
+                    &mut self.until,
+                    &mut self.warm_up,
+                    &mut self.hooks.loop_start,
+                    &mut self.hooks.loop_end,
+                    &mut self.hooks.pre_iteration,
+                    &mut self.hooks.post_iteration,
+                    &mut self.hooks.pre_reboot,
+                    &mut self.hooks.post_reboot,
+                ];
+                for text in texts {
+                    *text = text.take().filter(is_open);
+                }
                 self.agent_args = self.agent_args.filter(|args| args.iter().all(is_open) && is_open(&args.join(" ")));
                 self
             }
 
-            /// What this says, and where it says nothing, what `other` does.
-            pub fn over(self, other: Layer) -> Layer {
+            /// What this says, and where it says nothing, what `other` does. A task has two forms; either replaces both.
+            pub fn over(self, mut other: Layer) -> Layer {
+                if self.prompt.is_some() || self.prompt_file.is_some() {
+                    (other.prompt, other.prompt_file) = (None, None);
+                }
                 Layer {
                     $($field: self.$field.or(other.$field),)*
                     preserve: self.preserve.over(other.preserve),
@@ -384,6 +400,14 @@ mod tests {
         assert_eq!(settings.hooks.at(HookPoint::LoopEnd), Some("x"));
         assert_eq!(settings.hooks.at(HookPoint::PreReboot), Some("y"));
         assert_eq!(settings.stall, Duration::from_secs(600));
+    }
+
+    #[test]
+    fn a_secret_is_not_written_down() {
+        let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+        let text = format!("agent_args = [\"--key\", \"{key}\"]\nuntil = \"x\"\n[hooks]\nloop_end = \"send {key}\"");
+        let kept = layer(&text).without_secrets();
+        assert_eq!((kept.agent_args, kept.until.as_deref(), kept.hooks.loop_end), (None, Some("x"), None));
     }
 
     #[test]

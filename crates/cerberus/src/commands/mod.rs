@@ -4,6 +4,7 @@ pub mod brief;
 mod doctor;
 mod import;
 mod install;
+mod loops;
 mod mcp;
 pub mod memory;
 pub mod record;
@@ -59,6 +60,7 @@ enum Command {
     Import(import::Import),
     Record(record::RecordCommand),
     Run(run::Run),
+    Loop(loops::Loop),
     Watch(watch::Watch),
     Session(session::Session),
     Memory(memory::Memory),
@@ -96,6 +98,7 @@ pub fn run() -> ExitCode {
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Run(command) => command.run(&context),
+            Command::Loop(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
