@@ -5,6 +5,7 @@ use cerberus_core::loops::redline::Level;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
 use cerberus_core::loops::span::Span;
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
+use cerberus_engine::agents::Surroundings;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
 use cerberus_engine::loops::runner::{Job, LoopError};
@@ -225,7 +226,9 @@ impl Run {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().hint("start it by its full path")?,
         };
-        Ok(Job { home: context.home.clone(), located, settings, layer, task, program })
+        let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
+        let codex_home = surroundings.folder("CODEX_HOME").or_else(|| surroundings.in_home(".codex"));
+        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, codex_home })
     }
 
     fn layer(self) -> Layer {
