@@ -201,8 +201,11 @@ fn done(tongue: Tongue, words: &str) -> Vec<String> {
     match tongue {
         Tongue::ClaudeCode => {
             let used = json!({"inputTokens": 1_000, "outputTokens": 100, "contextWindow": WINDOW});
-            vec![json!({"type": "result", "subtype": "success", "is_error": false, "result": words,
-                "session_id": SESSION, "total_cost_usd": 0.25, "modelUsage": {MODEL: used}}).to_string()]
+            vec![
+                json!({"type": "result", "subtype": "success", "is_error": false, "result": words,
+                "session_id": SESSION, "total_cost_usd": 0.25, "modelUsage": {MODEL: used}})
+                .to_string(),
+            ]
         }
         Tongue::Codex => {
             vec![json!({"type": "turn.completed", "usage": {"input_tokens": 1_000, "output_tokens": 100}}).to_string()]
@@ -217,7 +220,8 @@ fn failed(tongue: Tongue, status: u16, words: &str) -> String {
             "result": format!("API Error: {status} {words}"), "session_id": SESSION})
         .to_string(),
         Tongue::Codex => {
-            json!({"type": "turn.failed", "error": {"message": format!("unexpected status {status}: {words}")}}).to_string()
+            json!({"type": "turn.failed", "error": {"message": format!("unexpected status {status}: {words}")}})
+                .to_string()
         }
         Tongue::Plain => words.to_string(),
     }

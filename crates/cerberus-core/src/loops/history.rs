@@ -36,6 +36,9 @@ pub enum Step {
         is_resumed: bool,
         /// What it was told to do, without secrets, so that it can be taken up again.
         layer: Box<Layer>,
+        /// The commit that was checked out.
+        #[serde(default, deserialize_with = "own_option")]
+        base: Option<Clean<'static>>,
     },
     /// An attempt at an iteration is about to be made.
     Begun {
@@ -120,10 +123,12 @@ pub struct Standing {
     pub runner: Option<AgentProcess<'static>>,
     pub token: String,
     pub layer: Layer,
+    /// The commit that was checked out when the run began.
+    pub base: Option<String>,
     pub totals: Totals,
     pub open: Option<Open>,
-    /// The last session that did some work.
-    pub session: Option<String>,
+    /// All of its sessions, the last one last.
+    pub sessions: Vec<String>,
     pub stopped: Option<(Class, String)>,
     pub last_at: Timestamp,
 }
@@ -142,16 +147,17 @@ pub fn standing(entries: &[Entry]) -> Option<Standing> {
 
 impl Standing {
     fn begin(entry: &Entry) -> Option<Standing> {
-        let Step::Run { worker, runner, token, layer, .. } = &entry.step else { return None };
+        let Step::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
         Some(Standing {
             run: entry.run,
             worker: *worker,
             runner: runner.clone(),
             token: token.to_string(),
             layer: (**layer).clone(),
+            base: base.as_ref().map(|base| base.to_string()),
             totals: Totals::new(entry.at),
             open: None,
-            session: None,
+            sessions: Vec::new(),
             stopped: None,
             last_at: entry.at,
         })
@@ -178,7 +184,7 @@ impl Standing {
                     (open.is_launched, open.agent, open.guard) = (true, agent.clone(), guard.clone());
                 }
             }
-            Step::Session { id } => self.session = Some(id.to_string()),
+            Step::Session { id } => self.sessions.push(id.to_string()),
             Step::Acknowledged { .. } => {}
             Step::Ended(ended) => {
                 self.totals.ended(ended);
@@ -306,7 +312,14 @@ mod tests {
     }
 
     fn run(is_resumed: bool) -> Step {
-        Step::Run { worker: Worker::Command, token: word("t"), runner: None, is_resumed, layer: Box::default() }
+        Step::Run {
+            worker: Worker::Command,
+            token: word("t"),
+            runner: None,
+            is_resumed,
+            layer: Box::default(),
+            base: None,
+        }
     }
 
     fn ended(counts: Counts) -> Step {

@@ -1,9 +1,10 @@
 //! One attempt at an iteration: the agent's program, what it says, and how full its context is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::loops::failure::Exit;
+use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
@@ -17,6 +18,7 @@ use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
 use super::progress;
+use super::rollout::{self, Tail};
 
 /// What is kept of an agent's words and of its error output, the end first.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
@@ -34,11 +36,13 @@ pub struct Attempt {
     pub session: Option<String>,
     pub meter: Meter,
     pub last_words: String,
-    /// What it said since it was asked for its handoff.
-    pub handoff_words: Option<String>,
+    pub heard: Heard,
     pub before: progress::Standing,
     child: Child,
     dialect: Dialect,
+    /// Where Codex tells how full its context is.
+    codex_home: Option<PathBuf>,
+    tail: Option<Tail>,
     output: Output,
     error_words: String,
 }
@@ -49,10 +53,11 @@ pub struct Launch<'a> {
     pub guarding: &'a Guarding,
     pub cwd: &'a Path,
     pub ledger: &'a Ledger,
+    pub codex_home: Option<&'a Path>,
 }
 
 /// What was heard: for the machine, and for whoever watches.
-pub enum Heard {
+pub enum Came {
     Said(Said),
     Error(String),
     Exited(Exit),
@@ -84,9 +89,11 @@ impl Attempt {
             session: None,
             meter,
             last_words: String::new(),
-            handoff_words: None,
+            heard: Heard::default(),
             before,
             child,
+            codex_home: launch.codex_home.map(Path::to_path_buf).filter(|_| launch.settings.worker == Worker::Codex),
+            tail: None,
             dialect: launch.settings.worker.dialect(),
             output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
             error_words: String::new(),
@@ -94,7 +101,7 @@ impl Attempt {
     }
 
     /// What came in, waiting for it a little.
-    pub fn hear(&mut self, wait_max: Duration) -> Vec<Heard> {
+    pub fn hear(&mut self, wait_max: Duration) -> Vec<Came> {
         let mut heard = Vec::new();
         let mut wait_max = wait_max;
         for _ in 0..NEWS_MAX {
@@ -104,35 +111,42 @@ impl Attempt {
                 News::Line(line) => {
                     self.output.keep(&line);
                     let said = self.dialect.read(&line);
-                    heard.extend(said.into_iter().map(Heard::Said));
+                    heard.extend(said.into_iter().map(Came::Said));
                 }
                 News::ErrorLine(line) => {
                     self.output.keep(&line);
                     let text = String::from_utf8_lossy(&line).trim_end().to_string();
                     keep_end(&mut self.error_words, &text);
-                    heard.push(Heard::Error(text));
+                    heard.push(Came::Error(text));
                 }
                 News::Ended(exit) => {
-                    heard.push(Heard::Exited(exit));
+                    heard.push(Came::Exited(exit));
                     break;
                 }
             }
         }
+        heard.extend(self.look_beside().into_iter().map(Came::Said));
         heard
+    }
+
+    /// What the session's own file says, where the stream says too little.
+    fn look_beside(&mut self) -> Vec<Said> {
+        if let (None, Some(home), Some(session)) = (&self.tail, &self.codex_home, &self.session) {
+            self.tail = rollout::find(home, session).map(Tail::new);
+        }
+        self.tail.as_mut().map(Tail::look).unwrap_or_default()
     }
 
     /// What the machine is told of it.
     pub fn input(&mut self, said: Said) -> Input {
         self.meter.hear(&said);
+        self.heard.hear(&said);
         match &said {
             Said::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
                 match self.dialect {
                     Dialect::Plain => keep_end(&mut self.last_words, text),
                     Dialect::ClaudeCode | Dialect::Codex => self.last_words = text.clone(),
-                }
-                if let Some(words) = &mut self.handoff_words {
-                    keep_end(words, text);
                 }
             }
             Said::Started { session, .. } if self.session.is_none() => self.session = Some(session.clone()),

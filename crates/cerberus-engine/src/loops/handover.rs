@@ -1,14 +1,16 @@
-//! What a context leaves to its successor, from what is on record, what it wrote itself, and git.
+//! What a context leaves to its successor, as the runner knows it and as it is told.
 
+use cerberus_core::id::Agent;
+use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::handoff::state::PreservedState;
-use cerberus_core::loops::handoff::{Evidence, Handoff, compose as composed, gather, written};
+use cerberus_core::loops::handoff::{Handoff, compose as composed};
 use cerberus_core::loops::totals::How;
 use cerberus_core::time::Timestamp;
 
+use super::preserve::{Wanted, preserve};
 use super::runner::Job;
 use crate::clock::Clock;
 use crate::fold;
-use crate::recall;
 
 /// What the runner itself knows of a context that is over, or about to be.
 #[derive(Clone, Debug)]
@@ -18,37 +20,50 @@ pub struct Left {
     /// When it was left.
     pub at: Timestamp,
     pub words: String,
-    /// What it said when it was asked for its handoff.
-    pub written: Option<String>,
+    pub heard: Heard,
 }
 
-/// What a session is asked whose context is nearly full.
-pub fn request() -> String {
-    written::request()
+/// Whose work it is, and since when.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    /// The run's sessions, as their agent called them.
+    pub sessions: Vec<String>,
+    /// The commit that was checked out when the run began.
+    pub base: Option<String>,
 }
 
-/// Is this a whole handoff?
-pub fn is_written(words: &str) -> bool {
-    words.contains("</handoff>") && written::read(words).is_some()
-}
-
-pub fn state(job: &Job, left: &Left) -> PreservedState {
-    let clock = Clock::new(None);
-    let mut state = PreservedState::default();
-    if let Ok(store) = fold::open(&job.home)
-        && let Ok(sessions) = recall::recent_sessions(&store, &job.located, clock.now)
-        && let Ok(carried) = store.carried(&sessions, clock.now)
-    {
-        let runs = store.runs(&sessions, clock.now).unwrap_or_default();
-        state = gather(Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs });
+/// The state that outlives the context, and what there is to tell the user about it.
+pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<String>) {
+    let agent: Agent = job.settings.worker.agent();
+    let sessions: Vec<(Agent, String)> = story.sessions.iter().map(|session| (agent, session.clone())).collect();
+    let wanted = Wanted {
+        located: &job.located,
+        now: Clock::new(None).now,
+        sessions: &sessions,
+        base: story.base.as_deref(),
+        prompt: Some(&job.task),
+        heard: &left.heard,
+        rules: &job.settings.preserve,
+    };
+    let preserved = fold::open(&job.home)
+        .map_err(|error| error.to_string())
+        .and_then(|store| preserve(&store, &wanted).map_err(|error| error.to_string()));
+    match preserved {
+        Ok(preserved) => {
+            let missing = preserved.missing.iter();
+            let told = missing.map(|(file, why)| format!("{file} is not in the handoff: {why}")).collect();
+            (preserved.state, told)
+        }
+        // Without what is on record, what was heard is still better than nothing.
+        Err(error) => {
+            let mut state = PreservedState::default();
+            state.add_heard(&left.heard);
+            (state, vec![format!("the handoff holds only what the agent said: {error}")])
+        }
     }
-    if let Some(written) = left.written.as_deref().and_then(written::read) {
-        state.add_written(written);
-    }
-    state.keep(&job.settings.preserve);
-    state
 }
 
-pub fn compose(job: &Job, left: &Left) -> Handoff {
-    composed(&state(job, left), &job.settings.preserve)
+pub fn compose(job: &Job, story: &Story, left: &Left) -> (Handoff, Vec<String>) {
+    let (state, told) = state(job, story, left);
+    (composed(&state, &job.settings.preserve), told)
 }

@@ -225,7 +225,8 @@ impl Run {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().hint("start it by its full path")?,
         };
-        Ok(Job { home: context.home.clone(), located, settings, layer, task, program })
+        let codex_home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")));
+        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, codex_home })
     }
 
     fn layer(self) -> Layer {
@@ -268,6 +269,10 @@ impl Run {
         layer.preserve.include_files = self.include_files;
         layer
     }
+}
+
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Longer than any task is; a context has to hold it.
