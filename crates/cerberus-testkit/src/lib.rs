@@ -11,6 +11,7 @@ pub mod clients;
 pub mod env;
 pub mod fake_agent;
 pub mod harness;
+pub mod loops;
 pub mod model_server;
 pub mod process;
 pub mod scratch;

@@ -36,6 +36,9 @@ pub enum Step {
         is_resumed: bool,
         /// What it was told to do, without secrets, so that it can be taken up again.
         layer: Box<Layer>,
+        /// The commit that was checked out.
+        #[serde(default, deserialize_with = "own_option")]
+        base: Option<Clean<'static>>,
     },
     /// An attempt at an iteration is about to be made.
     Begun {
@@ -120,10 +123,12 @@ pub struct Standing {
     pub runner: Option<AgentProcess<'static>>,
     pub token: String,
     pub layer: Layer,
+    /// The commit that was checked out when the run began.
+    pub base: Option<String>,
     pub totals: Totals,
     pub open: Option<Open>,
-    /// The last session that did some work.
-    pub session: Option<String>,
+    /// All of its sessions, the last one last.
+    pub sessions: Vec<String>,
     pub stopped: Option<(Class, String)>,
     pub last_at: Timestamp,
 }
@@ -142,16 +147,17 @@ pub fn standing(entries: &[Entry]) -> Option<Standing> {
 
 impl Standing {
     fn begin(entry: &Entry) -> Option<Standing> {
-        let Step::Run { worker, runner, token, layer, .. } = &entry.step else { return None };
+        let Step::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
         Some(Standing {
             run: entry.run,
             worker: *worker,
             runner: runner.clone(),
             token: token.to_string(),
             layer: (**layer).clone(),
+            base: base.as_ref().map(|base| base.to_string()),
             totals: Totals::new(entry.at),
             open: None,
-            session: None,
+            sessions: Vec::new(),
             stopped: None,
             last_at: entry.at,
         })
@@ -178,7 +184,7 @@ impl Standing {
                     (open.is_launched, open.agent, open.guard) = (true, agent.clone(), guard.clone());
                 }
             }
-            Step::Session { id } => self.session = Some(id.to_string()),
+            Step::Session { id } => self.sessions.push(id.to_string()),
             Step::Acknowledged { .. } => {}
             Step::Ended(ended) => {
                 self.totals.ended(ended);
@@ -188,19 +194,6 @@ impl Standing {
         }
         self.last_at = self.last_at.max(entry.at);
     }
-}
-
-/// The agent's sessions of a run, in order, each once.
-pub fn sessions(entries: &[Entry], run: u32) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.run == run) {
-        if let Step::Session { id } = &entry.step
-            && !found.iter().any(|known| **known == **id)
-        {
-            found.push(id.to_string());
-        }
-    }
-    found
 }
 
 /// What a dead runner's attempt came to: whether its agent got to work decides whether its iteration is spent.
@@ -319,7 +312,14 @@ mod tests {
     }
 
     fn run(is_resumed: bool) -> Step {
-        Step::Run { worker: Worker::Command, token: word("t"), runner: None, is_resumed, layer: Box::default() }
+        Step::Run {
+            worker: Worker::Command,
+            token: word("t"),
+            runner: None,
+            is_resumed,
+            layer: Box::default(),
+            base: None,
+        }
     }
 
     fn ended(counts: Counts) -> Step {
@@ -357,8 +357,6 @@ mod tests {
         let told: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
         assert_eq!(told, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
         assert_eq!(rows[1].tokens, Some(10));
-        assert_eq!(sessions(&entries(whole()), 1), ["s1-1", "s2-1", "s2-2", "s3-1"]);
-        assert_eq!(sessions(&entries(whole()), 2), [""; 0]);
         assert_eq!(rows[2].stop, Some((Class::Limit, "enough".to_string())));
         let standing = standing(&entries(whole())).unwrap();
         assert_eq!((standing.totals.spent, standing.totals.tokens, standing.open), (3, 20, None));

@@ -1,13 +1,14 @@
 //! One attempt at an iteration: the agent's program, what it says, and how full its context is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::loops::failure::Exit;
+use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
-use cerberus_core::loops::settings::Worker;
+use cerberus_core::loops::settings::{Settings, Worker};
 use cerberus_core::loops::stream::{Dialect, Said, claude_code};
 use cerberus_core::text::clip_front;
 use cerberus_core::time::Timestamp;
@@ -18,7 +19,6 @@ use super::ledger::{Ledger, Number};
 use super::output::Output;
 use super::progress;
 use super::rollout::{self, Tail};
-use super::runner::Job;
 
 /// What is kept of an agent's words and of its error output, the end first.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
@@ -38,34 +38,28 @@ pub struct Attempt {
     pub session: Option<String>,
     pub meter: Meter,
     pub last_words: String,
-    /// What it said since it was asked for its handoff.
-    pub handoff_words: Option<String>,
+    pub heard: Heard,
     pub before: progress::Standing,
     child: Child,
     dialect: Dialect,
-    rollout: Rollout,
+    /// Where Codex tells how full its context is.
+    codex_home: Option<PathBuf>,
+    tail: Option<Tail>,
     output: Output,
     error_words: String,
 }
 
 /// Where and how it is started.
 pub struct Launch<'a> {
-    pub job: &'a Job,
+    pub settings: &'a Settings,
     pub guarding: &'a Guarding,
+    pub cwd: &'a Path,
     pub ledger: &'a Ledger,
-}
-
-/// Where the agent writes how full its context is, if its output does not say.
-#[derive(Debug)]
-enum Rollout {
-    Nowhere,
-    /// The folder in which it will be.
-    Wanted(PathBuf),
-    Followed(Tail),
+    pub codex_home: Option<&'a Path>,
 }
 
 /// What was heard: for the machine, and for whoever watches.
-pub enum Heard {
+pub enum Came {
     Said(Said),
     Error(String),
     Exited(Exit),
@@ -83,11 +77,11 @@ impl Attempt {
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
-        let measure = match launch.job.settings.worker {
+        let measure = match launch.settings.worker {
             Worker::ClaudeCode | Worker::Codex => Measure::Usage,
             Worker::Command => Measure::Output,
         };
-        let mut meter = Meter::new(measure, windows.clone(), launch.job.settings.context_window);
+        let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window);
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
@@ -97,21 +91,19 @@ impl Attempt {
             session: None,
             meter,
             last_words: String::new(),
-            handoff_words: None,
+            heard: Heard::default(),
             before,
             child,
-            dialect: launch.job.settings.worker.dialect(),
-            rollout: match &launch.job.codex_home {
-                Some(codex_home) if launch.job.settings.worker == Worker::Codex => Rollout::Wanted(codex_home.clone()),
-                _ => Rollout::Nowhere,
-            },
+            codex_home: launch.codex_home.map(Path::to_path_buf).filter(|_| launch.settings.worker == Worker::Codex),
+            tail: None,
+            dialect: launch.settings.worker.dialect(),
             output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
             error_words: String::new(),
         })
     }
 
     /// What came in, waiting for it a little.
-    pub fn hear(&mut self, wait_max: Duration) -> Vec<Heard> {
+    pub fn hear(&mut self, wait_max: Duration) -> Vec<Came> {
         let mut heard = Vec::new();
         let mut wait_max = wait_max;
         for _ in 0..NEWS_MAX {
@@ -121,51 +113,42 @@ impl Attempt {
                 News::Line(line) => {
                     self.output.keep(&line);
                     let said = self.dialect.read(&line);
-                    heard.extend(said.into_iter().map(Heard::Said));
+                    heard.extend(said.into_iter().map(Came::Said));
                 }
                 News::ErrorLine(line) => {
                     self.output.keep(&line);
                     let text = String::from_utf8_lossy(&line).trim_end().to_string();
                     keep_end(&mut self.error_words, &text);
-                    heard.push(Heard::Error(text));
+                    heard.push(Came::Error(text));
                 }
                 News::Ended(exit) => {
-                    heard.extend(self.followed());
-                    heard.push(Heard::Exited(exit));
-                    return heard;
+                    heard.push(Came::Exited(exit));
+                    break;
                 }
             }
         }
-        heard.extend(self.followed());
+        heard.extend(self.look_beside().into_iter().map(Came::Said));
         heard
     }
 
-    /// What the agent wrote into its session file.
-    fn followed(&mut self) -> impl Iterator<Item = Heard> {
-        if let (Rollout::Wanted(codex_home), Some(session)) = (&self.rollout, &self.session)
-            && let Some(path) = rollout::find(codex_home, session)
-        {
-            self.rollout = Rollout::Followed(Tail::new(path));
+    /// What the session's own file says, where the stream says too little.
+    fn look_beside(&mut self) -> Vec<Said> {
+        if let (None, Some(home), Some(session)) = (&self.tail, &self.codex_home, &self.session) {
+            self.tail = rollout::find(home, session).map(Tail::new);
         }
-        let said = match &mut self.rollout {
-            Rollout::Followed(tail) => tail.look(),
-            Rollout::Wanted(_) | Rollout::Nowhere => Vec::new(),
-        };
-        said.into_iter().map(Heard::Said)
+        self.tail.as_mut().map(Tail::look).unwrap_or_default()
     }
 
     /// What the machine is told of it.
     pub fn input(&mut self, said: Said) -> Input {
         self.meter.hear(&said);
+        self.heard.hear(&said);
         match &said {
             Said::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
                 match self.dialect {
                     Dialect::Plain => keep_end(&mut self.last_words, text),
                     Dialect::ClaudeCode | Dialect::Codex => self.last_words = text.clone(),
-                }
-                if let Some(words) = &mut self.handoff_words {
-                    keep_end(words, text);
                 }
             }
             Said::Started { session, model } if self.session.is_none() => {
@@ -230,7 +213,7 @@ fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> st
     let program = Program {
         program: invocation.program.clone().into(),
         args: invocation.args.iter().map(Into::into).collect(),
-        cwd: launch.job.located.cwd.clone(),
+        cwd: launch.cwd.to_path_buf(),
         without: NOT_INHERITED.to_vec(),
     };
     let mut child = launch.guarding.spawn(&program, note)?;

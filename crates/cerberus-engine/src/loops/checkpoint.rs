@@ -94,13 +94,6 @@ impl<'a> Checkpoints<'a> {
         Ok(found)
     }
 
-    /// What was checked out when the run's first checkpoint was made; nothing where nothing was committed yet.
-    pub fn base(&self, run: u32) -> Option<String> {
-        let mut git = command(&self.located.root);
-        git.args(["rev-parse", "--verify", "--quiet", &format!("{}^", reference(run, 0))]);
-        self.run("rev-parse", git).ok().map(|commit| commit.trim().to_string())
-    }
-
     /// Lets go of the checkpoints of all but the last runs. What was there before a restore is let go with them.
     pub fn prune(&self, runs_kept: usize) -> Result<usize, CheckpointError> {
         let all = self.all()?;

@@ -1,14 +1,13 @@
-//! What a context leaves to its successor, from what is on record, what it wrote itself, and git.
+//! What a context leaves to its successor, as the runner knows it and as it is told.
 
+use cerberus_core::id::Agent;
 use cerberus_core::loops::handoff::heard::Heard;
-use cerberus_core::loops::handoff::{Handoff, compose as composed, written};
-use cerberus_core::loops::history;
+use cerberus_core::loops::handoff::state::PreservedState;
+use cerberus_core::loops::handoff::{Handoff, compose as composed};
 use cerberus_core::loops::totals::How;
 use cerberus_core::time::Timestamp;
 
-use super::checkpoint::Checkpoints;
-use super::ledger::Ledger;
-use super::preserve::{Preserved, Wanted, preserve, without_view};
+use super::preserve::{Wanted, preserve, without_view};
 use super::runner::Job;
 use crate::clock::Clock;
 use crate::fold;
@@ -21,41 +20,49 @@ pub struct Left {
     /// When it was left.
     pub at: Timestamp,
     pub words: String,
-    /// What it said when it was asked for its handoff.
-    pub written: Option<String>,
+    pub heard: Heard,
 }
 
-/// What a session is asked whose context is nearly full.
-pub fn request() -> String {
-    written::request()
+/// Whose work it is, and since when.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    /// The run's sessions, as their agent called them.
+    pub sessions: Vec<String>,
+    /// The commit that was checked out when the run began.
+    pub base: Option<String>,
 }
 
-/// Is this a whole handoff?
-pub fn is_written(words: &str) -> bool {
-    words.contains("</handoff>") && written::read(words).is_some()
-}
-
-/// The state that the contexts of a run leave. A view that cannot be asked takes nothing from the rest.
-pub fn state(job: &Job, ledger: &Ledger, run: u32, left: &Left) -> Preserved {
-    let now = Clock::new(None).now;
-    let agent = job.settings.worker.agent();
-    let ids = history::sessions(&ledger.read(now).unwrap_or_default(), run);
-    let sessions: Vec<_> = ids.into_iter().map(|id| (agent, id)).collect();
-    let base = Checkpoints::new(&job.home, &job.located).ok().and_then(|checkpoints| checkpoints.base(run));
-    let heard = Heard::of(&left.words, left.written.as_deref());
+/// The state that outlives the context, and what there is to tell the user about it.
+pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<String>) {
+    let agent: Agent = job.settings.worker.agent();
+    let sessions: Vec<(Agent, String)> = story.sessions.iter().map(|session| (agent, session.clone())).collect();
     let wanted = Wanted {
         located: &job.located,
-        now,
+        now: Clock::new(None).now,
         sessions: &sessions,
-        base: base.as_deref(),
+        base: story.base.as_deref(),
         prompt: Some(&job.task),
-        heard: &heard,
+        heard: &left.heard,
         rules: &job.settings.preserve,
     };
-    let store = fold::open(&job.home).ok();
-    store.and_then(|store| preserve(&store, &wanted).ok()).unwrap_or_else(|| without_view(&wanted))
+    let preserved = fold::open(&job.home)
+        .map_err(|error| error.to_string())
+        .and_then(|store| preserve(&store, &wanted).map_err(|error| error.to_string()));
+    match preserved {
+        Ok(preserved) => {
+            let missing = preserved.missing.iter();
+            let told = missing.map(|(file, why)| format!("{file} is not in the handoff: {why}")).collect();
+            (preserved.state, told)
+        }
+        // Without what is on record, what was heard is still better than nothing.
+        Err(error) => {
+            let state = without_view(&wanted).state;
+            (state, vec![format!("the handoff holds only what the agent said and what git knows: {error}")])
+        }
+    }
 }
 
-pub fn compose(job: &Job, preserved: &Preserved) -> Handoff {
-    composed(&preserved.state, &job.settings.preserve)
+pub fn compose(job: &Job, story: &Story, left: &Left) -> (Handoff, Vec<String>) {
+    let (state, told) = state(job, story, left);
+    (composed(&state, &job.settings.preserve), told)
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cerberus_core::loops::failure::Exit;
+use cerberus_core::loops::handoff::written;
 use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
@@ -19,12 +20,12 @@ use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::attempt::{Attempt, Heard, Launch};
+use super::attempt::{Attempt, Came, Launch};
 use super::audience::{Audience, Report, Status};
 use super::checkpoint::{Checkpoints, RUNS_KEPT};
 use super::child::Guarding;
 use super::commands::Commands;
-use super::handover::{self, Left};
+use super::handover::{self, Left, Story};
 use super::interrupts::Interrupts;
 use super::ledger::{Ledger, LedgerError, Number};
 use super::progress;
@@ -38,6 +39,9 @@ use crate::journal::JournalError;
 
 /// How often the clock, the stop file and other terminals are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// The number of the checkpoint that holds the files as the loop found them.
+const BEFORE_THE_LOOP: u32 = 0;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoopError {
@@ -76,10 +80,16 @@ pub(super) struct Runner<'a> {
     pub known: Known,
     /// What the context before left.
     pub left: Option<Left>,
+    pub story: Story,
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
     pub ticked: Instant,
+}
+
+fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launch<'a> {
+    let codex_home = job.codex_home.as_deref();
+    Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, codex_home }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -99,7 +109,7 @@ impl Runner<'_> {
 
     fn turn(&mut self) -> Result<Stop, LoopError> {
         if self.state.totals.spent == 0 {
-            self.keep_checkpoint(0);
+            self.checkpoint(BEFORE_THE_LOOP);
         }
         let _ = self.hook(HookPoint::LoopStart, &json!({}));
         let mut inputs = VecDeque::from([Input::Tick]);
@@ -155,18 +165,16 @@ impl Runner<'_> {
         let (job, began) = (self.job, now());
         let totals = &self.state.totals;
         let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
-        let preserved = self.left.as_ref().map(|left| handover::state(job, &self.ledger, self.run, left));
-        for (path, why) in preserved.iter().flat_map(|preserved| &preserved.missing) {
-            self.audience.hear(&Report::Told(&format!("{path} does not go along: {why}")));
-        }
-        let handoff = preserved.as_ref().map(|preserved| handover::compose(job, preserved));
-        let text = handoff.as_ref().map(|handoff| handoff.text.as_str());
+        let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.story, left));
+        let (handoff, told) = handoff.map_or((None, Vec::new()), |(handoff, told)| (Some(handoff.text), told));
+        told.iter().for_each(|words| self.audience.hear(&Report::Told(words)));
+        let text = handoff.as_deref();
         let opening = Opening::new(&job.settings, &job.task, text);
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
         let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
         self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
-        let launch = Launch { job, guarding: &self.guarding, ledger: &self.ledger };
+        let launch = launch(job, &self.guarding, &self.ledger);
         let invocation = fresh(&job.settings, &opening.first);
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
         let mut attempt = match started {
@@ -176,7 +184,7 @@ impl Runner<'_> {
                 return Ok(vec![Input::Exited { exit: Exit::Code(1), words }]);
             }
         };
-        attempt.handoff = handoff.map(|handoff| handoff.text);
+        attempt.handoff = handoff;
         if job.settings.worker == Worker::Command {
             attempt.session = Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt));
         }
@@ -191,6 +199,7 @@ impl Runner<'_> {
     fn session_began(&mut self, session: &str) -> Result<(), LoopError> {
         let id = Clean::new(session.to_string(), Keep::NAME);
         self.write(Step::Session { id })?;
+        self.story.sessions.push(session.to_string());
         self.audience.hear(&Report::Session(session));
         Ok(())
     }
@@ -229,10 +238,8 @@ impl Runner<'_> {
 
     fn ask_hook(&mut self, how: How) -> Input {
         let preserved = self.attempt.as_ref().map(|attempt| self.leaving(attempt, how));
-        let preserved = preserved
-            .as_ref()
-            .or(self.left.as_ref())
-            .map(|left| handover::state(self.job, &self.ledger, self.run, left).state);
+        let preserved =
+            preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, &self.story, left).0);
         match self.hook(HookPoint::PreReboot, &json!({ "reason": how, "state": preserved })) {
             Ok(()) => Input::HookAgreed,
             Err(words) => Input::HookRefused { words },
@@ -242,14 +249,14 @@ impl Runner<'_> {
     fn ask_handoff(&mut self) -> Result<Vec<Input>, LoopError> {
         let job = self.job;
         let Some(attempt) = &mut self.attempt else { return Ok(Vec::new()) };
-        attempt.handoff_words = Some(String::new());
+        attempt.heard.asked();
         let session = attempt.session.clone().unwrap_or_default();
-        let request = handover::request();
+        let request = written::request();
         let Some(invocation) = resumed(&job.settings, &session, &request) else {
             attempt.say(&request);
             return Ok(Vec::new());
         };
-        let launch = Launch { job, guarding: &self.guarding, ledger: &self.ledger };
+        let launch = launch(job, &self.guarding, &self.ledger);
         Ok(match attempt.continue_with(&launch, &invocation) {
             Ok(()) => Vec::new(),
             Err(_) => vec![attempt.exited(Exit::Code(1))],
@@ -288,20 +295,23 @@ impl Runner<'_> {
             session: attempt.session.clone().filter(|session| !session.is_empty()),
             at: now(),
             words: attempt.last_words.clone(),
-            written: attempt.handoff_words.clone(),
+            heard: attempt.heard.clone(),
         }
     }
 
     fn record(&mut self, ended: Ended) -> Result<(), LoopError> {
         self.write(Step::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
-        self.keep_checkpoint(attempt.number.iteration);
+        self.checkpoint(attempt.number.iteration);
         windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
         let left = self.leaving(&attempt, ended.how);
         if let (Known::ByUs, Some(session)) = (self.known, &left.session)
             && !left.words.trim().is_empty()
         {
             self.sessions().said(session, &left.words)?;
+        }
+        if let (Some(session), Some(written)) = (&left.session, left.heard.written()) {
+            self.sessions().wrote(session, &written)?;
         }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {
@@ -314,18 +324,12 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The files as they are now, to be gone back to. The loop goes on without where that fails.
-    fn keep_checkpoint(&mut self, number: u32) {
-        let kept = match Checkpoints::new(&self.job.home, &self.job.located) {
-            // Without git there is nothing to keep them in.
-            Err(_) => return,
-            Ok(checkpoints) => checkpoints.save(self.run, number, now()).and_then(|_| match number {
-                0 => checkpoints.prune(RUNS_KEPT),
-                _ => Ok(0),
-            }),
-        };
-        if let Err(error) = kept {
-            self.audience.hear(&Report::Told(&format!("no checkpoint was made: {error}")));
+    /// Keeps the files as they are now; a loop without git goes on without.
+    fn checkpoint(&mut self, iteration: u32) {
+        let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
+        let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
+        if let Err(error) = saved {
+            self.audience.hear(&Report::Told(&format!("no checkpoint of this iteration: {error}")));
         }
     }
 
@@ -409,15 +413,15 @@ impl Runner<'_> {
                 for heard in attempt.hear(TICK) {
                     let is_new = attempt.session.is_none();
                     match heard {
-                        Heard::Said(said) => {
+                        Came::Said(said) => {
                             self.audience.hear(&Report::Said(&said));
                             let is_text = matches!(said, Said::Text(_));
                             inputs.push(attempt.input(said));
-                            let words = attempt.handoff_words.as_deref().filter(|_| is_text);
-                            inputs.extend(words.filter(|words| handover::is_written(words)).map(|_| Input::HandedOver));
+                            let is_written = is_text && attempt.heard.written().is_some();
+                            inputs.extend(is_written.then_some(Input::HandedOver));
                         }
-                        Heard::Error(text) => self.audience.hear(&Report::Error(&text)),
-                        Heard::Exited(exit) => inputs.push(attempt.exited(exit)),
+                        Came::Error(text) => self.audience.hear(&Report::Error(&text)),
+                        Came::Exited(exit) => inputs.push(attempt.exited(exit)),
                     }
                     if let Some(session) = attempt.session.clone().filter(|_| is_new) {
                         self.session_began(&session)?;

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::history::{self, Entry, Standing, Step};
 use cerberus_core::loops::machine::Machine;
 use cerberus_core::loops::stop::{Class, Stop};
@@ -14,12 +15,13 @@ use cerberus_core::text::{Clean, Keep};
 use super::audience::Audience;
 use super::below;
 use super::child::Guarding;
-use super::handover::Left;
+use super::handover::{Left, Story};
 use super::interrupts::Interrupts;
 use super::ledger::Ledger;
 use super::runner::{Job, LoopError, Runner, now};
 use super::sessions::Known;
 use super::windows;
+use crate::git;
 use crate::process;
 
 /// How long what a dead runner left may take to be gone.
@@ -59,27 +61,48 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     });
     let began = now();
     let token = format!("{:x}-{}", began.millis(), std::process::id());
+    let base = git::head(&job.located).map(|head| Clean::new(head, Keep::NAME));
     let step = Step::Run {
         worker: job.settings.worker,
         token: Clean::new(token.clone(), Keep::NAME),
         runner: process::own(),
         is_resumed: start == Start::Resume,
         layer: Box::new(job.layer.clone().without_secrets()),
+        base: base.clone(),
     };
     ledger.append(&Entry { at: began, run, step })?;
     let totals = match start {
         Start::Resume => history::standing(&ledger.read(began)?).map_or(Totals::new(began), |standing| standing.totals),
         Start::Afresh => Totals::new(began),
     };
-    let left = standing.and_then(|standing| left_behind(&standing));
+    let story = match &standing {
+        Some(standing) => Story { sessions: standing.sessions.clone(), base: standing.base.clone() },
+        None => Story { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
+    };
+    let left = standing.as_ref().and_then(left_behind);
     let machine = Machine::new(&job.settings);
     let state = machine.start(totals, began);
     let guarding = Guarding { program: job.program.clone(), token };
     let windows = windows::load(&job.home);
     let (known, ticked) = (Known::ByHooks, Instant::now());
     let attempt = None;
-    Runner { job, ledger, guarding, run, machine, state, attempt, known, left, windows, audience, interrupts, ticked }
-        .run()
+    Runner {
+        job,
+        ledger,
+        guarding,
+        run,
+        machine,
+        state,
+        attempt,
+        known,
+        left,
+        story,
+        windows,
+        audience,
+        interrupts,
+        ticked,
+    }
+    .run()
 }
 
 /// Ends what a dead runner left, and settles the attempt that it did not live to settle.
@@ -99,6 +122,6 @@ fn settled(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
 fn left_behind(standing: &Standing) -> Option<Left> {
     let how = standing.totals.last.unwrap_or(How::RunnerDied);
     standing.totals.last?;
-    let session = standing.session.clone();
-    Some(Left { how, session, at: standing.last_at, words: String::new(), written: None })
+    let session = standing.sessions.last().cloned();
+    Some(Left { how, session, at: standing.last_at, words: String::new(), heard: Heard::default() })
 }

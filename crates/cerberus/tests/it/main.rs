@@ -17,6 +17,7 @@ mod install;
 mod kill;
 mod learn;
 mod lifecycle;
+mod loops;
 mod mcp;
 mod memories;
 mod seeds;

@@ -22,11 +22,6 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// What a session said last, and what it answered if it was asked for its handoff.
-    pub fn of(words: &str, answer: Option<&str>) -> Heard {
-        Heard { words: words.to_string(), answer: answer.map(str::to_string) }
-    }
-
     pub fn hear(&mut self, said: &Said) {
         let Said::Text(text) = said else { return };
         self.words.clone_from(text);

@@ -2,6 +2,7 @@
 
 mod guard;
 mod history;
+mod restore;
 mod run;
 mod status;
 mod stop;
@@ -27,6 +28,7 @@ enum LoopCommand {
     Status(status::Status),
     Stop(stop::Stop),
     History(history::History),
+    Restore(restore::Restore),
     Guard(guard::Guard),
 }
 
@@ -37,6 +39,7 @@ impl Loop {
             LoopCommand::Status(command) => command.run(context),
             LoopCommand::Stop(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
+            LoopCommand::Restore(command) => command.run(context),
             LoopCommand::Guard(command) => command.run(context),
         }
     }

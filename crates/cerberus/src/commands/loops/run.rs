@@ -5,7 +5,6 @@ use cerberus_core::loops::redline::Level;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
 use cerberus_core::loops::span::Span;
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
-use cerberus_engine::agents::Surroundings;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
 use cerberus_engine::loops::runner::{Job, LoopError};
@@ -226,8 +225,7 @@ impl Run {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().hint("start it by its full path")?,
         };
-        let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
-        let codex_home = surroundings.folder("CODEX_HOME").or_else(|| surroundings.in_home(".codex"));
+        let codex_home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")));
         Ok(Job { home: context.home.clone(), located, settings, layer, task, program, codex_home })
     }
 
@@ -271,6 +269,10 @@ impl Run {
         layer.preserve.include_files = self.include_files;
         layer
     }
+}
+
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Longer than any task is; a context has to hold it.

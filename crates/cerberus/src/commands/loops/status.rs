@@ -24,7 +24,7 @@ impl Status {
             return Ok(());
         };
         let totals = &standing.totals;
-        let (is_open, session) = (standing.open.is_some(), standing.session.as_deref());
+        let (is_open, session) = (standing.open.is_some(), standing.sessions.last().map(String::as_str));
         let iteration = if is_open { totals.iteration() } else { totals.spent };
         let process = standing.open.as_ref().and_then(|open| open.agent.as_ref()).map(|agent| agent.pid);
         let runner = standing.runner.as_ref().map(|runner| runner.pid).filter(|_| is_running);
