@@ -79,7 +79,7 @@ pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
-        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
     })
 }

@@ -39,6 +39,7 @@ pub struct Attempt {
     pub heard: Heard,
     pub before: progress::Standing,
     child: Child,
+    has_started: bool,
     dialect: Dialect,
     /// Where Codex tells how full its context is.
     codex_home: Option<PathBuf>,
@@ -92,6 +93,7 @@ impl Attempt {
             heard: Heard::default(),
             before,
             child,
+            has_started: false,
             codex_home: launch.codex_home.map(Path::to_path_buf).filter(|_| launch.settings.worker == Worker::Codex),
             tail: None,
             dialect: launch.settings.worker.dialect(),
@@ -149,7 +151,11 @@ impl Attempt {
                     Dialect::ClaudeCode | Dialect::Codex => self.last_words = text.clone(),
                 }
             }
-            Said::Started { session, .. } if self.session.is_none() => self.session = Some(session.clone()),
+            // A session that is taken up again for its handoff may say another name; it is the same one.
+            Said::Started { session, .. } if !self.has_started => {
+                self.has_started = true;
+                self.session = Some(session.clone());
+            }
             _ => {}
         }
         let (tokens, cost_usd) = self.meter.spent();
