@@ -200,6 +200,11 @@ impl Meter {
         (tokens, self.cost_usd)
     }
 
+    /// Has nobody told yet how much fits into a context of this model?
+    pub fn is_window_guessed(&self, model: Option<&str>) -> bool {
+        self.set_window.is_none() && model.is_some_and(|model| self.earlier.of(model).is_none())
+    }
+
     /// What was told of windows in this session, to be kept for the next.
     pub fn told_windows(&self) -> &Windows {
         &self.told
@@ -349,6 +354,21 @@ mod tests {
         assert_eq!(meter.spent(), (1_600, Some(0.25)));
         meter.hear(&usage("c", 2_000, 1, Speaker::Main));
         assert_eq!(meter.spent(), (3_601, Some(0.25)));
+    }
+
+    #[test]
+    fn a_window_is_asked_for_only_where_nobody_told_it() {
+        let mut known = Windows::default();
+        known.learn(MODEL, 10);
+        for (earlier, set, model, is_guessed) in [
+            (Windows::default(), None, Some(MODEL), true),
+            (Windows::default(), None, None, false),
+            (Windows::default(), Some(10), Some(MODEL), false),
+            (known.clone(), None, Some(MODEL), false),
+            (known, None, Some("other"), true),
+        ] {
+            assert_eq!(Meter::new(Measure::Usage, earlier, set).is_window_guessed(model), is_guessed, "{model:?}");
+        }
     }
 
     #[test]

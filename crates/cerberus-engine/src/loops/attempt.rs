@@ -26,6 +26,8 @@ const WORDS_BYTES_MAX: usize = 64 * 1024;
 const NEWS_MAX: usize = 256;
 /// An agent that runs inside another one refuses to.
 const NOT_INHERITED: [&str; 1] = ["CLAUDECODE"];
+/// By which an answer is known; nobody else asks.
+const WINDOW_REQUEST: &str = "cerberus-window";
 
 #[derive(Debug)]
 pub struct Attempt {
@@ -152,9 +154,12 @@ impl Attempt {
                 }
             }
             // A session that is taken up again for its handoff may say another name; it is the same one.
-            Said::Started { session, .. } if !self.has_started => {
+            Said::Started { session, model } if !self.has_started => {
                 self.has_started = true;
                 self.session = Some(session.clone());
+                if self.dialect == Dialect::ClaudeCode && self.meter.is_window_guessed(model.as_deref()) {
+                    self.child.say(&claude_code::ask_window(WINDOW_REQUEST));
+                }
             }
             _ => {}
         }

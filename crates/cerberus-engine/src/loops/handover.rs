@@ -7,7 +7,7 @@ use cerberus_core::loops::handoff::{Handoff, compose as composed};
 use cerberus_core::loops::totals::How;
 use cerberus_core::time::Timestamp;
 
-use super::preserve::{Wanted, preserve};
+use super::preserve::{Wanted, preserve, without_view};
 use super::runner::Job;
 use crate::clock::Clock;
 use crate::fold;
@@ -56,9 +56,8 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
         }
         // Without what is on record, what was heard is still better than nothing.
         Err(error) => {
-            let mut state = PreservedState::default();
-            state.add_heard(&left.heard);
-            (state, vec![format!("the handoff holds only what the agent said: {error}")])
+            let state = without_view(&wanted).state;
+            (state, vec![format!("the handoff holds only what the agent said and what git knows: {error}")])
         }
     }
 }

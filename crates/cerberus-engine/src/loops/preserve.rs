@@ -47,7 +47,16 @@ pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
     let sessions = sessions(store, wanted)?;
     let carried = store.carried(&sessions, wanted.now)?;
     let runs = store.runs(&sessions, wanted.now)?;
-    let mut state = gather(Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs });
+    let evidence = Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
+    Ok(completed(gather(evidence), wanted))
+}
+
+/// The same where the view cannot be asked: what was heard, and git.
+pub fn without_view(wanted: &Wanted) -> Preserved {
+    completed(PreservedState::default(), wanted)
+}
+
+fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
     state.add_heard(wanted.heard);
     if state.current_objective.is_none() {
         state.current_objective = wanted.prompt.and_then(first_paragraph).map(said);
@@ -64,7 +73,7 @@ pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
         }
     }
     state.keep(wanted.rules);
-    Ok(Preserved { state, missing })
+    Preserved { state, missing }
 }
 
 /// The loop's sessions and those by hand, oldest first.

@@ -42,6 +42,9 @@ use crate::journal::JournalError;
 /// How often the clock, the stop file and other terminals are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
+/// The number of the checkpoint that holds the files as the loop found them.
+const BEFORE_THE_LOOP: u32 = 0;
+
 #[derive(Debug, thiserror::Error)]
 pub enum LoopError {
     #[error(transparent)]
@@ -116,6 +119,9 @@ impl Runner<'_> {
     }
 
     fn turn(&mut self) -> Result<Stop, LoopError> {
+        if self.state.totals.spent == 0 {
+            self.checkpoint(BEFORE_THE_LOOP);
+        }
         let _ = self.hook(HookPoint::LoopStart, &json!({}));
         let mut inputs = VecDeque::from([Input::Tick]);
         loop {
@@ -310,13 +316,16 @@ impl Runner<'_> {
     fn record(&mut self, ended: Ended) -> Result<(), LoopError> {
         self.write(Step::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
-        self.checkpoint(attempt.number);
+        self.checkpoint(attempt.number.iteration);
         windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
         let left = self.leaving(&attempt, ended.how);
         if let (Known::ByUs, Some(session)) = (self.known, &left.session)
             && !left.words.trim().is_empty()
         {
             self.sessions().said(session, &left.words)?;
+        }
+        if let (Some(session), Some(written)) = (&left.session, left.heard.written()) {
+            self.sessions().wrote(session, &written)?;
         }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {
@@ -330,9 +339,9 @@ impl Runner<'_> {
     }
 
     /// Keeps the files as they are now; a loop without git goes on without.
-    fn checkpoint(&mut self, number: Number) {
+    fn checkpoint(&mut self, iteration: u32) {
         let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
-        let saved = checkpoints.save(number.run, number.iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
+        let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
         if let Err(error) = saved {
             self.audience.hear(&Report::Told(&format!("no checkpoint of this iteration: {error}")));
         }

@@ -3,7 +3,8 @@
 //! A session is closed when its successor is at work, not before. Where the agent has our hooks, they have told of its
 //! beginning, and perhaps of its end; then only the reason for the end is added.
 
-use cerberus_core::event::{Event, StartSource};
+use cerberus_core::event::{Event, Note, StartSource};
+use cerberus_core::loops::handoff::written::Written;
 use cerberus_core::loops::settings::Worker;
 use cerberus_core::text::{Clean, Keep};
 
@@ -44,6 +45,18 @@ impl Sessions<'_> {
     /// The agent's last words, where no hook of its own told them.
     pub fn said(&self, session: &str, words: &str) -> Result<(), JournalError> {
         self.record(session, "stop", Event::Stop { message: Clean::new(words.to_string(), Keep::MESSAGE) })
+    }
+
+    /// The handoff that it wrote, as if every item of it had been recorded: contexts after the next one need it too.
+    pub fn wrote(&self, session: &str, written: &Written) -> Result<(), JournalError> {
+        let clock = Clock::new(None);
+        let place = self.located.place();
+        let record = |(number, note): (usize, Note<'static>)| {
+            let key = format!("loop-handoff-{}-{number}", clock.wall.millis());
+            own_record(&clock, self.worker.agent(), session, place.clone(), key, Event::Note(note))
+        };
+        let records: Vec<_> = written.notes().into_iter().enumerate().map(record).collect();
+        journal::append_all(self.home, clock.wall, &records)
     }
 
     pub fn close(&self, session: &str, reason: &'static str) -> Result<(), JournalError> {

@@ -8,7 +8,9 @@ use std::collections::HashSet;
 
 use super::check::Change;
 use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, said};
-use crate::event::Severity;
+use crate::event::{Note, Severity};
+use crate::fact::Kind;
+use crate::text::{Clean, Keep};
 
 /// The first and the last line of the request, by which it is known when it turns up as a prompt.
 pub(super) const REQUEST_HEAD: &str = "# Context Handoff Request";
@@ -198,6 +200,38 @@ fn issue(item: &str) -> Issue {
     Issue { description: said(description), severity, files: Vec::new(), addressed: is_addressed(&word) }
 }
 
+impl Written {
+    /// The same as what `cerberus record` would have been told, so that it outlives the next context too.
+    pub fn notes(&self) -> Vec<Note<'static>> {
+        let clean = |text: &str| Clean::new(text.to_string(), Keep::SUBJECT);
+        let note = |kind, text: &str| Note {
+            kind,
+            text: clean(text),
+            why: None,
+            sort: None,
+            severity: None,
+            custom_key: None,
+            resolved: false,
+        };
+        let of = |kind: Kind, items: &[Line]| items.iter().map(|item| note(kind, item)).collect::<Vec<_>>();
+        let decided = |one: &Decision| Note {
+            why: one.rationale.as_deref().map(clean),
+            ..note(Kind::Decision, &one.description)
+        };
+        let issue = |one: &Issue| Note {
+            severity: Some(one.severity),
+            resolved: one.addressed,
+            ..note(Kind::Blocker, &one.description)
+        };
+        let mut notes = of(Kind::Next, &self.pending);
+        notes.extend(of(Kind::Done, &self.completed));
+        notes.extend(self.decisions.iter().map(decided));
+        notes.extend(self.issues.iter().map(issue));
+        notes.extend(of(Kind::Note, &self.notes));
+        notes
+    }
+}
+
 impl PreservedState {
     /// Adds what the agent wrote to what was captured. Where both say the same, its words stand.
     pub fn add_written(&mut self, written: Written) {
@@ -292,6 +326,26 @@ mod tests {
         assert_eq!(texts(&read(unmarked).unwrap().pending), ["Write the tests"]);
         let torn = "<handoff>\n## Pending\n- Write the te";
         assert_eq!(texts(&read(torn).unwrap().pending), ["Write the te"]);
+    }
+
+    #[test]
+    fn what_was_written_can_be_kept_like_anything_recorded() {
+        let answer = "## Completed\n- [x] Lexer\n## Pending\n- [ ] Tests\n## Key Decisions\n- One pass (fast)\n\
+            ## Known Issues\n- [HIGH] slow\n- [fixed] leaks\n## Notes\n- be quick";
+        let notes = read(answer).unwrap().notes();
+        let told: Vec<_> = notes.iter().map(|note| (note.kind, &*note.text, note.resolved)).collect();
+        assert_eq!(
+            told,
+            [
+                (Kind::Next, "Tests", false),
+                (Kind::Done, "Lexer", false),
+                (Kind::Decision, "One pass", false),
+                (Kind::Blocker, "slow", false),
+                (Kind::Blocker, "leaks", true),
+                (Kind::Note, "be quick", false),
+            ]
+        );
+        assert_eq!((notes[2].why.as_deref(), notes[3].severity), (Some("fast"), Some(Severity::High)));
     }
 
     #[test]
