@@ -17,6 +17,7 @@ mod programs;
 mod prompts;
 mod scale;
 mod scratch;
+mod secrets;
 mod trace;
 
 use std::path::PathBuf;
@@ -42,12 +43,13 @@ Benchmarks:
   locomo    how well memories are found, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
+  secrets   how well secrets are found on labelled texts (--data DIR), and what looking costs a megabyte
   continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
   all       all of them
 
 Options:
   --binary PATH   measure this cerberus instead of building one
-  --data PATH     labelled prompts, or a folder of transcripts or consecutive sessions, of your own
+  --data PATH     labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions, of your own
   --large         the largest sizes too
   --floor PATH    measure against this floor instead of building one
   --help          this text
@@ -56,7 +58,7 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 10] = [
+const BENCHMARKS: [(&str, Benchmark); 11] = [
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
@@ -66,6 +68,7 @@ const BENCHMARKS: [(&str, Benchmark); 10] = [
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("prompts", prompts::run),
+    ("secrets", secrets::run),
     ("continuity", continuity::run),
 ];
 

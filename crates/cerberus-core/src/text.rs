@@ -7,9 +7,10 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
+use crate::private::without_private;
 use crate::secret::redact;
 
-/// Text that may be written down: bounded, its secrets cut. There is no other way to make one from outside text.
+/// Text that may be written down: bounded, without what is private, its secrets cut. There is no other way to make one from outside text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Clean<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -74,6 +75,13 @@ impl Keep {
     pub const ERROR: Keep = Keep { head_bytes: 1000, tail_bytes: 1000 };
 
     fn cut(self, text: &str) -> Cow<'_, str> {
+        match without_private(text) {
+            Cow::Borrowed(text) => self.cut_secrets(text),
+            Cow::Owned(text) => Cow::Owned(self.cut_secrets(&text).into_owned()),
+        }
+    }
+
+    fn cut_secrets(self, text: &str) -> Cow<'_, str> {
         let kept_bytes = self.head_bytes + self.tail_bytes;
         if text.len() <= kept_bytes + 2 * EDGE_BYTES {
             return match redact(text) {

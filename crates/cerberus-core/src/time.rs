@@ -25,6 +25,9 @@ pub struct NotATime(String);
 impl Timestamp {
     pub const EPOCH: Timestamp = Timestamp(0);
 
+    /// The last moment that a date can be written for.
+    pub const LAST: Timestamp = Timestamp(*MILLIS_RANGE.end());
+
     /// The moment nearest to `millis` that a date can be written for.
     pub fn from_millis(millis: i64) -> Timestamp {
         Timestamp(millis.clamp(*MILLIS_RANGE.start(), *MILLIS_RANGE.end()))

@@ -19,6 +19,7 @@ use crate::fold::FoldError;
 use crate::home::Home;
 use crate::identity::{self, Located};
 use crate::journal::{self, JournalError};
+use crate::privacy;
 use crate::process;
 use crate::store::StoreError;
 
@@ -36,10 +37,13 @@ pub enum CaptureError {
     Config(#[from] ConfigError),
 }
 
-/// Appends what one payload says. `Some` when more is to be done than that.
+/// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
     let Some(heard) = wire::parse(agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
+    if privacy::shut(home, clock.now, &located).is_some() {
+        return Ok(None);
+    }
     let record = record(clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;

@@ -6,11 +6,14 @@ use std::path::Path;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::loops::settings::Layer;
+use cerberus_core::private::Wishes;
+use cerberus_core::secret::Own;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::home::Home;
 use crate::outside;
+use crate::retention::StoreConfig;
 
 /// People write it by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -21,6 +24,29 @@ pub struct Config {
     pub brief: BriefConfig,
     #[serde(rename = "loop")]
     pub loops: Layer,
+    pub secrets: SecretsConfig,
+    pub private: PrivateConfig,
+    pub store: StoreConfig,
+}
+
+/// Beside the rules of our own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretsConfig {
+    /// `key NAME PREFIX BODY LENGTH`, `word NAME WEIGHT WORD…`.
+    pub rules: Vec<String>,
+    /// Values that are no secrets, with `*`.
+    pub allow: Vec<String>,
+}
+
+/// What is never stored.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrivateConfig {
+    /// Files, beside those that are private anyway; `!` makes an exception.
+    pub paths: Vec<String>,
+    /// Whole folders.
+    pub projects: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -52,15 +78,37 @@ pub enum ConfigError {
 }
 
 pub fn load(home: &Home) -> Result<Config, ConfigError> {
-    let path = home.config();
-    let text = match home.text(&path, CONFIG_BYTES_MAX) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
-        Err(source) => {
-            return Err(ConfigError::Read { path: path.display().to_string(), source });
-        }
-        Ok(text) => text,
+    match read(home)? {
+        Some(text) => understood(home, &text),
+        None => Ok(Config::default()),
+    }
+}
+
+/// What the user wants cut and kept private: all that a hook needs of the settings, and all that is read for it. Without
+/// a file, or without a word of these in it, that is nothing.
+pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>, ConfigError> {
+    let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
+        return Ok(None);
     };
-    parse(&text).map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+    let config = understood(home, &text)?;
+    let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
+    let user = user.map(Path::to_string_lossy);
+    let own = Own::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
+    let wishes = Wishes::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
+    Ok(Some((own, wishes)))
+}
+
+fn read(home: &Home) -> Result<Option<String>, ConfigError> {
+    let path = home.config();
+    match home.text(&path, CONFIG_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
+    }
+}
+
+fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
+    parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
 }
 
 /// What a project says about its loops.
@@ -71,25 +119,29 @@ pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
         Err(source) => return Err(ConfigError::Read { path: path.display().to_string(), source }),
         Ok(text) => text,
     };
-    let config: Result<ProjectConfig, String> = read(&text);
+    let config: Result<ProjectConfig, String> = toml(&text);
     config
         .map(|config| config.loops)
         .map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
-        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
     })
 }
 
 fn parse(text: &str) -> Result<Config, String> {
-    let config: Config = read(text)?;
+    let config: Config = toml(text)?;
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
     }
+    Own::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
+    // Whose folder `~` is does not matter here.
+    Wishes::read(&config.private.paths, &config.private.projects, Some("/"))
+        .map_err(|wrong| format!("private: {wrong}"))?;
     Ok(config)
 }
 
@@ -102,11 +154,22 @@ mod tests {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
         assert_eq!(parse("[loop]\nmax_iterations = 7").unwrap().loops.max_iterations, Some(7));
+        let own =
+            "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
+        assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);
+        let store = parse("[store]\nretention = \"26w\"\nmax_size = \"1 GiB\"").unwrap().store;
+        assert_eq!(store.retention.map(|age| age.0.as_secs()), Some(26 * 7 * 86_400));
+        assert_eq!(store.max_size.map(|size| size.bytes), Some(1 << 30));
         for wrong in [
             "[brief]\nsession_tokens = 90",
             "[brief]\nsesion_tokens = 700",
             "[brief",
             "[brief]\nsession_tokens = \"x\"",
+            "[secrets]\nrules = [\"key acme\"]",
+            "[private]\nprojects = [\"work\"]",
+            "[private]\npaths = [\"\"]",
+            "[store]\nretention = \"x\"",
+            "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

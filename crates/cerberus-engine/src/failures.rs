@@ -23,8 +23,8 @@ pub struct Failure {
 }
 
 pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
-    let detail = Clean::new(detail.to_string(), Keep::SUBJECT).to_string();
-    let Ok(mut line) = serde_json::to_vec(&Failure { at, what: what.to_string(), detail }) else {
+    let [what, detail] = [what.to_string(), detail.to_string()].map(|text| Clean::new(text, Keep::SUBJECT).to_string());
+    let Ok(mut line) = serde_json::to_vec(&Failure { at, what, detail }) else {
         return;
     };
     line.push(b'\n');
@@ -39,6 +39,20 @@ pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Displ
     if let Ok(mut file) = file {
         let _ = file.write_all(&line);
     }
+}
+
+/// Takes out the failures that `is_meant`: what went wrong may repeat the words of others.
+pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Result<()> {
+    let path = home.failures();
+    for path in [path.with_extension("old.jsonl"), path] {
+        let Ok(text) = home.text(&path, 2 * FILE_BYTES_MAX) else { continue };
+        let is_meant = |line: &str| serde_json::from_str(line).is_ok_and(|failure| is_meant(&failure));
+        let kept: String = text.lines().filter(|line| !is_meant(line)).map(|line| format!("{line}\n")).collect();
+        if kept != text {
+            crate::replace::replace(&path, kept.as_bytes(), 0o600)?;
+        }
+    }
+    Ok(())
 }
 
 /// The failures of the last week; older ones are history, not health.

@@ -39,6 +39,10 @@ pub const LOOP_POINTS: [&str; 18] = [
     "loop-stopped-done",
 ];
 
+/// The points that forgetting passes.
+pub const FORGETTING_POINTS: [&str; 5] =
+    ["forget-marked", "forget-copied", "forget-rewritten", "forget-blanked", "forget-folded"];
+
 /// What the next write shall do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {

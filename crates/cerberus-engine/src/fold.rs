@@ -8,6 +8,7 @@ use cerberus_core::event::Record;
 use crate::fault;
 use crate::home::Home;
 use crate::journal::{self, JournalError, Segment, Stretch};
+use crate::scan;
 use crate::store::{FoldTransaction, Store, StoreError};
 
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,7 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     crate::home::create_dir(home.root())
         .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
     let mut store = Store::open(home)?;
+    scan::finish(home, &mut store)?;
     fold(home, &mut store)?;
     Ok(store)
 }
@@ -83,13 +85,19 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
 /// Empties the view and folds the whole journal, as one change: readers see the old view until the new one stands.
 pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
+    anew(home, &transaction)?;
+    Ok(transaction.commit()?)
+}
+
+/// The view as the journal gives it, in place of what was there.
+pub fn anew(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear()?;
     for segment in journal::segments(home)? {
         for stretch in journal::stretches(home, &segment.name) {
-            apply(&transaction, &segment.name, &stretch?.1)?;
+            apply(transaction, &segment.name, &stretch?.1)?;
         }
     }
-    Ok(transaction.commit()?)
+    Ok(())
 }
 
 fn pass(home: &Home, label: &str) -> Result<(), JournalError> {

@@ -8,6 +8,9 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cerberus_core::private::Wishes;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -17,6 +20,8 @@ use crate::outside;
 #[derive(Clone, Debug)]
 pub struct Home {
     root: PathBuf,
+    /// What may not be stored in it.
+    wishes: Arc<Wishes>,
 }
 
 /// What a file of ours is opened for.
@@ -32,7 +37,15 @@ pub enum Access {
 
 impl Home {
     pub fn new(root: PathBuf) -> Home {
-        Home { root }
+        Home { root, wishes: Arc::default() }
+    }
+
+    pub fn with_wishes(self, wishes: Wishes) -> Home {
+        Home { wishes: Arc::new(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 
     pub fn root(&self) -> &Path {
@@ -60,8 +73,36 @@ impl Home {
         self.root.join("loops")
     }
 
+    /// What is paused, and until when.
+    pub fn paused(&self) -> PathBuf {
+        self.root.join("paused.json")
+    }
+
+    /// Records that are being cleaned; there only while that is done.
+    pub fn redacting(&self) -> PathBuf {
+        self.root.join("redacting.jsonl")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
+    }
+
+    /// Stands there while something is being forgotten.
+    pub fn forgetting(&self) -> PathBuf {
+        self.root.join("forgetting")
+    }
+
+    /// When it was last looked at what is kept too long; empty.
+    pub fn retention_mark(&self) -> PathBuf {
+        self.root.join("retention")
+    }
+
+    /// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
+    pub fn other_views(&self) -> Vec<PathBuf> {
+        let own = self.view().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(&own);
+        let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
     }
 
     /// Where the original tool left its sessions.

@@ -26,6 +26,8 @@ pub struct Located {
     pub cwd: PathBuf,
     /// The worktree's own git directory.
     pub git_dir: Option<PathBuf>,
+    /// Of a linked worktree: the top of the main one.
+    pub main_root: Option<PathBuf>,
 }
 
 impl Located {
@@ -51,7 +53,9 @@ pub fn locate(cwd: &Path) -> Located {
     for root in cwd.ancestors() {
         if let Some(git) = git_dirs(root) {
             let name = git.name(root);
+            let main_root = git.is_linked.then(|| git.common.parent().map(Path::to_path_buf)).flatten();
             return Located {
+                main_root,
                 project: ProjectId::of_anchor(git.common.as_os_str().as_encoded_bytes()),
                 name,
                 root: root.to_path_buf(),
@@ -61,7 +65,8 @@ pub fn locate(cwd: &Path) -> Located {
         }
     }
     let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
-    Located { project: ProjectId::of_anchor(&anchor), name: base_name(&cwd), root: cwd.clone(), cwd, git_dir: None }
+    let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(&cwd), cwd.clone());
+    Located { project, name, root, cwd, git_dir: None, main_root: None }
 }
 
 /// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.

@@ -1,7 +1,8 @@
 //! The truth: append-only daily segments, each record `\n{…,"crc":"…"}\n` in one write and one sync.
 //!
 //! SIGKILL can cut a write short. Because every record begins with a line break, a stump never swallows the record
-//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment.
+//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment. What is private to the
+//! owner of the home is hidden here, so that no way to the journal can forget it.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -32,32 +33,48 @@ pub enum JournalError {
 
 /// The line a record becomes.
 pub fn encode(record: &Record) -> Result<Vec<u8>, JournalError> {
-    Ok(seal(record)?)
+    Ok(sealed_line(record)?)
 }
 
 /// An object as a line of its own, with its checksum as the last field.
-pub fn seal<T: Serialize>(object: &T) -> Result<Vec<u8>, serde_json::Error> {
+pub fn sealed_line<T: Serialize>(object: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(1024);
     line.push(b'\n');
     serde_json::to_writer(&mut line, object)?;
     line.pop();
-    let crc = crc32fast::hash(&line[1..]);
-    line.extend_from_slice(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes());
+    let seal = seal(&line[1..]);
+    line.extend_from_slice(seal.as_bytes());
+    line.push(b'\n');
     Ok(line)
+}
+
+/// What stands at the end of a record's line.
+pub const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
+
+/// The seal of a line whose other bytes are `body`.
+pub fn seal(body: &[u8]) -> String {
+    format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body))
 }
 
 /// The record of a line, or `None` for a stump.
 pub fn decode(line: &[u8]) -> Option<&[u8]> {
-    const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
     let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_BYTES)?)?;
     let hex = seal.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
     let crc = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
     (crc32fast::hash(body) == crc).then_some(line)
 }
 
+/// The line a record becomes in this home: what is private to its owner is hidden first.
+fn line(home: &Home, record: &Record) -> Result<Vec<u8>, JournalError> {
+    match home.wishes().hide(&record.event) {
+        None => encode(record),
+        Some(event) => encode(&Record { event, ..record.clone() }),
+    }
+}
+
 /// Appends one record, durably: when this returns, the record survives the machine going down.
 pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), JournalError> {
-    let line = encode(record)?;
+    let line = line(home, record)?;
     let path = home.journal_dir().join(segment_name(wall));
     write(home, &path, &line).map_err(|source| JournalError::Write { path, source })
 }
@@ -67,7 +84,7 @@ pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<()
     let path = home.journal_dir().join(segment_name(wall));
     let mut chunk = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        chunk.extend(encode(record)?);
+        chunk.extend(line(home, record)?);
         if chunk.len() as u64 >= CHUNK_BYTES / 4 || index + 1 == records.len() {
             write(home, &path, &chunk).map_err(|source| JournalError::Write { path: path.clone(), source })?;
             chunk.clear();

@@ -79,6 +79,22 @@ pub fn journal_seed(
     Ok(true)
 }
 
+/// Removes the files that these records came from: what is forgotten would be picked up again.
+pub fn forget(home: &Home, keys: &[String]) -> io::Result<()> {
+    let entries = home.open_folder(&home.seeds_dir()).and_then(|_| fs::read_dir(home.seeds_dir()));
+    for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(|_| !keys.is_empty()) {
+        let text = home.text(&path, SEED_BYTES_MAX).unwrap_or_default();
+        if keys.contains(&key_of(&text)) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn key_of(text: &str) -> String {
+    format!("{:016x}", fnv1a(text.as_bytes()))
+}
+
 /// Reads a file, with the key that makes picking it up twice the same as once.
 pub fn read(path: &Path) -> Result<(SeedFile, String), String> {
     let text = outside::text(path, SEED_BYTES_MAX).map_err(|error| error.to_string())?;
@@ -87,7 +103,7 @@ pub fn read(path: &Path) -> Result<(SeedFile, String), String> {
 
 fn parse(text: &str) -> Result<(SeedFile, String), String> {
     let file = seed::parse(text).map_err(|error: SeedError| error.to_string())?;
-    Ok((file, format!("{:016x}", fnv1a(text.as_bytes()))))
+    Ok((file, key_of(text)))
 }
 
 /// The original tool knew a project by its name only.

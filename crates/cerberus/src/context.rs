@@ -5,18 +5,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use cerberus_core::secret::use_own;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
+use cerberus_engine::config::{self, Config, ConfigError};
 use cerberus_engine::distill;
 use cerberus_engine::fold;
+use cerberus_engine::forget;
 use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::{self, Located};
 use cerberus_engine::legacy;
 use cerberus_engine::memories::Keeper;
 use cerberus_engine::name;
+use cerberus_engine::privacy;
 use cerberus_engine::recover;
+use cerberus_engine::retention;
 use cerberus_engine::store::Store;
 
 use crate::failure::{Hint, Result};
@@ -29,24 +34,60 @@ pub struct Context {
     pub clock: Clock,
     pub cwd: PathBuf,
     pub json: bool,
+    /// What the user wants kept private cannot be read: nothing may be stored.
+    wishes_unknown: Option<String>,
 }
 
 impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
         let home = home().hint("set CERBERUS_HOME to the folder that should hold the data")?;
+        let (home, wishes_unknown) = match with_wishes(home.clone()) {
+            Ok(home) => (home, None),
+            Err(error) => (home, Some(error.to_string())),
+        };
         let given = given_now().hint("unset CERBERUS_NOW, or write it as 2026-01-22T13:35:14Z")?;
         let here = env::current_dir().context("the current folder is gone").hint("change into another folder")?;
         let cwd = cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
         if !cwd.is_dir() {
             return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("give --cwd a folder that exists");
         }
-        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json })
+        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json, wishes_unknown })
     }
 
     /// The same, at this moment: for commands that go on for long.
     pub fn now_again(&self) -> Context {
         let given = self.clock.is_given.then_some(self.clock.now);
-        Context { home: self.home.clone(), clock: Clock::new(given), cwd: self.cwd.clone(), json: self.json }
+        let wishes_unknown = self.wishes_unknown.clone();
+        let (home, cwd) = (self.home.clone(), self.cwd.clone());
+        Context { home, clock: Clock::new(given), cwd, json: self.json, wishes_unknown }
+    }
+
+    /// Nothing may be stored while it cannot be read what is to be kept private.
+    pub fn wishes_known(&self) -> Result<()> {
+        match &self.wishes_unknown {
+            Some(problem) => Err(anyhow::anyhow!("{problem}"))
+                .hint("correct the file first: what is to be kept private stands in it"),
+            None => Ok(()),
+        }
+    }
+
+    /// May this project's work be stored? For commands that would.
+    pub fn may_store(&self, located: &Located) -> Result<()> {
+        self.wishes_known()?;
+        match privacy::never_stored(&self.home, located) {
+            Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("remove that, or work in another project"),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for an agent, which a pause holds for too.
+    pub fn may_agent_store(&self) -> Result<()> {
+        let located = self.located();
+        self.may_store(&located)?;
+        match privacy::shut(&self.home, self.clock.now, &located) {
+            Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("the user lifts it with `cerberus unpause`"),
+            None => Ok(()),
+        }
     }
 
     pub fn located(&self) -> Located {
@@ -70,9 +111,15 @@ impl Context {
         Ok(())
     }
 
+    /// The user's settings.
+    pub fn config(&self) -> Result<Config> {
+        config::load(&self.home).hint("correct the line, or remove it; README.md lists the settings")
+    }
+
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
+        forget::complete(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;
@@ -84,6 +131,8 @@ impl Context {
         let mut store = self.store()?;
         if !self.clock.is_given {
             recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER)
+                .hint("`cerberus doctor` says what is wrong")?;
+            retention::apply_daily(&self.home, &self.clock, &mut store, self.config()?.store)
                 .hint("`cerberus doctor` says what is wrong")?;
         }
         Ok(store)
@@ -99,6 +148,17 @@ pub fn user_folders() -> UserFolders {
 
 fn set(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// The home with what its owner wants cut and kept private, from now on.
+pub fn with_wishes(home: Home) -> std::result::Result<Home, ConfigError> {
+    match config::wishes(&home, set("HOME").as_deref())? {
+        Some((own, wishes)) => {
+            use_own(own);
+            Ok(home.with_wishes(wishes))
+        }
+        None => Ok(home),
+    }
 }
 
 /// `CERBERUS_HOME`, or `~/.cerberus`.

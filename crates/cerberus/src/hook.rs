@@ -11,6 +11,7 @@ use cerberus_core::text::line;
 use cerberus_engine::answer;
 use cerberus_engine::capture::{self, CaptureError};
 use cerberus_engine::clock::Clock;
+use cerberus_engine::config::ConfigError;
 use cerberus_engine::failures;
 use cerberus_engine::fault;
 use cerberus_engine::home::Home;
@@ -43,9 +44,11 @@ pub fn run(agent: &str) -> ExitCode {
     if let Some(problem) = problem {
         failures::note(&home, clock.wall, "reading CERBERUS_NOW", &problem);
     }
-    let result = match Agent::from_name(agent) {
-        Some(agent) => heard(&home, &clock, agent),
-        None => Err(HookError::UnknownAgent(line(agent, 40))),
+    let result = match (Agent::from_name(agent), context::with_wishes(home.clone())) {
+        (Some(agent), Ok(home)) => heard(&home, &clock, agent),
+        (None, _) => Err(HookError::UnknownAgent(line(agent, 40))),
+        // What is to be kept private stands in it, so nothing is kept. The client must not find its pipe broken.
+        (_, Err(error)) => read_payload().and(Err(HookError::Unwished(error))),
     };
     if let Err(error) = result {
         failures::note(&home, clock.now, &format!("hook {}", line(agent, 40)), &error);
@@ -57,6 +60,7 @@ pub fn run(agent: &str) -> ExitCode {
 enum HookError {
     UnknownAgent(String),
     Input(String),
+    Unwished(ConfigError),
     Capture(CaptureError),
 }
 
@@ -65,6 +69,7 @@ impl std::fmt::Display for HookError {
         match self {
             HookError::UnknownAgent(name) => write!(f, "no agent is called {name:?}"),
             HookError::Input(problem) => f.write_str(problem),
+            HookError::Unwished(error) => write!(f, "nothing is stored until this is mended: {error}"),
             HookError::Capture(error) => error.fmt(f),
         }
     }

@@ -13,6 +13,8 @@ pub struct Invocation {
     pub args: Vec<String>,
     pub input: String,
     pub stays_open: StaysOpen,
+    /// It calls its session what we say.
+    pub is_named: bool,
 }
 
 /// Whether more can be said to it later.
@@ -54,8 +56,11 @@ fn claim(completion: &Completion) -> Option<String> {
     ))
 }
 
-/// A fresh context.
-pub fn fresh(settings: &Settings, text: &str) -> Invocation {
+/// Arguments of the user's that say which session it is.
+const NAMING: [&str; 6] = ["--session-id", "--resume", "-r", "--continue", "-c", "--fork-session"];
+
+/// A fresh context. Where the agent lets us name its session, it is called `session`, and can be written down before.
+pub fn fresh(settings: &Settings, text: &str, session: Option<&str>) -> Invocation {
     let own: &[&str] = match settings.worker {
         Worker::ClaudeCode => &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
         Worker::Codex => &["exec", "--json"],
@@ -65,18 +70,21 @@ pub fn fresh(settings: &Settings, text: &str) -> Invocation {
     args.extend(settings.agent_args.iter().cloned());
     match settings.worker {
         Worker::ClaudeCode => {
+            let named = session.filter(|_| !args.iter().any(|arg| NAMING.contains(&arg.as_str())));
+            args.extend(named.iter().flat_map(|session| ["--session-id".to_string(), session.to_string()]));
             let program = settings.program.clone().unwrap_or_else(|| "claude".to_string());
-            Invocation { program, args, input: claude_code::prompt(text), stays_open: StaysOpen::Yes }
+            let is_named = named.is_some();
+            Invocation { program, args, input: claude_code::prompt(text), stays_open: StaysOpen::Yes, is_named }
         }
         Worker::Codex => {
             args.push("-".to_string());
             let program = settings.program.clone().unwrap_or_else(|| "codex".to_string());
-            Invocation { program, args, input: text.to_string(), stays_open: StaysOpen::No }
+            Invocation { program, args, input: text.to_string(), stays_open: StaysOpen::No, is_named: false }
         }
         Worker::Command => {
             // Settings without a command are refused.
             let program = settings.program.clone().unwrap_or_else(|| args.drain(..1.min(args.len())).collect());
-            Invocation { program, args, input: format!("{text}\n"), stays_open: StaysOpen::No }
+            Invocation { program, args, input: format!("{text}\n"), stays_open: StaysOpen::No, is_named: true }
         }
     }
 }
@@ -86,7 +94,7 @@ pub fn resumed(settings: &Settings, session: &str, text: &str) -> Option<Invocat
     if settings.worker != Worker::Codex {
         return None;
     }
-    let mut invocation = fresh(settings, text);
+    let mut invocation = fresh(settings, text, None);
     invocation.args.pop();
     invocation.args.extend(["resume".to_string(), session.to_string(), "-".to_string()]);
     Some(invocation)
@@ -106,13 +114,17 @@ mod tests {
         for (text, line) in [
             (
                 "agent = \"claude-code\"\nagent_args = [\"--model\", \"x\"]",
-                "claude -p --input-format stream-json --output-format stream-json --verbose --model x",
+                "claude -p --input-format stream-json --output-format stream-json --verbose --model x --session-id u-1",
+            ),
+            (
+                "agent = \"claude-code\"\nagent_args = [\"--session-id\", \"x\"]",
+                "claude -p --input-format stream-json --output-format stream-json --verbose --session-id x",
             ),
             ("agent = \"codex\"\nagent_args = [\"--full-auto\"]", "codex exec --json --full-auto -"),
             ("agent = \"command\"\nagent_args = [\"./a\", \"b\"]", "./a b"),
             ("agent = \"command\"\nprogram = \"x\"\nagent_args = [\"b\"]", "x b"),
         ] {
-            let found = fresh(&settings(text), "go");
+            let found = fresh(&settings(text), "go", Some("u-1"));
             assert_eq!([&[found.program], &found.args[..]].concat().join(" "), line);
         }
         let codex = settings("agent = \"codex\"");

@@ -6,26 +6,12 @@
 use super::Cut;
 use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
 use super::rules::key_at;
-use super::text::{ALNUM, ALPHA, DASH, DOTTED, Text, UPPER, WORD, is};
+use super::table::SCHEMES;
+use super::text::{ALNUM, ALPHA, DASH, DOTTED, SPACE, Text, UPPER, WORD, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
 
 const QUOTED_BYTES: usize = 256;
 const SCHEME_BYTES: usize = 16;
-const SCHEMES: &[&[u8]] = &[
-    b"bearer",
-    b"basic",
-    b"token",
-    b"api-token",
-    b"apikey",
-    b"api-key",
-    b"ssws",
-    b"digest",
-    b"bot",
-    b"jwt",
-    b"key",
-    b"negotiate",
-    b"geniekey",
-];
 
 /// A value: where it lies and how it was written.
 pub(super) struct Value {
@@ -90,23 +76,41 @@ pub(super) fn may_be_named(text: &Text, at: usize) -> bool {
 
 /// `key = value` in all its spellings; `at` is the first byte of the operator, or a later one.
 pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
+    assignment_by(text, at, announces)
+}
+
+/// The same, where `announces` says what a name announces.
+pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) -> Option<Announced>) -> Option<Cut> {
     let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
     let key_end = text.skip_spaces_back(operator);
     let name_end = key_end_before(text, key_end);
     if !is(text.before(name_end), WORD) {
         return None;
     }
-    let announced = announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;
-    let key = key_before(text, key_end)?;
-    let name = text.slice(key.start, key.end);
     let after =
         at + 1 + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~')) + usize::from(text.starts_with(at, b"==="));
     let from = text.skip_spaces(after);
-    if from < text.judged.get() && !is_quote(text.at(from)) {
+    // What stands for another value, a cut among them, needs no further look.
+    let elsewhere = matches!(text.at(from), b'<' | b'[' | b'{' | b'(' | b'*' | b'\n');
+    if elsewhere || (from < text.judged.get() && !is_quote(text.at(from))) {
         return None;
     }
-    let spaced = key_end < operator || from > after;
-    let value = value_at(text, from, if is_literal(text, &key, spaced) { Written::Literal } else { Written::Bare });
+    let announced = announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;
+    announced_value(text, at, from, from > after, announced)
+}
+
+/// The value at `from`, behind the operator at `at` and a name that announces a secret.
+pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool, announced: Announced) -> Option<Cut> {
+    let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
+    let key_end = text.skip_spaces_back(operator);
+    let name_end = key_end_before(text, key_end);
+    let key = key_before(text, key_end)?;
+    let name = text.slice(key.start, key.end);
+    let spaced = key_end < operator || spaced;
+    let mut value = value_at(text, from, Written::Bare);
+    if value.written == Written::Bare && is_literal(text, &key, spaced) {
+        value.written = Written::Literal;
+    }
     // `--- PASS: TestName` is a verdict, `these pass: x` a verb.
     let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
     // The quote that closes a text in which the operator stands: `"Password: "`.
@@ -119,7 +123,22 @@ pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
     match announced.place {
         Place::AfterScheme => authorization(text, &value, announced),
         Place::Cookie if !is_cookie(text, &key) => None,
+        _ if announced.name == "credential" && text.starts_with(from, b"new") => credential_pair(text, from),
         _ => value.cut(text, announced),
+    }
+}
+
+/// `new NetworkCredential("user", "x")`: of the arguments of a constructor the second is the password.
+fn credential_pair(text: &Text, from: usize) -> Option<Cut> {
+    let open = text.scan(from, 2 * KEY_BYTES, |byte| !matches!(byte, b'(' | b'\n')) + 1;
+    let user = value_at(text, text.skip_spaces(open), Written::Bare);
+    let comma = user.end + 1;
+    let is_pair = user.written == Written::Quoted && text.before(open) == b'(' && text.at(comma) == b',';
+    let password = text.skip_spaces(comma + 1);
+    if is_pair && is_quote(text.at(password)) {
+        value_at(text, password, Written::Bare).cut(text, PASSWORD)
+    } else {
+        None
     }
 }
 
@@ -130,7 +149,9 @@ pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
     if !is_quote(text.before(scheme)) {
         return after_name(text, at);
     }
-    let comma = text.skip_spaces_back(scheme - 1);
+    // Quotes in quotes: `'API_KEY', '"x"'`.
+    let outer = scheme - 1 - usize::from(scheme > text.floor + 1 && is_quote(text.before(scheme - 1)));
+    let comma = text.skip_spaces_back(outer);
     let name = text.skip_spaces_back(comma.saturating_sub(1));
     if text.before(comma) != b',' || !is_quote(text.before(name)) {
         return None;
@@ -208,6 +229,9 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     if !typed {
         let before = text.skip_spaces_back(start);
         let named = matches!(text.slice(start, end), b"value" | b"default");
+        // `variable "api_token" {` and the line `default = "x"`.
+        let block = text.scan_back(before, 32, |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'{'));
+        let before = if text.slice(block, before).contains(&b'{') { block } else { before };
         let quoted = is_quote(text.before(before)) && before > text.floor;
         return if named && quoted { announces(text.back(before - 1, KEY_BYTES)) } else { None };
     }
@@ -228,13 +252,21 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
     let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
     let start = key.end - name.len();
     let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
-    let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
+    let listed =
+        matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&') || in_connection_string(text, key);
     let own_line = matches!(text.before(start), b'\n' | b' ' | b'#' | b'&' | b'?') && {
         let value = text.slice(key.end, key.end + JUDGED_BYTES);
         value.first() == Some(&b'=')
             && value.iter().find(|&&byte| is_end(byte)).is_none_or(|&byte| byte == b'\n' || byte == b'\r')
     };
     (!spaced && !key.quoted && (shell || own_line || name.first() == Some(&b'-'))) || listed
+}
+
+/// `Password =x;Initial Catalog=`: what follows is the next part of a connection string.
+fn in_connection_string(text: &Text, key: &Key) -> bool {
+    let end = text.scan(key.end, JUDGED_BYTES, |byte| !matches!(byte, b';' | b'\n' | b'"' | b'('));
+    let next = text.run(end + 1, ALPHA | SPACE, 24);
+    text.at(end) == b';' && is(text.at(end + 1), UPPER) && text.at(next) == b'=' && is(text.before(next), ALPHA)
 }
 
 fn is_end(byte: u8) -> bool {
@@ -246,7 +278,7 @@ fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut
     let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
     let from = text.skip_spaces(scheme);
     let word = text.slice(value.start, scheme);
-    if from == scheme || !SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+    if from == scheme || !SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) {
         return value.cut(text, announced);
     }
     let end = text.until_stop(from, JUDGED_BYTES);

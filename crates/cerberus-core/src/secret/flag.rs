@@ -2,9 +2,9 @@
 
 use super::Cut;
 use super::assign::{is_quote, value_at};
-use super::key::{KEY_BYTES, PASSWORD, announces};
+use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
-use super::value::{JUDGED_BYTES, Written, is_placeholder};
+use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 
 /// What follows a flag in a sentence about it.
 const PROSE: &[&[u8]] = &[
@@ -131,10 +131,21 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     }
     let window = text.slice(end, end + KEY_BYTES);
     let line = &window[..window.iter().position(|&byte| byte == b'\n').unwrap_or(window.len())];
+    if line.ends_with(b":") {
+        return on_its_own_line(text, end + line.len());
+    }
     let is = line.windows(4).position(|part| part == b" is ")?;
     // Without quotes it is one word, and the next.
     let from = end + is + 4;
     if is_quote(text.at(from)) || is == 0 { value_at(text, from, Written::Bare).cut(text, PASSWORD) } else { None }
+}
+
+/// `use the following password to go on:`, an empty line, and the password on a line of its own.
+fn on_its_own_line(text: &Text, line_end: usize) -> Option<Cut> {
+    let from = text.scan(line_end, 8, |byte| matches!(byte, b'\n' | b'\r' | b' '));
+    let value = value_at(text, from, Written::Bare);
+    let alone = matches!(text.at(value.end), b'\n' | b'\r');
+    if alone { value.cut(text, Announced { bar: Bar::Strong, ..PASSWORD }) } else { None }
 }
 
 /// The words before a netrc password: `login name`.

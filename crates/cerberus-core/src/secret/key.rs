@@ -3,6 +3,7 @@
 //! Names are read from their end (`stripe_api_key`, `key_id` differ there), so a look costs a few
 //! comparisons for an ordinary name.
 
+use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, SECRET_KEYS, TAILS, last_byte};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
 use super::value::Bar;
 
@@ -30,36 +31,29 @@ const fn announced(name: &'static str, bar: Bar) -> Announced {
 
 pub(super) const PASSWORD: Announced = announced("password", Bar::Password);
 const TOKEN: Announced = announced("token", Bar::Token);
-const SECRET: Announced = announced("secret", Bar::Token);
 const KEY: Announced = announced("key", Bar::Token);
 const VAGUE_KEY: Announced = announced("key", Bar::Strong);
-const AUTH: Announced = Announced { name: "authorization", bar: Bar::Token, place: Place::AfterScheme };
-const CREDENTIAL: Announced = announced("credential", Bar::Token);
-const SESSION: Announced = Announced { name: "session", bar: Bar::Token, place: Place::Cookie };
 
-/// Last words of a name, by last letter. Short ones must be words of their own.
-const fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
-    match letter {
-        b'd' => {
-            &[("password", PASSWORD), ("passwd", PASSWORD), ("pwd", PASSWORD), ("sessionid", SESSION), ("sid", SESSION)]
+/// Which names end in a letter: `BY_LAST[letter % 32]..BY_LAST[letter % 32 + 1]` in [`NAMES`].
+const BY_LAST: [u8; 33] = {
+    let mut index = [0; 33];
+    let (mut at, mut letter) = (0, 0);
+    while letter < 32 {
+        index[letter] = at as u8;
+        while at < NAMES.len() && (last_byte(NAMES[at].0) % 32) as usize == letter {
+            at += 1;
         }
-        b'e' => &[("license", VAGUE_KEY), ("passphrase", PASSWORD), ("passcode", PASSWORD)],
-        b'h' => &[("auth", AUTH)],
-        b'i' => &[("api", VAGUE_KEY)],
-        b'k' => &[("psk", PASSWORD)],
-        b'l' => &[("credential", CREDENTIAL)],
-        b'n' => &[("token", TOKEN), ("authorization", AUTH), ("session", SESSION), ("sonarlogin", TOKEN)],
-        b'r' => &[("bearer", AUTH)],
-        b's' => &[("pass", PASSWORD), ("credentials", CREDENTIAL)],
-        b't' => &[("secret", SECRET), ("jwt", TOKEN), ("pat", TOKEN)],
-        b'w' => &[("pw", PASSWORD)],
-        b'y' => &[("key", KEY)],
-        _ => &[],
+        letter += 1;
     }
-}
+    index[32] = at as u8;
+    index
+};
+const _: () = assert!(BY_LAST[32] as usize == NAMES.len(), "names are words of small letters");
 
-/// What may follow the last word: `SECRET_KEY_BASE`, `TOKEN_PROD`, `PRIVATE_KEY_B64`, `key 2`.
-const TAILS: &[&str] = &["base", "base64", "b64", "dev", "enc", "hash", "hex", "live", "prod", "test"];
+fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
+    let letter = usize::from(letter % 32);
+    &NAMES[usize::from(BY_LAST[letter])..usize::from(BY_LAST[letter + 1])]
+}
 
 const TAIL_BYTES: usize = 11;
 /// No look back for a name goes further.
@@ -69,17 +63,12 @@ pub(super) const KEY_BYTES: usize = 48;
 /// stand second and third from its end, as bits. Most names of a program fail here.
 const ENDINGS: [(u32, u32); 32] = {
     let mut table = [(0, 0); 32];
-    let mut letter = b'a';
-    while letter <= b'z' {
-        let words = by_last_letter(letter);
-        let mut at = 0;
-        while at < words.len() {
-            add_ending(&mut table, words[at].0);
-            at += 1;
-        }
-        letter += 1;
-    }
     let mut at = 0;
+    while at < NAMES.len() {
+        add_ending(&mut table, NAMES[at].0);
+        at += 1;
+    }
+    at = 0;
     while at < TAILS.len() {
         add_ending(&mut table, TAILS[at]);
         at += 1;
@@ -104,68 +93,10 @@ const fn add_ending(table: &mut [(u32, u32); 32], word: &str) {
 #[inline]
 pub(super) fn may_end_name(third: u8, second: u8, last: u8) -> bool {
     let (seconds, thirds) = ENDINGS[usize::from(last % 32)];
-    !is(last, ALPHA) || (seconds >> (second % 32)) & (thirds >> (third % 32)) & 1 == 1
+    // A separator may stand inside a name: `session_id`.
+    let thirds = if is(third, ALPHA) { thirds >> (third % 32) } else { 1 };
+    !is(last, ALPHA) || (seconds >> (second % 32)) & thirds & 1 == 1
 }
-
-/// Words before `key` that make it a secret one, and those that make it a harmless one.
-const SECRET_KEYS: &[&str] = &[
-    "access",
-    "account",
-    "admin",
-    "api",
-    "app",
-    "auth",
-    "client",
-    "consumer",
-    "deploy",
-    "developer",
-    "encryption",
-    "hmac",
-    "insert",
-    "jwt",
-    "license",
-    "master",
-    "preshared",
-    "private",
-    "query",
-    "secret",
-    "service",
-    "session",
-    "shared",
-    "signing",
-    "ssh",
-    "storage",
-    "stream",
-    "subscription",
-    "unseal",
-    "webhook",
-    "wrapping",
-];
-const HARMLESS_KEYS: &[&str] = &[
-    "public",
-    "pub",
-    "cache",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "object",
-    "bucket",
-    "index",
-    "hot",
-    "group",
-    "routing",
-    "idempotency",
-    "row",
-    "query",
-    "map",
-    "registry",
-    "issue",
-    "jira",
-    "site",
-];
-/// Tokens which are meant to be seen, or which count.
-const HARMLESS_TOKENS: &[&str] = &["csrf", "xsrf", "authenticity", "public", "page", "continuation", "verification"];
 
 /// What the name at the end of `text` announces. What stands before the name does not matter.
 pub(super) fn announces(text: &[u8]) -> Option<Announced> {
@@ -192,8 +123,13 @@ fn is_separator(byte: u8) -> bool {
 }
 
 fn by_name(key: &[u8]) -> Option<Announced> {
-    let words = by_last_letter(key.last()?.to_ascii_lowercase());
+    let words = by_last_letter(*key.last()?);
+    let before = *key.get(key.len().checked_sub(2)?)?;
     let (rest, found) = words.iter().find_map(|&(word, found)| {
+        // All but a few differ here already.
+        if word.as_bytes()[word.len() - 2] | 0x20 != before | 0x20 && is(before, ALNUM) {
+            return None;
+        }
         let rest = strip_end(key, word)?;
         (word.len() > 4 || word == "key" || starts_word(key, rest)).then_some((&key[..rest], found))
     })?;
@@ -210,7 +146,7 @@ fn by_name(key: &[u8]) -> Option<Announced> {
 }
 
 /// Where `word` begins, if the key ends in it, whatever separates its letters.
-fn strip_end(key: &[u8], word: &str) -> Option<usize> {
+pub(super) fn strip_end(key: &[u8], word: &str) -> Option<usize> {
     let mut at = key.len();
     for &letter in word.as_bytes().iter().rev() {
         while at > 0 && is_separator(key[at - 1]) {
@@ -233,6 +169,6 @@ fn ends_with(key: &[u8], word: &str) -> bool {
 }
 
 /// Does a word begin at `at`: after a separator, or with a capital after a small letter?
-fn starts_word(key: &[u8], at: usize) -> bool {
+pub(super) fn starts_word(key: &[u8], at: usize) -> bool {
     at == 0 || !is(key[at - 1], ALPHA) || (is(key[at - 1], LOWER) && is(key[at], UPPER))
 }

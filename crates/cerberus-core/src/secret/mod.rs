@@ -1,8 +1,9 @@
 //! Secrets are cut before anything is written.
 //!
-//! [`redact`] is the one door: pure, total, linear in its input. Known formats come from a table
-//! (`rules`), the rest from what stands around a value (`assign`, `flag`, `shape`), what
-//! its name announces (`key`) and how random it looks (`value`).
+//! [`redact`] is the one door: total, linear in its input. Known formats and telling names are a table
+//! (`rules.txt`, read by `table` when the program is compiled), to which the user may add (`own`);
+//! the rest comes from what stands around a value (`assign`, `flag`, `shape`), what its name
+//! announces (`key`) and how random it looks (`value`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals
 //! redacting once; the name and everything around a secret stay. Never reads a clock, a file or
@@ -11,16 +12,19 @@
 mod assign;
 mod flag;
 mod key;
+mod own;
 mod rules;
 mod shape;
+mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 mod value;
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::ops::Range;
 
+pub use own::{Own, use_own};
 use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
 
 /// A secret: what found it and where it lies, in bytes.
@@ -31,17 +35,28 @@ struct Cut {
     end: usize,
 }
 
-/// A cut can lay bare another secret beside it, so a text that had one is looked at again. What
-/// people write needs two passes; the limit keeps what an attacker writes linear.
+/// What stands in the place of a secret, up to its sort.
+const MARK: &str = "[redacted:";
+
+/// A cut can lay bare another secret beside it, so what lies around cuts is looked at again. What people write needs
+/// one look more; the limit keeps what an attacker writes linear.
 const PASSES: usize = 8;
+/// No look reaches further, but for those that end in a cut.
+const AROUND_BYTES: usize = 1024;
 
 /// The text with every secret replaced by `[redacted:NAME]`.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let Some(mut out) = pass(text) else {
-        return Cow::Borrowed(text);
+    redact_with(text, own::in_use())
+}
+
+fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
+    let by_own = own.and_then(|own| own.pass(text));
+    let given = by_own.as_deref().unwrap_or(text);
+    let Some(mut out) = pass(given, own, std::iter::once(0..given.len())) else {
+        return by_own.map_or(Cow::Borrowed(text), Cow::Owned);
     };
     for _ in 1..PASSES {
-        match pass(&out) {
+        match pass(&out, own, around_marks(&out)) {
             Some(next) => out = next,
             None => break,
         }
@@ -49,27 +64,61 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn pass(text: &str) -> Option<String> {
-    let view = Text { bytes: text.as_bytes(), floor: 0, judged: Cell::new(0), shammed: Cell::new(0) };
-    let mut cuts = Cuts { text: view, at: 0, searched: 0 };
-    let first = cuts.next()?;
+/// The stretches of a text that lie around the marks in it, none overlapping.
+fn around_marks(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut marks = text.match_indices(MARK).map(|(at, _)| at).peekable();
+    let mut last = 0;
+    std::iter::from_fn(move || {
+        let first = marks.next()?;
+        let start = first.saturating_sub(AROUND_BYTES).max(last);
+        let mut end = first + AROUND_BYTES;
+        while let Some(next) = marks.next_if(|next| *next <= end) {
+            end = next + AROUND_BYTES;
+        }
+        last = end.min(text.len());
+        Some(start..last)
+    })
+}
+
+/// What sorts of secrets were cut from a text, by what stands in their place.
+pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
+    redacted.split(MARK).skip(1).filter_map(|rest| Some(rest.split_once(']')?.0))
+}
+
+/// The text without the secrets that begin in these stretches of it; `None` when there are none.
+fn pass(text: &str, own: Option<&Own>, stretches: impl Iterator<Item = Range<usize>>) -> Option<String> {
+    let is_meant = |cut: &Cut| own.is_none_or(|own| !own.allows(Cuts::covered(text, cut)));
+    let cuts = stretches.flat_map(|stretch| Cuts::of(text, stretch)).filter(is_meant);
+    let mut cuts = cuts.peekable();
+    cuts.peek()?;
+    Some(replaced(text, cuts))
+}
+
+/// The text with a mark in the place of every cut.
+fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut kept = 0;
-    for cut in std::iter::once(first).chain(cuts) {
+    for cut in cuts {
+        // One that reaches beyond its stretch may meet the next.
+        if cut.start < kept {
+            continue;
+        }
         // Cuts end at ASCII bytes, except where a limit ended the look ahead.
         out.push_str(&text[kept..text.floor_char_boundary(cut.start).max(kept)]);
-        out.push_str("[redacted:");
+        out.push_str(MARK);
         out.push_str(cut.name);
         out.push(']');
         kept = text.ceil_char_boundary(cut.end);
     }
     out.push_str(&text[kept..]);
-    Some(out)
+    out
 }
 
 /// The cuts of a text, from left to right, none overlapping.
 struct Cuts<'a> {
     text: Text<'a>,
+    /// Where to stop looking.
+    end: usize,
     /// All before it was passed over or looked at.
     at: usize,
     /// All before it was searched for keys, not only for triggers.
@@ -80,7 +129,7 @@ impl Iterator for Cuts<'_> {
     type Item = Cut;
 
     fn next(&mut self) -> Option<Cut> {
-        let (words, rest) = self.text.bytes.get(self.at..)?.as_chunks::<WORD_BYTES>();
+        let (words, rest) = self.text.bytes.get(self.at..self.end)?.as_chunks::<WORD_BYTES>();
         let mut at = self.at;
         let mut filled = true;
         for word in words {
@@ -95,13 +144,21 @@ impl Iterator for Cuts<'_> {
         }
         let mut last = [b'\n'; WORD_BYTES];
         last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        self.at = self.text.bytes.len();
+        self.at = self.end;
         let cut = self.look(at, &last, glance(rest), filled)?;
         self.take(cut)
     }
 }
 
-impl Cuts<'_> {
+impl<'a> Cuts<'a> {
+    fn of(text: &'a str, stretch: Range<usize>) -> Cuts<'a> {
+        Cuts { text: Text::of(text), end: stretch.end, at: stretch.start, searched: stretch.start }
+    }
+
+    fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
+        &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
+    }
+
     /// Looks closer at the word at `at`; `filled` tells whether the one before it has no break.
     #[inline]
     fn look(&mut self, at: usize, word: &[u8; WORD_BYTES], seen: u8, filled: bool) -> Option<Cut> {

@@ -42,14 +42,13 @@ pub(super) fn telegram(text: &Text, at: usize) -> Option<Cut> {
 pub(super) fn azure_secret(text: &Text, at: usize) -> Option<Cut> {
     let allowed = |byte: u8| is(byte, DOTTED) || byte == b'~';
     let start = at.checked_sub(5)?;
-    if start < text.floor || text.at(at - 1) != b'Q' || !is(text.at(at - 2), DIGIT) {
+    if start < text.floor || text.at(at - 1) != b'Q' || !is(text.at(at - 2), DIGIT) || allowed(text.before(start)) {
         return None;
     }
     let window = text.slice(at + 1, at + 36);
     let length = window.iter().position(|&byte| !allowed(byte)).unwrap_or(window.len());
     let fits = (31..=34).contains(&length)
         && text.slice(start, at).iter().all(|&byte| allowed(byte))
-        && !allowed(text.before(start))
         && !is_placeholder(&window[..length]);
     fits.then_some(Cut { name: "azure-secret", start, end: at + 1 + length })
 }

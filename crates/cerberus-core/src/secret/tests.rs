@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::redact;
-use super::text::steps;
+use super::table::RULES;
+use super::text::{is, steps};
 
 /// A body of `length` characters that looks random, from `alphabet`.
 fn body(alphabet: &str, length: usize) -> String {
@@ -102,6 +103,36 @@ fn a_made_up_key_in_the_right_format_is_cut_too() {
 }
 
 #[test]
+fn every_rule_of_the_file_finds_its_key() {
+    for rule in &RULES {
+        // Not the signs that begin a variable.
+        let plain = |&byte: &u8| is(byte, rule.body) && !matches!(byte, b'$' | b'%' | b'~');
+        let letters: String = (b'!'..=b'~').filter(plain).map(char::from).collect();
+        // Letters in order are a placeholder; every seventh of them looks random.
+        let letters: String = (0..letters.len()).map(|at| letters.as_bytes()[at * 7 % letters.len()] as char).collect();
+        let secret = body(&letters, usize::from(rule.min).max(20).min(rule.max.into()));
+        let text = format!("see {}{secret} there", rule.prefix);
+        let cut = redact(&text);
+        assert!(!cut.contains(&secret) && cut.contains("[redacted:"), "{rule:?}: {text:?} became {cut:?}");
+        assert!(!rule.keep_prefix || cut.contains(rule.prefix), "{rule:?}: {cut:?}");
+        assert!(cut.starts_with("see ") && cut.ends_with(" there"), "{cut:?}");
+    }
+}
+
+#[test]
+fn a_long_text_is_looked_at_once_and_around_its_cuts_again() {
+    let key = ["gh", "p_", &body(BASE62, 36)].concat();
+    let filler = "let answer = 42; // nothing to see here\n".repeat(5_000);
+    let cost = |text: &str| {
+        steps::take();
+        redact(text);
+        steps::take()
+    };
+    let (plain, cut) = (cost(&filler), cost(&format!("{filler}{key}\n{filler}")));
+    assert!(cut < 2 * plain + 20_000, "{plain} steps without a secret, {cut} in twice the text with one");
+}
+
+#[test]
 fn a_known_key_is_cut_wherever_it_stands() {
     for (name, key) in known_keys() {
         let mark = format!("[redacted:{name}]");
@@ -148,6 +179,15 @@ fn a_value_is_cut_and_its_surroundings_stay() {
         ("setHeader(\"X-Api-Key\", \"%\")", &random, "key"),
         ("os.getenv('API_KEY', '%')", &hex, "key"),
         ("AccountName=x;AccountKey=%;Suffix=y", &(body(BASE62, 86) + "=="), "key"),
+        ("variable \"api_token\" {\n  default = \"%\"\n}", &random, "token"),
+        ("field 'API_KEY' , '\"%\"'", &hex, "key"),
+        ("c.Credentials = new NetworkCredential(\"me\", \"%\");", "opensesame", "password"),
+        ("\"Provider=x; \" & \"Password =%;Initial Catalog=y\"", "billing_user", "password"),
+        ("jwt:\n  secret: \"%\"", "development#product", "secret"),
+        ("vault operator unseal %", &random, "token"),
+        ("Jenkins-Crumb:%", &hex, "token"),
+        ("CC_TEST_REPORTER_ID: %", &hex, "key"),
+        ("use the following password to go on:\n\n%\n", &hex, "password"),
     ];
     check_templates(cases);
 }
@@ -256,6 +296,14 @@ fn what_is_no_secret_stays() {
         "\"AWS::IAM::AccessKey\": \"62d91b17309e76c8\"",
         "token = tag[colon+1 : len(tag)]",
         "hf_generated_by_the_debugging_purposes_key",
+        "client.Credentials = new NetworkCredential(user, password);",
+        "reset your password:\n\nhttps://x.example/reset\n",
+        "token = short1A",
+        concat!("xo", "xp-572370529330-573807301142-####################"),
+        concat!("xo", "xp-1-SlackAppConfigurationAccessTokenHere"),
+        concat!("sg", "p_5555555dAAAAA7777777CcccCFaaaaaaaaaaaaaa"),
+        "re_compile_all_of_the_patterns_now re_exported_names_of_a_module",
+        "pat.some.very.long.dotted.name.of.a.module.in.a.package.of.a.project.of.a.company.x",
     ];
     texts.iter().for_each(|text| stays(text));
     stays(&format!("commit {hash}\nindex {}..{}", &hash[..7], &hash[8..15]));

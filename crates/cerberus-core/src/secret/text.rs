@@ -15,7 +15,7 @@ pub(super) const DASH: u16 = 1 << 6;
 pub(super) const DOT: u16 = 1 << 7;
 /// `+`, `/`, `=`, `%`: what base64 and its URL escapes add.
 pub(super) const BASE64_MARK: u16 = 1 << 8;
-const SPACE: u16 = 1 << 9;
+pub(super) const SPACE: u16 = 1 << 9;
 /// A byte that ends a value written without quotes.
 const STOP: u16 = 1 << 10;
 /// A byte at which [`super::context`] looks closer.
@@ -83,6 +83,10 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
+    pub(super) fn of(text: &'a str) -> Text<'a> {
+        Text { bytes: text.as_bytes(), floor: 0, judged: Cell::new(0), shammed: Cell::new(0) }
+    }
+
     /// The byte at `at`; past the end a line break.
     #[inline]
     pub(super) fn at(&self, at: usize) -> u8 {
@@ -111,9 +115,10 @@ impl<'a> Text<'a> {
 
     /// Does a cut of an earlier pass lie in these bytes? Then all was decided there.
     pub(super) fn holds_cut(&self, start: usize, end: usize) -> bool {
-        const MARK: &[u8] = b"[redacted:";
+        const MARK: &[u8] = super::MARK.as_bytes();
         let window = self.slice(start, end.saturating_add(MARK.len()));
-        window.windows(MARK.len()).any(|part| part == MARK)
+        let begins = |at: usize| window[at] == MARK[0] && window[at..].starts_with(MARK);
+        (0..window.len()).any(begins)
     }
 
     pub(super) fn starts_with(&self, at: usize, word: &[u8]) -> bool {
@@ -141,9 +146,14 @@ impl<'a> Text<'a> {
 
     /// The start of the run of `class` that ends before `end`, at most `limit` bytes back.
     pub(super) fn run_back(&self, end: usize, class: u16, limit: usize) -> usize {
+        self.scan_back(end, limit, |byte| is(byte, class))
+    }
+
+    /// The start of the bytes before `end` that are `wanted`, at most `limit` bytes back.
+    pub(super) fn scan_back(&self, end: usize, limit: usize, wanted: impl Fn(u8) -> bool) -> usize {
         let lowest = end.saturating_sub(limit).max(self.floor);
         let mut start = end;
-        while start > lowest && is(self.at(start - 1), class) {
+        while start > lowest && wanted(self.at(start - 1)) {
             start -= 1;
         }
         start

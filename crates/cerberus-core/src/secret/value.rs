@@ -4,67 +4,24 @@
 //! code; a token must look random; a value under a vague key must look very random. Never judges
 //! more than [`JUDGED_BYTES`].
 
+use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 
 pub(super) const JUDGED_BYTES: usize = 64;
 
-/// Parts, by their first letter, of values that were written to be replaced or refer elsewhere.
-const fn placeholder_parts(first: u8) -> &'static [&'static [u8]] {
-    match first {
-        b'c' => &[b"change"],
-        b'd' => &[b"dummy"],
-        b'e' => &[b"example", b"environ"],
-        b'g' => &[b"getenv", b"goes_here", b"goes here"],
-        b'i' => &[b"insert"],
-        b'n' => &[b"not-set"],
-        b'p' => &[b"placeholder", b"process."],
-        b'r' => &[b"redacted", b"replace"],
-        b's' => &[b"sample", b"secrets.", b"stringhere"],
-        b't' => &[b"token_here", b"tokenhere", b"todo"],
-        b'u' => &[b"undefined"],
-        b'x' => &[b"xxxx"],
-        b'y' => &[b"your"],
-        b'.' => &[b"..."],
-        b'*' => &[b"***"],
-        _ => &[],
+/// Which parts begin with a byte: `PARTS[byte]..PARTS[byte + 1]` in [`PLACEHOLDER_PARTS`].
+const PARTS: [u8; 129] = {
+    let (mut index, mut at, mut byte) = ([0; 129], 0, 0);
+    while byte < 128 {
+        index[byte] = at as u8;
+        while at < PLACEHOLDER_PARTS.len() && PLACEHOLDER_PARTS[at].as_bytes()[0] as usize == byte {
+            at += 1;
+        }
+        byte += 1;
     }
-}
-
-/// Lower case; a value that is exactly one of them says nothing.
-const PLACEHOLDER_WORDS: &[&[u8]] = &[
-    b"password",
-    b"passwd",
-    b"pass",
-    b"pwd",
-    b"token",
-    b"apikey",
-    b"api_key",
-    b"api-key",
-    b"key",
-    b"none",
-    b"null",
-    b"nil",
-    b"true",
-    b"false",
-    b"test",
-    b"string",
-    b"str",
-    b"default",
-    b"required",
-    b"optional",
-    b"empty",
-    b"text",
-    b"yyy",
-    b"xxx",
-    b"hidden",
-    b"foobar",
-    b"bearer",
-    b"basic",
-    b"prompt",
-    b"stdin",
-    b"credentials",
-    b"passphrase",
-];
+    index[128] = at as u8;
+    index
+};
 
 /// Values which stand for another one: variables, templates, masks, repetitions, alphabets.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
@@ -74,10 +31,9 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 /// A value in the exact format of a key: an alphabet in order or the word "example" is cut all the same, since a
 /// false alarm costs nothing there and a leak does. Only what cannot be a key is left.
 pub(super) fn is_mask(value: &[u8]) -> bool {
-    const MASKS: [&[u8]; 5] = [b"xxxx", b"...", b"***", b"your", b"placeholder"];
-    is_reference(value)
-        || has_few_bytes(value)
-        || MASKS.iter().any(|mask| value.windows(mask.len()).any(|part| part.eq_ignore_ascii_case(mask)))
+    let repeats = value.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    let masks = |mask: &&str| value.windows(mask.len()).any(|part| part.eq_ignore_ascii_case(mask.as_bytes()));
+    is_reference(value) || has_few_bytes(value) || repeats * 2 > value.len() || MASKS.iter().any(masks)
 }
 
 /// `$VAR`, `${VAR}`, `%VAR%`, `<your-key>`, `{{ x }}`, `#{x}`, `[PASSWORD]`.
@@ -102,11 +58,9 @@ fn is_monotonous(value: &[u8]) -> bool {
 }
 
 fn has_few_bytes(value: &[u8]) -> bool {
-    let mut seen = [false; 256];
-    let mut distinct = 0;
-    for &byte in value {
-        distinct += usize::from(!std::mem::replace(&mut seen[usize::from(byte)], true));
-    }
+    let mut seen = [0u128; 2];
+    value.iter().for_each(|byte| seen[usize::from(byte >> 7)] |= 1 << (byte & 0x7f));
+    let distinct = seen[0].count_ones() + seen[1].count_ones();
     let few = match value.len() {
         0..=3 => 1,
         4..=11 => 2,
@@ -120,11 +74,15 @@ fn is_named_placeholder(value: &[u8]) -> bool {
     let mut folded = [0; JUDGED_BYTES];
     let length = value.len().min(JUDGED_BYTES);
     for (to, from) in folded.iter_mut().zip(value) {
-        *to = from.to_ascii_lowercase();
+        *to = if matches!(from, b'-' | b' ') { b'_' } else { from.to_ascii_lowercase() };
     }
     let folded = &folded[..length];
-    let holds = |at: usize| placeholder_parts(folded[at]).iter().any(|part| folded[at..].starts_with(part));
-    PLACEHOLDER_WORDS.contains(&folded) || (0..length).any(holds)
+    let holds = |at: usize| {
+        let byte = usize::from(folded[at].min(127));
+        let parts = &PLACEHOLDER_PARTS[usize::from(PARTS[byte])..usize::from(PARTS[byte + 1])];
+        parts.iter().any(|part| folded[at..].starts_with(part.as_bytes()))
+    };
+    PLACEHOLDER_WORDS.iter().any(|word| folded == word.as_bytes()) || (0..length).any(holds)
 }
 
 /// What the value was written in.
@@ -150,12 +108,21 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
     let value = &value[..value.len().min(JUDGED_BYTES)];
     let plausible = match bar {
         Bar::Password => is_password(value, written),
-        Bar::Token => value.len() >= 8 && is_random(value, 3),
+        Bar::Token => (value.len() >= 10 && is_random(value, 3)) || (written == Written::Quoted && is_marked(value)),
         Bar::Strong => value.len() >= 16 && is_random(value, 4),
     };
     let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
     let code = bar != Bar::Password && written != Written::Quoted && value.iter().any(opens);
     plausible && !code && !is_placeholder(value)
+}
+
+/// `development#product`: words in quotes that a mark joins were thought up as a secret.
+fn is_marked(value: &[u8]) -> bool {
+    let inner = value.get(1..value.len().saturating_sub(1)).unwrap_or_default();
+    let plain = |&byte: &u8| is(byte, WORD) || matches!(byte, b'-' | b'#' | b'!');
+    value.len() >= 12
+        && value.iter().all(plain)
+        && inner.iter().filter(|&&byte| matches!(byte, b'#' | b'!')).count() == 1
 }
 
 fn is_password(value: &[u8], written: Written) -> bool {
@@ -216,22 +183,35 @@ fn is_random(value: &[u8], least_turns: usize) -> bool {
     turns >= least_turns && turns * 12 >= value.len() && entropy_ok(value)
 }
 
+/// Digits, small letters, capitals and the marks of passwords; 0 is what separates words.
+const KIND: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'0'..=b'9' => 1,
+            b'a'..=b'z' => 2,
+            b'A'..=b'Z' => 3,
+            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+' => 4,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+};
+
 /// Changes of class inside words. The capital of a word (`getName`) does not count.
 fn turns(value: &[u8]) -> usize {
-    let kind = |at: usize| match value.get(at) {
-        Some(b'0'..=b'9') => 1,
-        Some(b'a'..=b'z') => 2,
-        Some(b'A'..=b'Z') => 3,
-        Some(b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+') => 4,
-        _ => 0,
-    };
-    (1..value.len())
-        .filter(|&at| {
-            let (before, here) = (kind(at - 1), kind(at));
-            let hump = before == 2 && here == 3 && kind(at + 1) == 2 && kind(at + 2) == 2;
-            before != 0 && here != 0 && before != here && !hump && !(before == 3 && here == 2)
-        })
-        .count()
+    let kind = |at: usize| value.get(at).map_or(0, |&byte| KIND[usize::from(byte)]);
+    let (mut turns, mut before) = (0, kind(0));
+    for at in 1..value.len() {
+        let here = kind(at);
+        if before != here && before != 0 && here != 0 && (before, here) != (3, 2) {
+            let hump = (before, here) == (2, 3) && kind(at + 1) == 2 && kind(at + 2) == 2;
+            turns += usize::from(!hump);
+        }
+        before = here;
+    }
+    turns
 }
 
 /// `n · log2(n)` in 1/256 bits for n up to [`JUDGED_BYTES`], so that no logarithm is taken at run time.

@@ -22,6 +22,7 @@ use crate::fold::FoldError;
 use crate::home::Home;
 use crate::identity::{self, Located};
 use crate::journal;
+use crate::privacy;
 use crate::store::{self, OpencodeError, OpencodeStore, Store};
 
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,8 @@ pub struct Report {
     pub new_events: usize,
     pub known_events: usize,
     pub damaged_lines: usize,
+    /// Of projects that are private, or opted out: nothing of them was taken.
+    pub private_sessions: usize,
 }
 
 impl Report {
@@ -56,6 +59,7 @@ impl Report {
         self.new_events += other.new_events;
         self.known_events += other.known_events;
         self.damaged_lines += other.damaged_lines;
+        self.private_sessions += other.private_sessions;
     }
 }
 
@@ -114,6 +118,10 @@ pub fn import(
 
 fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
     let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
+    if is_private(import, &transcript) {
+        let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();
+        return Ok(Report { private_sessions: sessions.len(), ..report });
+    }
     let origin = Origin::of(&transcript, import);
     let mut sessions: HashMap<String, Known> = HashMap::new();
     let mut records = Vec::new();
@@ -142,6 +150,12 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<
     report.sessions = sessions.len();
     journal::append_all(import.home, import.clock.wall, &records)?;
     Ok(report)
+}
+
+/// May nothing be stored of where it was held, or where it is to go?
+fn is_private(import: &Import, transcript: &Transcript) -> bool {
+    let held = transcript.cwd.as_deref().map(|cwd| identity::locate(Path::new(cwd)));
+    held.iter().chain(import.project).any(|located| privacy::never_stored(import.home, located).is_some())
 }
 
 /// What the view knows of a session.

@@ -41,6 +41,7 @@ pub struct Attempt {
     pub heard: Heard,
     pub before: progress::Standing,
     child: Child,
+    has_started: bool,
     dialect: Dialect,
     /// Where Codex tells how full its context is.
     codex_home: Option<PathBuf>,
@@ -94,6 +95,7 @@ impl Attempt {
             heard: Heard::default(),
             before,
             child,
+            has_started: false,
             codex_home: launch.codex_home.map(Path::to_path_buf).filter(|_| launch.settings.worker == Worker::Codex),
             tail: None,
             dialect: launch.settings.worker.dialect(),
@@ -151,7 +153,9 @@ impl Attempt {
                     Dialect::ClaudeCode | Dialect::Codex => self.last_words = text.clone(),
                 }
             }
-            Said::Started { session, model } if self.session.is_none() => {
+            // A session that is taken up again for its handoff may say another name; it is the same one.
+            Said::Started { session, model } if !self.has_started => {
+                self.has_started = true;
                 self.session = Some(session.clone());
                 if self.dialect == Dialect::ClaudeCode && self.meter.is_window_guessed(model.as_deref()) {
                     self.child.say(&claude_code::ask_window(WINDOW_REQUEST));

@@ -128,7 +128,7 @@ impl Ledger {
 
     /// One line, durably: when this returns it survives the machine going down.
     fn append_synced(&self, entry: &Entry) -> io::Result<()> {
-        let line = journal::seal(entry).map_err(io::Error::other)?;
+        let line = journal::sealed_line(entry).map_err(io::Error::other)?;
         let mut file = match self.home.open(&self.path(), Access::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create_dir(&self.dir)?;

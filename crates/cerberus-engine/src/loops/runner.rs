@@ -3,6 +3,7 @@
 //! Everything is written down before it is done. Whatever goes wrong here, what was started is ended first.
 
 use std::collections::VecDeque;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use cerberus_core::loops::settings::{HookPoint, Layer, Settings, Worker};
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::stream::Said;
 use cerberus_core::loops::totals::{Ended, How, Progress};
+use cerberus_core::session::REBOOT;
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -85,6 +87,15 @@ pub(super) struct Runner<'a> {
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
     pub ticked: Instant,
+}
+
+/// A name for a session that nobody has used: a random UUID, or none where there is no randomness.
+fn new_session_id() -> Option<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
+    (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
 fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launch<'a> {
@@ -173,9 +184,18 @@ impl Runner<'_> {
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
         let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
+        let session = match job.settings.worker {
+            Worker::ClaudeCode => new_session_id(),
+            Worker::Codex => None,
+            Worker::Command => Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt)),
+        };
+        let invocation = fresh(&job.settings, &opening.first, session.as_deref());
+        // The agent may choose another name; then it says so.
+        if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
+            self.session_began(session)?;
+        }
         self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
         let launch = launch(job, &self.guarding, &self.ledger);
-        let invocation = fresh(&job.settings, &opening.first);
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
         let mut attempt = match started {
             Ok(attempt) => attempt,
@@ -185,14 +205,8 @@ impl Runner<'_> {
             }
         };
         attempt.handoff = handoff;
-        if job.settings.worker == Worker::Command {
-            attempt.session = Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt));
-        }
-        let session = attempt.session.clone();
+        attempt.session = session.filter(|_| invocation.is_named);
         self.attempt = Some(attempt);
-        if let Some(session) = session {
-            self.session_began(&session)?;
-        }
         Ok(Vec::new())
     }
 
@@ -228,7 +242,7 @@ impl Runner<'_> {
             self.known = self.sessions().open(&session)?;
         }
         if let Some(old) = self.left.take().and_then(|left| left.session).filter(|old| *old != session) {
-            self.sessions().close(&old, "reboot")?;
+            self.sessions().close(&old, REBOOT)?;
         }
         if let Some(told) = told {
             let _ = self.hook(HookPoint::PostReboot, &told);
@@ -411,7 +425,7 @@ impl Runner<'_> {
         match self.attempt.take() {
             Some(mut attempt) => {
                 for heard in attempt.hear(TICK) {
-                    let is_new = attempt.session.is_none();
+                    let known = attempt.session.clone();
                     match heard {
                         Came::Said(said) => {
                             self.audience.hear(&Report::Said(&said));
@@ -423,7 +437,7 @@ impl Runner<'_> {
                         Came::Error(text) => self.audience.hear(&Report::Error(&text)),
                         Came::Exited(exit) => inputs.push(attempt.exited(exit)),
                     }
-                    if let Some(session) = attempt.session.clone().filter(|_| is_new) {
+                    if let Some(session) = attempt.session.clone().filter(|_| attempt.session != known) {
                         self.session_began(&session)?;
                     }
                 }

@@ -75,6 +75,15 @@ impl Store {
         Ok(found.iter().map(|paths| paths.lines().map(str::to_string).collect()).collect())
     }
 
+    /// Every file of these projects that a session ever named.
+    pub fn all_files(&self, projects: &[ProjectId]) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for project in projects {
+            found.extend(self.rows("SELECT path FROM file WHERE project = ?1", [project.as_str()], |row| row.get(0))?);
+        }
+        Ok(found)
+    }
+
     /// What git printed for this commit in this worktree, if it was asked before; else what it printed last.
     pub fn git_log(&self, root: &str) -> Result<Option<(String, String)>> {
         let sql = "SELECT head, printed FROM git_log WHERE root = ?1";

@@ -9,7 +9,7 @@ mod read;
 mod search;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::home::{Access, Home};
@@ -112,22 +112,51 @@ impl Store {
         }
     }
 
-    /// Takes sessions out, free pages included.
-    pub fn forget_sessions(&mut self, sessions: &[SessionRow]) -> Result<()> {
-        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
-        let tables =
-            ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction"];
-        let mut sql = "BEGIN IMMEDIATE;".to_string();
-        tables.iter().for_each(|table| sql.push_str(&format!("DELETE FROM {table} WHERE session IN ({rows});")));
-        sql.push_str(&format!("DELETE FROM session WHERE row IN ({rows}); COMMIT;"));
-        self.said(self.connection.execute_batch(&sql))?;
-        self.wipe_deleted()
-    }
-
     /// Writes the view anew without what was deleted: SQLite leaves it in pages, the log and the free list.
     pub fn wipe_deleted(&self) -> Result<()> {
         self.said(self.connection.execute_batch("VACUUM"))?;
-        self.said(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
+        let empty_log = || {
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+                // Whoever reads the log at this moment keeps it; what is in it must not stay.
+                match row.get::<_, i64>(0)? {
+                    0 => Ok(()),
+                    _ => Err(rusqlite::Error::SqliteFailure(
+                        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                        Some("somebody reads it; what was deleted may still be in its log".to_string()),
+                    )),
+                }
+            })
+        };
+        self.said(empty_log().or_else(|_| empty_log()))
+    }
+
+    /// Every text in a view of any version, with its table. The file is not changed.
+    pub fn every_text(path: &Path, mut each: impl FnMut(&str, &str)) -> Result<()> {
+        let mut read = || -> rusqlite::Result<()> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            let mut tables = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
+            let tables: Vec<String> = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for table in tables {
+                // Of an index that keeps its words elsewhere there is nothing to read.
+                let Ok(mut rows) = connection.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))
+                else {
+                    continue;
+                };
+                let columns = rows.column_count();
+                let mut rows = rows.query([])?;
+                while let Ok(Some(row)) = rows.next() {
+                    for column in 0..columns {
+                        if let Ok(rusqlite::types::ValueRef::Text(text)) = row.get_ref(column) {
+                            each(&table, &String::from_utf8_lossy(text));
+                        }
+                    }
+                }
+            }
+            Ok(())
+        };
+        read().map_err(|source| StoreError::Sqlite { path: path.display().to_string(), source })
     }
 
     /// SQLite's own word on the file's health.

@@ -72,6 +72,10 @@ pub struct UnnamedEdit {
 const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
     started_at, last_activity, process, transcript";
 
+/// Facts that are looked at together, and runs; no week of real work comes near.
+const FACTS_MAX: usize = 10_000;
+const RUNS_MAX: usize = 5_000;
+
 impl Store {
     /// Sessions of the given projects (all when empty) that were active at or after `since`, oldest first.
     pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
@@ -168,9 +172,12 @@ impl Store {
             let session: i64 = row.get(column)?;
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
         };
+        // The newest: a session that says more is at work on something else than what comes next.
         let sql = format!(
-            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why FROM fact
-             WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
+            "SELECT * FROM (
+             SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
+             WHERE session IN ({rows}) AND at <= ?1 ORDER BY at DESC, event DESC, row DESC LIMIT {FACTS_MAX})
+             ORDER BY at, event, row"
         );
         let facts = self.rows(&sql, [now.millis()], |row| {
             let known = Known { fact: fact_row(row)?, session: id_of(row, 0)?, at: time(row, 1)?, event: row.get(10)? };
@@ -198,7 +205,8 @@ impl Store {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
         let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event"
+            "SELECT * FROM (SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
+             ORDER BY at DESC, event DESC LIMIT {RUNS_MAX}) ORDER BY at, event"
         );
         let found = self.rows(&sql, [now.millis()], |row| {
             Ok((row.get::<_, i64>(0)?, time(row, 1)?, row.get(2)?, row.get::<_, String>(3)?))

@@ -17,7 +17,7 @@ use crate::render;
 /// Take over what agents wrote down themselves, so that the past is known from the first day
 ///
 /// Importing twice changes nothing, nor does importing what hooks have seen. Imported sessions are ended at their last
-/// event.
+/// event. Sessions of private projects, and of those with a `.nocerberus`, are left out.
 #[derive(clap::Args)]
 pub struct Import {
     /// The agent: claude-code, codex, copilot, gemini, opencode [default: all that kept something on this machine]
@@ -82,6 +82,10 @@ impl Import {
             Some(dir) => Some(identity::locate(dir)),
             None => None,
         };
+        if let Some(located) = &project {
+            context.may_store(located)?;
+        }
+        context.wishes_known()?;
         let mut store = context.store()?;
         let mut tallies: Vec<(Agent, Tally)> = Vec::new();
         let bar = progress_bar(files.len());
@@ -166,7 +170,7 @@ impl Tally {
         json!({
             "files": self.files, "sessions": self.report.sessions, "events": self.report.new_events,
             "known_events": self.report.known_events, "damaged_lines": self.report.damaged_lines,
-            "unreadable": self.unreadable,
+            "private_sessions": self.report.private_sessions, "unreadable": self.unreadable,
         })
     }
 
@@ -174,7 +178,11 @@ impl Tally {
         let events = render::count(self.report.new_events, "new event");
         let sessions = render::count(self.report.sessions, "session");
         let files = render::count(self.files, "file");
-        format!("{files}: {sessions}, {events}, {} known before", self.report.known_events)
+        let private = match self.report.private_sessions {
+            0 => String::new(),
+            left_out => format!(", {} left out as private", render::count(left_out, "session")),
+        };
+        format!("{files}: {sessions}, {events}, {} known before{private}", self.report.known_events)
     }
 }
 

@@ -2,13 +2,16 @@
 
 pub mod brief;
 mod doctor;
+mod forget;
 mod import;
 mod install;
 mod loops;
 mod mcp;
 pub mod memory;
+mod pause;
 pub mod record;
 mod run;
+mod scan;
 mod session;
 mod status;
 mod try_out;
@@ -63,7 +66,11 @@ enum Command {
     Loop(loops::Loop),
     Watch(watch::Watch),
     Session(session::Session),
+    Forget(forget::Forget),
     Memory(memory::Memory),
+    Pause(pause::PauseCommand),
+    Unpause(pause::Unpause),
+    Scan(scan::Scan),
     Mcp(mcp::Mcp),
 }
 
@@ -101,7 +108,11 @@ pub fn run() -> ExitCode {
             Command::Loop(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
+            Command::Forget(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
+            Command::Pause(command) => command.run(&context),
+            Command::Unpause(command) => command.run(&context),
+            Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
         }
     };
@@ -115,14 +126,13 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// How it is used. What was typed is repeated, and may have been taken from anywhere.
+/// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
 fn misused(error: &clap::Error) -> ExitCode {
-    let mut text = error.render().to_string();
-    for typed in std::env::args_os().map(|typed| typed.to_string_lossy().into_owned()) {
-        if typed.contains('\n') {
-            text = text.replace(&typed, &name(&typed));
-        }
-    }
+    let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
+    let text = match Arguments::try_parse_from(typed) {
+        Err(error) => error.render().to_string(),
+        Ok(_) => error.render().to_string(),
+    };
     eprint!("{}", printable(&text));
     ExitCode::from(USAGE)
 }

@@ -83,11 +83,16 @@ impl RecordCommand {
             return Err(anyhow::anyhow!("there is nothing to record")).hint("say it after the kind, in quotes");
         }
         let located = context.located();
+        context.may_store(&located)?;
         let clean = |text: &str| Clean::new(text.to_string(), Keep::SUBJECT);
         let text = match self.kind {
             Kind::File => identity::relative(&located, &context.cwd, &self.text),
             _ => self.text.clone(),
         };
+        if self.kind == Kind::File && context.home.wishes().is_private(&text) {
+            return Err(anyhow::anyhow!("this file is private"))
+                .hint("`!` before its pattern in private.paths of config.toml makes an exception");
+        }
         let note = Note {
             kind: self.kind,
             text: clean(&text),

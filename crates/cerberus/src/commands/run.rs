@@ -29,6 +29,7 @@ const PULSE: Duration = Duration::from_secs(10 * 60);
 impl Run {
     /// Does not return when the program has run: its exit is ours.
     pub fn run(self, context: &Context) -> Result<()> {
+        context.may_store(&context.located())?;
         let session = format!("run-{}-{}", context.clock.wall.millis(), std::process::id());
         let start =
             Event::Start { source: StartSource::Startup, transcript: None, phase: None, process: process::own() };

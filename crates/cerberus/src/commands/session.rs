@@ -118,8 +118,10 @@ fn export(context: &Context, is_seed: bool) -> Result<()> {
 fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let read = legacy::read(path).map_err(|reason| anyhow::anyhow!("{} cannot be imported: {reason}", path.display()));
     let (file, key) = read.hint("it was left as it is; a file of the original tool is `active-{project}.json`")?;
+    let located = context.located();
+    context.may_store(&located)?;
     let store = context.store()?;
-    let place = context.located().place();
+    let place = located.place();
     let project = place.name.to_string();
     let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
     if project != file.project {

@@ -4,9 +4,12 @@ use cerberus_core::memory::Status as MemoryStatus;
 use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::failures;
+use cerberus_engine::privacy;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
-use serde_json::json;
+use cerberus_engine::retention::{self, StoreConfig, Stored};
+use cerberus_engine::store::Store;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -36,9 +39,11 @@ impl Status {
             |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
         let failures = failures::lately(&context.home, now);
+        let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let last = sessions.iter().map(|session| session.last_activity).max();
+        let shut = privacy::shut(&context.home, now, &located).map(|shut| shut.to_string());
         if context.json {
             let failed: Vec<_> =
                 failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
@@ -46,6 +51,8 @@ impl Status {
                 "project": {"name": located.name, "root": located.root, "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
                 "memories": {"approved": remembered, "proposed": proposed}, "home": context.home.root(), "failures": failed,
+                "stores_nothing": shut,
+                "store": kept.json(),
             }));
             return Ok(());
         }
@@ -56,6 +63,7 @@ impl Status {
         let waiting =
             if proposed > 0 { format!(", {proposed} proposed: `cerberus memory review`") } else { String::new() };
         render::line(&format!("memories  {remembered}{waiting}"));
+        render::line(&format!("stored    {}", kept.line()));
         if let Some(last) = last {
             render::line(&format!("active    {last}"));
         }
@@ -67,7 +75,52 @@ impl Status {
             }
         };
         render::line(&format!("health    {health}"));
+        if let Some(shut) = shut {
+            render::line(&format!("silent    {shut}"));
+        }
         Ok(())
+    }
+}
+
+/// How much is kept, how long, and what is to leave.
+struct Kept {
+    stored: Stored,
+    config: StoreConfig,
+    due: usize,
+}
+
+impl Kept {
+    fn of(context: &Context, store: &Store) -> Result<Kept> {
+        const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+        let config = context.config()?.store;
+        let due = retention::due(&context.home, store, config, context.clock.now).hint(DOCTOR)?.len();
+        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, due })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "journal_bytes": self.stored.journal_bytes, "view_bytes": self.stored.view_bytes,
+            "retention_days": self.config.retention.map(|age| age.0.as_secs() / 86_400),
+            "max_bytes": self.config.max_size.map(|size| size.bytes), "sessions_due": self.due,
+        })
+    }
+
+    fn line(&self) -> String {
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        let Stored { journal_bytes, view_bytes } = self.stored;
+        let mut parts = vec![format!("journal {}, view {}", mib(journal_bytes), mib(view_bytes))];
+        match (self.config.retention, self.config.max_size) {
+            (None, None) => parts.push("everything is kept".to_string()),
+            (age, size) => {
+                parts.extend(age.map(|age| format!("kept for {} days", age.0.as_secs() / 86_400)));
+                parts.extend(size.map(|size| format!("at most {}", mib(size.bytes))));
+            }
+        }
+        if self.due > 0 {
+            let due = render::count(self.due, "session");
+            parts.push(format!("{due} to leave: `cerberus memory session-cleanup`"));
+        }
+        parts.join("; ")
     }
 }
 

@@ -73,7 +73,10 @@ impl Screen {
 impl Audience for Screen {
     fn hear(&mut self, report: &Report) {
         if let Report::Status(status) = report {
-            return if self.json { () } else { self.status(status) };
+            if !self.json {
+                self.status(status);
+            }
+            return;
         }
         self.clear();
         if self.json {

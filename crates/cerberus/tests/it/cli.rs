@@ -6,9 +6,22 @@ use crate::env;
 fn every_command_has_a_help_that_says_what_it_does() {
     let env = env();
     let help = env.ok(&["--help"]);
-    for command in
-        ["try", "install", "uninstall", "doctor", "hook", "brief", "status", "record", "session", "memory", "mcp"]
-    {
+    for command in [
+        "try",
+        "install",
+        "uninstall",
+        "doctor",
+        "hook",
+        "brief",
+        "status",
+        "record",
+        "session",
+        "memory",
+        "pause",
+        "unpause",
+        "scan",
+        "mcp",
+    ] {
         assert!(help.lines().any(|line| line.trim_start().starts_with(command)), "{command} in {help}");
         let own = env.ok(&[command, "--help"]);
         assert!(own.lines().next().is_some_and(|first| first.len() > 20), "{command}: {own}");

@@ -4,12 +4,16 @@
 
 mod agents;
 mod bad_input;
+mod bounds;
 mod capture;
 mod cli;
 mod clients;
 mod concurrency;
 mod continuity;
+mod doors;
 mod faults;
+mod forget;
+mod hostile;
 mod identity;
 mod import;
 mod import_agents;
@@ -20,6 +24,8 @@ mod lifecycle;
 mod loops;
 mod mcp;
 mod memories;
+mod private;
+mod secrets;
 mod seeds;
 mod style;
 mod twice;

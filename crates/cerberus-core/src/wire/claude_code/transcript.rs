@@ -12,6 +12,7 @@ use super::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::event::{CompactStage, Event, Outcome};
 use crate::loops::handoff::without_handoff;
+use crate::private::without_private;
 use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
 use crate::wire::loose::{Escaped, Flag, Object, Text, TextOrList};
@@ -187,9 +188,10 @@ impl<'a> Reader<'a> {
 
     fn user_spoke(&mut self, words: Cow<'a, str>, uuid: &str, standing: &Standing<'a>) {
         let words = without_handoff(words);
-        // The client's own lines: command output, reminders, notes of an interruption.
-        let is_machine = words.trim_start().starts_with(['<']) || words.starts_with("[Request interrupted");
-        if words.trim().is_empty() || is_machine || words.starts_with("Caveat:") {
+        // The client's own lines: command output, reminders, notes of an interruption. The user's may begin with a tag too.
+        let spoken = without_private(&words);
+        let is_machine = spoken.trim_start().starts_with(['<']) || spoken.starts_with("[Request interrupted");
+        if spoken.trim().is_empty() || is_machine || spoken.starts_with("Caveat:") {
             return;
         }
         self.finish_turn();

@@ -18,6 +18,7 @@ use std::fmt::Display;
 use crate::event::{CompactStage, Event, ToolUse};
 use crate::id::{Agent, fnv1a};
 use crate::loops::handoff::without_handoff;
+use crate::private::without_private;
 use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
 
@@ -75,6 +76,8 @@ pub(super) fn use_key(arguments: &str, other: impl Display) -> Clean<'static> {
 
 /// Whether the client, not the user, wrote these words.
 fn is_machine(words: &str) -> bool {
+    // What the user keeps private stands in a tag too.
+    let words = without_private(words);
     let words = words.trim_start();
     words.is_empty() || words.starts_with('<') || words.starts_with("# AGENTS.md instructions")
 }

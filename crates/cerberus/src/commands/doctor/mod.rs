@@ -8,6 +8,7 @@ mod latency;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use cerberus_engine::privacy::{self, Shut};
 use cerberus_engine::store::Store;
 use cerberus_engine::{config, failures, fold, journal};
 use rustix::fs::Access;
@@ -51,7 +52,7 @@ impl Doctor {
         }
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
-        checks.extend([view, settings(context), latency::check(context)]);
+        checks.extend([view, settings(context), storing(context), latency::check(context)]);
         checks.extend(agents::checks(context, store.as_ref()));
         checks.push(lately(context));
         let ok = checks.iter().all(|check| check.ok);
@@ -123,6 +124,15 @@ fn settings(context: &Context) -> Check {
     match config::load(&context.home) {
         Ok(_) => good("config", "fine"),
         Err(error) => bad("config", error.to_string(), "correct or remove the file"),
+    }
+}
+
+/// Whether hooks store anything here: a wish of the user's, so never wrong.
+fn storing(context: &Context) -> Check {
+    match privacy::shut(&context.home, context.clock.now, &context.located()) {
+        Some(shut @ Shut::Paused { .. }) => good("storing", format!("{shut}; `cerberus unpause` lifts it")),
+        Some(shut) => good("storing", shut.to_string()),
+        None => good("storing", "on"),
     }
 }
 

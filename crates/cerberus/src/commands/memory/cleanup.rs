@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use cerberus_core::session::Status;
 use cerberus_core::time::Timestamp;
+use cerberus_engine::retention::{self, Age};
 use cerberus_engine::{forget, lifecycle};
 use serde_json::json;
 
@@ -11,6 +12,9 @@ use crate::failure::{Hint, Result};
 use crate::render;
 
 /// Archive every session without activity for seven days; with --older-than, delete archived ones for good
+///
+/// Also lets go what `[store]` in config.toml says: sessions older than `retention`, and the oldest ones while journal and
+/// view are larger than `max_size`. Without a setting nothing leaves, and memories never do.
 #[derive(clap::Args)]
 pub struct SessionCleanup {
     /// Delete archived sessions whose last activity is older than this: 30d, 12w
@@ -27,14 +31,7 @@ pub struct SessionCleanup {
 }
 
 fn age(text: &str) -> std::result::Result<Duration, String> {
-    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let days = match unit {
-        "d" => 1,
-        "w" => 7,
-        _ => return Err("write it as 30d or 12w".to_string()),
-    };
-    let number: u64 = number.parse().map_err(|_| "write it as 30d or 12w".to_string())?;
-    Ok(Duration::from_secs(number.saturating_mul(days * 86_400)))
+    Age::try_from(text.to_string()).map(|age| age.0)
 }
 
 impl SessionCleanup {
@@ -46,17 +43,30 @@ impl SessionCleanup {
     }
 
     fn archive(&self, context: &Context) -> Result<()> {
-        let store = context.store()?;
+        let mut store = context.store()?;
+        let config = context.config()?.store;
+        let due = retention::due(&context.home, &store, config, context.clock.now).hint(DOCTOR)?;
+        if !self.dry_run {
+            retention::apply(&context.home, &context.clock, &mut store, config).hint(DOCTOR)?;
+        }
         let archived = match self.dry_run {
             true => lifecycle::expired(&context.clock, &store).hint(DOCTOR)?,
             false => lifecycle::archive_expired(&context.home, &context.clock, &store).hint(DOCTOR)?,
         };
         match (context.json, self.dry_run) {
             (true, _) => {
-                render::json(&json!({"archived": archived.len(), "sessions": archived, "dry_run": self.dry_run}))
+                let left: Vec<&str> = due.iter().map(|session| session.id.as_str()).collect();
+                render::json(&json!({
+                    "archived": archived.len(), "sessions": archived, "left": left, "dry_run": self.dry_run,
+                }));
             }
             (false, true) => render::line(&format!("would archive {}", render::count(archived.len(), "session"))),
             (false, false) => render::line(&format!("archived {}", render::count(archived.len(), "session"))),
+        }
+        if !due.is_empty() && !context.json {
+            let left = render::count(due.len(), "session");
+            let verb = if self.dry_run { "would let go" } else { "let go" };
+            render::line(&format!("{verb} {left} as [store] in config.toml says"));
         }
         Ok(())
     }
@@ -70,7 +80,8 @@ impl SessionCleanup {
         let what = render::count(ids.len(), "archived session");
         if !self.dry_run && !ids.is_empty() {
             render::confirm(&format!("Delete {what} for good?"), self.yes)?;
-            forget::sessions(&context.home, &mut store, &old).hint("some may be gone already; run it again")?;
+            forget::forget(&context.home, &context.clock, &mut store, &forget::of_sessions(&old))
+                .hint("some may be gone already; run it again")?;
         }
         match (context.json, self.dry_run) {
             (true, _) => render::json(&json!({"deleted": ids.len(), "sessions": ids, "dry_run": self.dry_run})),

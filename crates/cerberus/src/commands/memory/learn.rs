@@ -64,6 +64,7 @@ impl Learn {
             return Err(anyhow::anyhow!("the text is {what}")).hint("say it in a sentence");
         }
         let located = context.located();
+        context.may_store(&located)?;
         let mut store = context.store()?;
         let scope = self.scope.resolve(&located.name);
         context.keeper(&located).learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)

@@ -25,6 +25,7 @@ pub struct SessionEnd {}
 
 impl SessionStart {
     pub fn run(self, context: &Context) -> Result<()> {
+        context.may_store(&context.located())?;
         let mut store = context.swept_store()?;
         let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
         let event = Event::Start {

@@ -117,7 +117,7 @@ impl ScopeArgument {
 }
 
 /// The memory or proposal that an id, or its beginning, names.
-fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
+pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
     let found = store.memory(id, now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no one memory is called {id:?}");
     found.ok_or_else(missing).hint("`cerberus memory list --all` shows the ids")

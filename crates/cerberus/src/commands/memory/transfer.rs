@@ -1,9 +1,8 @@
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cerberus_core::memory::exchange::Line;
-use cerberus_engine::replace;
+use cerberus_engine::{outside, replace};
 use serde_json::json;
 
 use super::DOCTOR;
@@ -30,7 +29,7 @@ pub struct Import {
 }
 
 /// A file larger than this holds something else.
-const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+const FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 impl Export {
     pub fn run(self, context: &Context) -> Result<()> {
@@ -82,11 +81,10 @@ impl Import {
     }
 
     fn read(&self) -> std::io::Result<String> {
-        let mut text = String::new();
-        match self.file == Path::new("-") {
-            true => std::io::stdin().take(FILE_BYTES_MAX).read_to_string(&mut text)?,
-            false => std::fs::File::open(&self.file)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?,
+        let bytes = match self.file == Path::new("-") {
+            true => outside::whole(std::io::stdin(), FILE_BYTES_MAX)?,
+            false => outside::whole(std::fs::File::open(&self.file)?, FILE_BYTES_MAX)?,
         };
-        Ok(text)
+        String::from_utf8(bytes).map_err(std::io::Error::other)
     }
 }

@@ -74,7 +74,11 @@ fn offer<A: Arguments>() -> Offer {
 
 fn call<A: Arguments>(context: &Context, arguments: JsonObject) -> Result<CallToolResult> {
     let parsed = serde_json::from_value::<A>(Value::Object(arguments));
-    let answer = parsed.hint(format!("call {} again as its input schema says", A::NAME))?.call(context)?;
+    let parsed = parsed.hint(format!("call {} again as its input schema says", A::NAME))?;
+    if matches!(A::EFFECT, Effect::Adds) {
+        context.may_agent_store()?;
+    }
+    let answer = parsed.call(context)?;
     let mut result = CallToolResult::structured(harmless(json!(answer)));
     result.content = vec![ContentBlock::text(printable(&A::text(&answer)))];
     Ok(result)

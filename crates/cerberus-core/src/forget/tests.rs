@@ -1,0 +1,122 @@
+use std::collections::HashSet;
+
+use super::*;
+use crate::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
+use crate::glob::Glob;
+use crate::text::{Clean, Keep};
+
+fn clean(text: &str) -> Clean<'_> {
+    Clean::new(text, Keep::PROMPT)
+}
+
+fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
+    let place = Place {
+        project: ProjectId::of_anchor(b"/p"),
+        name: clean("p"),
+        root: clean("/p"),
+        cwd: clean("/p"),
+        branch: None,
+    };
+    Record {
+        at: Timestamp::from_millis(at),
+        key: clean("k"),
+        agent: Agent::Codex,
+        imported: false,
+        heard_by: None,
+        session: clean(session),
+        place,
+        event,
+    }
+}
+
+fn paths(pattern: &str) -> Wish {
+    let bases = HashSet::from(["plan.md".to_string()]);
+    Wish::Paths(Paths {
+        glob: Glob::parse_exact(pattern).unwrap(),
+        projects: HashSet::from([ProjectId::of_anchor(b"/p")]),
+        bases,
+    })
+}
+
+#[test]
+fn a_record_goes_when_it_is_meant() {
+    let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
+    let sessions = Wish::Sessions(HashSet::from([(Agent::Codex, "s1".to_string())]));
+    let project = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
+    let other = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
+    let between = |a, b| Wish::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
+    for (wish, session, expected) in [
+        (&sessions, "s1", Fate::Goes),
+        (&sessions, "s2", Fate::Stays),
+        (&project, "s2", Fate::Goes),
+        (&other, "s2", Fate::Stays),
+        (&between(50, 51), "s2", Fate::Goes),
+        (&between(40, 50), "s2", Fate::Stays),
+    ] {
+        assert_eq!(wish.fate(&said(session)), expected, "{wish:?}");
+    }
+    assert!(sessions.may_be_in("{\"at\":5,\"session\":\"s1\",\"pl") && !sessions.may_be_in("{\"at\":5"));
+    assert!(between(1, 9).may_be_in("{\"at\":5,\"k") && !between(1, 5).may_be_in("{\"at\":5,\"k"));
+}
+
+#[test]
+fn a_path_takes_along_what_speaks_of_it() {
+    let wish = paths("secret/**");
+    let touch = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() };
+    let tool = |files: &[&'static str]| {
+        let files = files.iter().map(|path| touch(path)).collect();
+        Event::Tool(ToolUse { tool: clean("Write"), files, names: vec![clean("launch")], ..ToolUse::default() })
+    };
+    let note = |text| Note {
+        kind: Kind::Decision,
+        text: clean(text),
+        why: None,
+        sort: None,
+        severity: None,
+        custom_key: None,
+        resolved: false,
+    };
+    let gone = [
+        tool(&["secret/plan.md"]),
+        Event::Note(note("rewrite /p/secret/plan.md:12 soon")),
+        Event::Task(Task { id: None, subject: Some(clean("finish plan.md")), state: TaskState::Open }),
+    ];
+    for event in gone {
+        assert_eq!(wish.fate(&record("s", 1, event.clone())), Fate::Goes, "{event:?}");
+    }
+    let kept = [
+        tool(&["src/a.rs"]),
+        Event::Note(note("keep every secret out of the logs")),
+        Event::Prompt { text: clean("the secret of a good plan") },
+    ];
+    for event in kept {
+        assert_eq!(wish.fate(&record("s", 1, event.clone())), Fate::Stays, "{event:?}");
+    }
+    let rest = |event: Event| match wish.fate(&record("s", 1, event)) {
+        Fate::Becomes(json) => json,
+        fate => panic!("{fate:?}"),
+    };
+    let prompt =
+        rest(Event::Prompt { text: clean("Fix a.rs. Then read `secret/plan.md`. Thanks!\nMore of (plan.md)") });
+    assert!(prompt.contains("\"text\":\"Fix a.rs. Thanks!\""), "{prompt}");
+    let patch = rest(tool(&["secret/plan.md", "src/a.rs"]));
+    assert!(patch.contains("src/a.rs") && !patch.contains("plan") && !patch.contains("launch"), "{patch}");
+}
+
+#[test]
+fn what_others_were_told_of_it_is_taken_back() {
+    let wish = Wish::Sessions(HashSet::from([(Agent::Codex, "s1".to_string())]));
+    let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
+    let edit = record("s1", 1, Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() }));
+    let mut traces = Traces::default();
+    traces.add(&wish, &edit);
+    let told = |codes: &[&'static str]| {
+        let codes = codes.iter().map(|code| clean(code)).collect();
+        record("s2", 2, Event::Receipt { source: None, codes, memories: Vec::new() })
+    };
+    let Fate::Becomes(json) = traces.fate(&wish, &told(&["impl:deep/a.rs", "impl:aa.rs", "next:go-on"])) else {
+        panic!("the receipt has a trace")
+    };
+    assert!(json.contains("[\"impl:aa.rs\",\"next:go-on\"]"), "{json}");
+    assert_eq!(traces.fate(&wish, &told(&["next:go-on"])), Fate::Stays);
+}

@@ -1,0 +1,226 @@
+//! What the user wants kept private: files by pattern, whole projects, and what stands in `<private>…</private>`.
+//!
+//! Of a private file nothing is kept: not its path, not the names it defines, not what a command printed that was given
+//! it. In what people say its path is hidden too, but the sort of file (`.env`) may be spoken of: "never commit .env" is
+//! a rule worth keeping. Decides only; it reads no settings.
+
+mod tag;
+
+use crate::event::{Event, Note, Task, ToolUse};
+use crate::fact::Kind;
+use crate::glob::Glob;
+use crate::text::{Clean, Keep};
+
+pub(crate) use tag::without_private;
+
+/// Private unless the settings say otherwise.
+static PATHS: [Glob; 13] = [
+    Glob::of(".env*"),
+    Glob::of("*.pem"),
+    Glob::of("*.key"),
+    Glob::of("*.p12"),
+    Glob::of("*.pfx"),
+    Glob::of("*.kdbx"),
+    Glob::of("id_rsa*"),
+    Glob::of("id_ed25519*"),
+    Glob::of(".netrc"),
+    Glob::of(".ssh/**"),
+    Glob::of(".gnupg/**"),
+    Glob::of(".aws/credentials"),
+    Glob::of("secrets/**"),
+];
+
+/// What stands where something was.
+const MARK: &str = "[private]";
+
+/// What the settings say, beside [`PATHS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// Patterns and whether they are exceptions (`!`); the last one that matches decides.
+    own_paths: Vec<(Glob, IsException)>,
+    /// Whole folders, from the machine's top.
+    projects: Vec<Glob>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IsException {
+    No,
+    Yes,
+}
+
+/// How a text speaks of files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speech {
+    /// A command or what it printed: every path is a path.
+    Exact,
+    /// A sentence, which may be about a sort of files.
+    Spoken,
+}
+
+impl Wishes {
+    /// `home` is what `~` stands for.
+    pub fn read(paths: &[String], projects: &[String], home: Option<&str>) -> Result<Wishes, String> {
+        let expand = |text: &str| match (text.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => format!("{home}/{rest}"),
+            _ => text.to_string(),
+        };
+        let path = |text: &String| match text.strip_prefix('!') {
+            Some(text) => Ok((Glob::parse(&expand(text))?, IsException::Yes)),
+            None => Ok((Glob::parse(&expand(text))?, IsException::No)),
+        };
+        let project = |text: &String| {
+            let folder = expand(text);
+            match folder.starts_with('/') {
+                true => Glob::parse(&folder),
+                false => Err(format!("{text:?} is not a folder from the top: write /home/me/work, or ~/work")),
+            }
+        };
+        Ok(Wishes {
+            own_paths: paths.iter().map(path).collect::<Result<_, String>>()?,
+            projects: projects.iter().map(project).collect::<Result<_, String>>()?,
+        })
+    }
+
+    /// May nothing of this folder be stored? It is given from the machine's top.
+    pub fn is_private_project(&self, folder: &str) -> bool {
+        self.projects.iter().any(|glob| glob.matches(folder))
+    }
+
+    /// May nothing of this file be stored? Relative to its project, or from the machine's top.
+    pub fn is_private(&self, path: &str) -> bool {
+        self.pattern_of(path).is_some()
+    }
+
+    fn pattern_of(&self, path: &str) -> Option<&Glob> {
+        if path.starts_with('/')
+            && let Some(glob) = self.projects.iter().find(|glob| glob.matches(path))
+        {
+            return Some(glob);
+        }
+        match self.own_paths.iter().rev().find(|(glob, _)| glob.matches(path)) {
+            Some((glob, is_exception)) => (*is_exception == IsException::No).then_some(glob),
+            None => PATHS.iter().find(|glob| glob.matches(path)),
+        }
+    }
+
+    /// The event as it may be stored; `None` when it holds nothing private.
+    pub fn hide<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
+        let said = |text: &Clean<'a>, keep| self.text(text, keep, Speech::Spoken);
+        Some(match event {
+            Event::Tool(used) => self.tool(used)?,
+            Event::Prompt { text } => Event::Prompt { text: said(text, Keep::PROMPT)? },
+            Event::Stop { message } => Event::Stop { message: said(message, Keep::MESSAGE)? },
+            Event::SubagentStop { message } => Event::SubagentStop { message: said(message, Keep::MESSAGE)? },
+            Event::Compact { stage, summary: Some(summary) } => {
+                Event::Compact { stage: *stage, summary: Some(said(summary, Keep::MESSAGE)?) }
+            }
+            Event::Task(task) => Event::Task(self.task(task)?),
+            Event::Note(note) => Event::Note(self.note(note)?),
+            // A look at a file that has become private since: nothing of it is needed.
+            Event::Named(named) if self.is_private(&named.path) => Event::Pulse,
+            Event::Seed(codes) => {
+                let mut kept = codes.clone();
+                let sections = [
+                    &mut kept.files,
+                    &mut kept.functions,
+                    &mut kept.decisions,
+                    &mut kept.blockers,
+                    &mut kept.next_actions,
+                ];
+                sections.into_iter().for_each(|codes| codes.retain(|code| said(code, Keep::SUBJECT).is_none()));
+                kept.summary = kept.summary.map(|text| said(&text, Keep::MESSAGE).unwrap_or(text));
+                return (kept != *codes).then_some(Event::Seed(kept));
+            }
+            _ => return None,
+        })
+    }
+
+    fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
+        let touches = used.files.iter().any(|file| self.is_private(&file.path));
+        let command = used.command.as_ref().and_then(|text| self.text(text, Keep::COMMAND, Speech::Exact));
+        let mut kept = used.clone();
+        if touches || command.is_some() {
+            kept.files.retain(|file| !self.is_private(&file.path));
+            // Whose names they are, and what of it was printed, cannot be told apart.
+            kept.names.clear();
+            (kept.error, kept.output) = (None, None);
+            kept.command = command.or(kept.command);
+        }
+        if touches && kept.files.is_empty() && kept.command.is_none() {
+            return Some(Event::Pulse);
+        }
+        for (text, keep) in [(&mut kept.error, Keep::OUTPUT), (&mut kept.output, Keep::OUTPUT)] {
+            replace(text, |text| self.text(text, keep, Speech::Exact));
+        }
+        replace(&mut kept.plan, |text| self.text(text, Keep::MESSAGE, Speech::Spoken));
+        for (asked, given) in &mut kept.answers {
+            for text in [asked, given] {
+                if let Some(hidden) = self.text(text, Keep::SUBJECT, Speech::Spoken) {
+                    *text = hidden;
+                }
+            }
+        }
+        for task in kept.todos.iter_mut().flatten().chain(&mut kept.task) {
+            if let Some(hidden) = self.task(task) {
+                *task = hidden;
+            }
+        }
+        (kept != *used).then_some(Event::Tool(kept))
+    }
+
+    fn task<'a>(&self, task: &Task<'a>) -> Option<Task<'a>> {
+        let subject = self.text(task.subject.as_ref()?, Keep::SUBJECT, Speech::Spoken)?;
+        Some(Task { subject: Some(subject), ..task.clone() })
+    }
+
+    fn note<'a>(&self, note: &Note<'a>) -> Option<Note<'a>> {
+        let speech = if note.kind == Kind::File { Speech::Exact } else { Speech::Spoken };
+        let mut kept = note.clone();
+        kept.text = self.text(&note.text, Keep::SUBJECT, speech).unwrap_or(kept.text);
+        replace(&mut kept.why, |text| self.text(text, Keep::SUBJECT, Speech::Spoken));
+        (kept != *note).then_some(kept)
+    }
+
+    /// The text with the paths of private files hidden; `None` when it names none.
+    fn text<'a>(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'a>> {
+        let mut out = String::new();
+        let mut kept = 0;
+        for (start, word) in words(text) {
+            // Plain words are no files of a pattern of ours.
+            let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
+            let Some(glob) = may_be.then(|| self.pattern_of(word)).flatten() else { continue };
+            if speech == Speech::Spoken && glob.is_named_by(word) {
+                continue;
+            }
+            out.push_str(&text[kept..start]);
+            out.push_str(MARK);
+            kept = start + word.len();
+        }
+        if kept == 0 {
+            return None;
+        }
+        out.push_str(&text[kept..]);
+        Some(Clean::new(out, keep))
+    }
+}
+
+fn replace<'a>(text: &mut Option<Clean<'a>>, hide: impl Fn(&Clean<'a>) -> Option<Clean<'a>>) {
+    if let Some(hidden) = text.as_ref().and_then(hide) {
+        *text = Some(hidden);
+    }
+}
+
+/// The words of a text that may be paths, each with where it begins. What ends a sentence is no part of one.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let ends = |c: char| c.is_whitespace() || "'\"`()[]{}<>|;&,=:@!?".contains(c);
+    let mut at = 0;
+    text.split(ends).filter_map(move |word| {
+        let start = at;
+        at = start + word.len() + text[start + word.len()..].chars().next().map_or(0, char::len_utf8);
+        let word = word.trim_end_matches('.');
+        (!word.is_empty()).then_some((start, word))
+    })
+}
+
+#[cfg(test)]
+mod tests;

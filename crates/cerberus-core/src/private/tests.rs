@@ -1,0 +1,92 @@
+use super::*;
+use crate::event::{FileTouch, Outcome, SeedCodes, TaskState, Touch};
+
+fn clean(text: &str) -> Clean<'_> {
+    Clean::new(text, Keep::PROMPT)
+}
+
+fn wishes(paths: &[&str], projects: &[&str]) -> Wishes {
+    let owned = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+    Wishes::read(&owned(paths), &owned(projects), Some("/home/me")).unwrap()
+}
+
+fn touch(path: &str) -> FileTouch<'_> {
+    FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() }
+}
+
+#[test]
+fn the_last_pattern_that_matches_decides() {
+    let plain = Wishes::default();
+    for path in [".env", "a/.env.local", "certs/prod.pem", "tls/a.key", "home/.ssh/id_rsa", "/x/secrets/a/b.yaml"] {
+        assert!(plain.is_private(path), "{path}");
+    }
+    for path in ["src/env.rs", "src/secrets.rs", "keys.rs", "README.md", "environment/.config"] {
+        assert!(!plain.is_private(path), "{path}");
+    }
+    let own = wishes(&["*.csv", "!src/secrets/**", "!.env.example", "src/secrets/real.rs"], &["~/client-*"]);
+    for path in ["a.csv", ".env", "src/secrets/real.rs", "/home/me/client-x/a.rs"] {
+        assert!(own.is_private(path), "{path}");
+    }
+    for path in ["src/secrets/mod.rs", ".env.example", "/home/me/other/a.rs", "client-x/a.rs"] {
+        assert!(!own.is_private(path), "{path}");
+    }
+    assert!(own.is_private_project("/home/me/client-x") && own.is_private_project("/home/me/client-x/deep"));
+    assert!(!own.is_private_project("/home/me") && !own.is_private_project("/home/me/open"));
+    assert!(Wishes::read(&[], &["work".to_string()], None).is_err());
+    assert!(Wishes::read(&["".to_string()], &[], None).is_err());
+}
+
+#[test]
+fn of_a_private_file_nothing_is_left() {
+    let hide = |event: &Event| Wishes::default().hide(event).map(|event| format!("{event:?}"));
+    let edit = ToolUse {
+        tool: clean("Edit"),
+        files: vec![touch(".env.local")],
+        names: vec![clean("STRIPE")],
+        error: Some(clean("STRIPE=1 is wrong")),
+        ..ToolUse::default()
+    };
+    assert_eq!(Wishes::default().hide(&Event::Tool(edit.clone())), Some(Event::Pulse));
+    let mixed = ToolUse { files: vec![touch("a.rs"), touch("tls/x.key")], ..edit };
+    let Some(Event::Tool(kept)) = Wishes::default().hide(&Event::Tool(mixed)) else { panic!("still a tool") };
+    assert_eq!(kept.files, [touch("a.rs")]);
+    assert!(kept.names.is_empty() && kept.error.is_none());
+    let command = ToolUse {
+        tool: clean("Bash"),
+        command: Some(clean("source ./.env && cat 'secrets/prod.yaml' --key=tls/a.key; ls src")),
+        output: Some(clean("PASSPHRASE")),
+        outcome: Outcome::Failed,
+        ..ToolUse::default()
+    };
+    let Some(Event::Tool(kept)) = Wishes::default().hide(&Event::Tool(command)) else { panic!("still a tool") };
+    assert_eq!(kept.command.as_deref(), Some("source [private] && cat '[private]' --key=[private]; ls src"));
+    assert!(kept.output.is_none() && kept.outcome == Outcome::Failed);
+    let said = hide(&Event::Prompt { text: clean("Put it into secrets/prod.yaml, never commit .env or *.pem files.") });
+    assert!(said.unwrap().contains("Put it into [private], never commit .env or *.pem files."));
+    let task = Task { id: None, subject: Some(clean("rotate certs/prod.pem")), state: TaskState::Open };
+    assert!(hide(&Event::Task(task)).unwrap().contains("rotate [private]"));
+    let files = vec![clean("impl:.env.local"), clean("impl:a.rs")];
+    let Some(Event::Seed(kept)) = Wishes::default().hide(&Event::Seed(SeedCodes { files, ..SeedCodes::default() }))
+    else {
+        panic!("still a seed")
+    };
+    assert_eq!(kept.files, [clean("impl:a.rs")]);
+}
+
+#[test]
+fn what_is_not_private_is_left_alone() {
+    let used = ToolUse {
+        tool: clean("Bash"),
+        command: Some(clean("cargo test -p env && cat src/key.rs")),
+        output: Some(clean("test result: ok. 3 passed")),
+        ..ToolUse::default()
+    };
+    for event in [
+        Event::Tool(used),
+        Event::Prompt { text: clean("look at src/main.rs and the .env handling, e.g. in key.rs") },
+        Event::Stop { message: clean("Done. All 3 tests pass.") },
+        Event::Pulse,
+    ] {
+        assert_eq!(Wishes::default().hide(&event), None, "{event:?}");
+    }
+}

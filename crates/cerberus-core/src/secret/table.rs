@@ -1,0 +1,289 @@
+//! `rules.txt`, read when the program is compiled: a mistake in it is an error of the compiler, and reading it costs the
+//! running program nothing. What the user adds in the settings is read by the same functions.
+
+use super::key::{Announced, Place};
+use super::text::{
+    ALNUM, BASE64, DASH, DIGIT, DOT, DOTTED, HEX, HEX_UPPER, LOWER, UNDERSCORE, UPPER, URL64, WIDE, WORD,
+};
+use super::value::Bar;
+
+const FILE: &str = include_str!("rules.txt");
+
+/// The longest body of a rule without an end.
+pub(super) const ANY: u16 = u16::MAX;
+
+/// A key that its own format gives away: a prefix, the bytes its body may hold and how many of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) prefix: &'static str,
+    pub(super) body: u16,
+    pub(super) min: u16,
+    pub(super) max: u16,
+    /// An address whose path is the secret: the address stays.
+    pub(super) keep_prefix: bool,
+}
+
+/// The words of one line, or the lines of a text.
+pub(super) struct Words {
+    rest: &'static [u8],
+}
+
+impl Words {
+    pub(super) const fn of(line: &'static str) -> Words {
+        Words { rest: line.as_bytes() }
+    }
+
+    pub(super) const fn next(&mut self) -> Option<&'static str> {
+        let mut start = 0;
+        while start < self.rest.len() && self.rest[start] == b' ' {
+            start += 1;
+        }
+        let mut end = start;
+        while end < self.rest.len() && self.rest[end] != b' ' {
+            end += 1;
+        }
+        let word = self.rest.split_at(end).0.split_at(start).1;
+        self.rest = self.rest.split_at(end).1;
+        match (word.is_empty(), std::str::from_utf8(word)) {
+            (false, Ok(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Of the lines of a file: the next one that says something.
+    const fn line(&mut self) -> Option<Words> {
+        while !self.rest.is_empty() {
+            let mut end = 0;
+            while end < self.rest.len() && self.rest[end] != b'\n' {
+                end += 1;
+            }
+            let line = self.rest.split_at(end).0;
+            self.rest = self.rest.split_at(if end < self.rest.len() { end + 1 } else { end }).1;
+            if !line.is_empty() && line[0] != b'#' {
+                return Some(Words { rest: line });
+            }
+        }
+        None
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    a.len() == b.len() && at == a.len()
+}
+
+/// The rule that the words after `key` say.
+pub(super) const fn key_rule(words: &mut Words) -> Option<Rule> {
+    let (Some(name), Some(prefix), Some(body), Some(length)) = (words.next(), words.next(), words.next(), words.next())
+    else {
+        return None;
+    };
+    let keep_prefix = match words.next() {
+        None => false,
+        Some(word) if same(word, "keep") => true,
+        Some(_) => return None,
+    };
+    match (classes(body.as_bytes()), length_of(length.as_bytes())) {
+        (Some(body), Some((min, max))) => Some(Rule { name, prefix, body, min, max, keep_prefix }),
+        _ => None,
+    }
+}
+
+/// `hex+dash` as classes of bytes.
+const fn classes(text: &[u8]) -> Option<u16> {
+    let (mut all, mut start, mut at) = (0, 0, 0);
+    while at <= text.len() {
+        if at == text.len() || text[at] == b'+' {
+            let class = match text.split_at(at).0.split_at(start).1 {
+                b"digit" => DIGIT,
+                b"lower" => LOWER,
+                b"upper" => UPPER,
+                b"alnum" => ALNUM,
+                b"hex" => HEX,
+                b"HEX" => DIGIT | HEX_UPPER,
+                b"word" => WORD,
+                b"url64" => URL64,
+                b"base64" => BASE64,
+                b"dotted" => DOTTED,
+                b"wide" => WIDE,
+                b"dash" => DASH,
+                b"_" => UNDERSCORE,
+                b"." => DOT,
+                _ => return None,
+            };
+            (all, start) = (all | class, at + 1);
+        }
+        at += 1;
+    }
+    Some(all)
+}
+
+/// `16`, `20-40` or `30+` as least and most.
+const fn length_of(text: &[u8]) -> Option<(u16, u16)> {
+    let (mut numbers, mut number, mut at) = ([0; 2], 0, 0);
+    let mut is_range = false;
+    while at < text.len() {
+        match text[at] {
+            digit @ b'0'..=b'9' if numbers[number] < 1000 => {
+                numbers[number] = numbers[number] * 10 + (digit - b'0') as u16
+            }
+            b'-' if !is_range && at > 0 => (is_range, number) = (true, 1),
+            b'+' if !is_range && at > 0 && at + 1 == text.len() => return Some((numbers[0], ANY)),
+            _ => return None,
+        }
+        at += 1;
+    }
+    let (min, max) = (numbers[0], if is_range { numbers[1] } else { numbers[0] });
+    if min > 0 && max >= min { Some((min, max)) } else { None }
+}
+
+/// What a name announces: the words after `word`, up to the names themselves.
+pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
+    let (Some(name), Some(weight)) = (words.next(), words.next()) else { return None };
+    let (bar, place) = match weight.as_bytes() {
+        b"any" => (Bar::Password, Place::Anywhere),
+        b"random" => (Bar::Token, Place::Anywhere),
+        b"strong" => (Bar::Strong, Place::Anywhere),
+        b"scheme" => (Bar::Token, Place::AfterScheme),
+        b"cookie" => (Bar::Token, Place::Cookie),
+        _ => return None,
+    };
+    Some(Announced { name, bar, place })
+}
+
+/// How many keys or names the file has (by the first word of their lines), or words a list.
+const fn count(kind: &str, list: &str) -> usize {
+    let (mut lines, mut found) = (Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if !matches!(words.next(), Some(first) if same(first, kind)) {
+            continue;
+        }
+        if same(kind, "key") {
+            found += 1;
+            continue;
+        }
+        if same(kind, "list") && !matches!(words.next(), Some(name) if same(name, list)) {
+            continue;
+        }
+        while words.next().is_some() {
+            found += 1;
+        }
+        // Its name and its weight.
+        if same(kind, "word") {
+            found -= 2;
+        }
+    }
+    found
+}
+
+pub(super) const RULES: [Rule; count("key", "")] = {
+    let empty = Rule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
+    let (mut rules, mut lines, mut at) = ([empty; count("key", "")], Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if matches!(words.next(), Some(kind) if same(kind, "key")) {
+            let rule = key_rule(&mut words);
+            assert!(rule.is_some(), "a line of rules.txt is no `key NAME PREFIX BODY LENGTH [keep]`");
+            if let Some(rule) = rule {
+                // Where the search begins: words, and runs of 20 bytes.
+                assert!(rule.prefix.len() >= 2 && rule.prefix.len() + rule.min as usize >= 20, "a key is too short");
+                rules[at] = rule;
+                at += 1;
+            }
+        }
+    }
+    // In the order of their first byte; the longer prefix first.
+    let mut sorted = 1;
+    while sorted < rules.len() {
+        let mut at = sorted;
+        while at > 0 && stands_before(&rules[at], &rules[at - 1]) {
+            (rules[at], rules[at - 1]) = (rules[at - 1], rules[at]);
+            at -= 1;
+        }
+        sorted += 1;
+    }
+    rules
+};
+
+const fn stands_before(a: &Rule, b: &Rule) -> bool {
+    let (first, other) = (a.prefix.as_bytes()[0], b.prefix.as_bytes()[0]);
+    first < other || (first == other && a.prefix.len() > b.prefix.len())
+}
+
+/// The names that announce a secret, in the order of their last letter.
+pub(super) const NAMES: [(&str, Announced); count("word", "")] = {
+    let empty = Announced { name: "", bar: Bar::Strong, place: Place::Anywhere };
+    let (mut names, mut lines, mut at) = ([("", empty); count("word", "")], Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if matches!(words.next(), Some(kind) if same(kind, "word")) {
+            let announced = announced(&mut words);
+            assert!(announced.is_some(), "a line of rules.txt is no `word NAME WEIGHT WORD...`");
+            if let Some(announced) = announced {
+                while let Some(word) = words.next() {
+                    names[at] = (word, announced);
+                    at += 1;
+                }
+            }
+        }
+    }
+    let mut sorted = 1;
+    while sorted < names.len() {
+        let mut at = sorted;
+        while at > 0 && last_byte(names[at].0) < last_byte(names[at - 1].0) {
+            (names[at], names[at - 1]) = (names[at - 1], names[at]);
+            at -= 1;
+        }
+        sorted += 1;
+    }
+    names
+};
+
+pub(super) const fn last_byte(word: &str) -> u8 {
+    word.as_bytes()[word.len() - 1]
+}
+
+/// The words of a list, in the order of their first byte.
+const fn words_of<const N: usize>(list: &str) -> [&'static str; N] {
+    let (mut found, mut lines, mut at) = ([""; N], Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        let is_list = matches!(words.next(), Some(kind) if same(kind, "list"));
+        if is_list && matches!(words.next(), Some(name) if same(name, list)) {
+            while let Some(word) = words.next() {
+                found[at] = word;
+                at += 1;
+            }
+        }
+    }
+    assert!(N > 0, "rules.txt has no list of that name");
+    let mut sorted = 1;
+    while sorted < N {
+        let mut at = sorted;
+        while at > 0 && found[at].as_bytes()[0] < found[at - 1].as_bytes()[0] {
+            (found[at], found[at - 1]) = (found[at - 1], found[at]);
+            at -= 1;
+        }
+        sorted += 1;
+    }
+    found
+}
+
+/// The words of a list of the file, as a constant.
+macro_rules! list {
+    ($name:literal) => {{
+        const WORDS: [&str; count("list", $name)] = words_of($name);
+        &WORDS
+    }};
+}
+
+pub(super) const TAILS: &[&str] = list!("tails");
+pub(super) const SECRET_KEYS: &[&str] = list!("secret-keys");
+pub(super) const HARMLESS_KEYS: &[&str] = list!("harmless-keys");
+pub(super) const HARMLESS_TOKENS: &[&str] = list!("harmless-tokens");
+pub(super) const SCHEMES: &[&str] = list!("schemes");
+pub(super) const PLACEHOLDER_PARTS: &[&str] = list!("placeholder-parts");
+pub(super) const PLACEHOLDER_WORDS: &[&str] = list!("placeholder-words");
+pub(super) const MASKS: &[&str] = list!("masks");

@@ -1,0 +1,150 @@
+use cerberus_core::forget::Wish;
+use cerberus_core::glob::Glob;
+use cerberus_core::id::SessionId;
+use cerberus_core::time::Timestamp;
+use cerberus_engine::forget::{self, Forgotten};
+use cerberus_engine::recall;
+use cerberus_engine::store::Store;
+use serde_json::json;
+
+use super::memory::DOCTOR;
+use super::memory::forget::Forget as ForgetMemories;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Remove what was captured for good: from the journal, the view, the index, receipts and free pages
+///
+/// Say what: sessions, this project, files and what was said of them, a time, or memories. What others were told of it, and
+/// memories that nobody approved and that only came from it, go too. It cannot be undone.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub struct Forget {
+    /// A session, with everything it left; may be given more than once
+    #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
+    session: Vec<String>,
+
+    /// This project: all its sessions, and the memories that hold in it alone
+    #[arg(long, group = "what", conflicts_with_all = ["path", "since", "until", "memory"])]
+    project: bool,
+
+    /// Files of this project, as a pattern (*.pem, secrets/, src/**/plan.md), and sentences that name them
+    #[arg(long, value_name = "GLOB", group = "what", value_parser = glob, conflicts_with_all = ["since", "until", "memory"])]
+    path: Option<Glob>,
+
+    /// Everything captured from this moment on (RFC 3339), in every project
+    #[arg(long, value_name = "TIME", group = "what", value_parser = Timestamp::parse, conflicts_with = "memory")]
+    since: Option<Timestamp>,
+
+    /// Everything captured before this moment; with --since, between the two
+    #[arg(long, value_name = "TIME", group = "what", value_parser = Timestamp::parse, conflicts_with = "memory")]
+    until: Option<Timestamp>,
+
+    /// A memory, by its id or the beginning of it; may be given more than once
+    #[arg(long, value_name = "ID", group = "what")]
+    memory: Vec<String>,
+
+    /// Do not ask before it is done
+    #[arg(long)]
+    yes: bool,
+
+    /// Only say what would be forgotten
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn glob(pattern: &str) -> std::result::Result<Glob, String> {
+    Glob::parse_exact(pattern).map_err(|wrong| format!("{wrong}; for all of a project use --project"))
+}
+
+impl Forget {
+    pub fn run(self, context: &Context) -> Result<()> {
+        if !self.memory.is_empty() {
+            return self.memories(context);
+        }
+        let mut store = context.store()?;
+        let wish = self.wish(context, &store)?;
+        let meant = forget::preview(&context.home, &store, &wish).hint(DOCTOR)?;
+        if self.dry_run || is_nothing(&meant) {
+            return self.tell(context, &meant);
+        }
+        render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
+        let gone = forget::forget(&context.home, &context.clock, &mut store, &wish)
+            .hint("some may be gone already; run it again to forget the rest")?;
+        self.tell(context, &gone)
+    }
+
+    fn wish(&self, context: &Context, store: &Store) -> Result<Wish> {
+        let located = context.located();
+        let projects = recall::project_ids(&located);
+        if self.project {
+            return Ok(Wish::Projects { ids: projects.into_iter().collect(), name: located.name });
+        }
+        if let Some(glob) = &self.path {
+            return forget::of_paths(store, &projects, glob.clone()).hint(DOCTOR);
+        }
+        if self.session.is_empty() {
+            let (since, until) = (self.since.unwrap_or(Timestamp::EPOCH), self.until.unwrap_or(END));
+            return Ok(Wish::Between(since, until));
+        }
+        let mut sessions = Vec::new();
+        for id in &self.session {
+            let found = store.session(&SessionId::new(id.as_str()), END).hint(DOCTOR)?;
+            let missing = || anyhow::anyhow!("no session is called {id:?}; nothing was forgotten");
+            sessions.push(found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")?);
+        }
+        Ok(forget::of_sessions(&sessions))
+    }
+
+    fn memories(&self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        let now = context.clock.now;
+        let rows = self.memory.iter().map(|id| super::memory::find(&store, id, now)).collect::<Result<Vec<_>>>()?;
+        drop(store);
+        let meant = Forgotten { memories: rows.into_iter().map(|row| row.id).collect(), ..Forgotten::default() };
+        if !self.dry_run {
+            render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
+            ForgetMemories { ids: self.memory.clone() }.forget(context)?;
+        }
+        self.tell(context, &meant)
+    }
+
+    fn tell(&self, context: &Context, meant: &Forgotten) -> Result<()> {
+        if context.json {
+            render::json(&json!({
+                "sessions": meant.sessions, "records": meant.records, "rewritten": meant.rewritten,
+                "memories": meant.memories, "dry_run": self.dry_run,
+            }));
+            return Ok(());
+        }
+        match (is_nothing(meant), self.dry_run) {
+            (true, _) => render::line("nothing to forget"),
+            (false, true) => render::line(&format!("would forget {}", said(meant))),
+            (false, false) => render::line(&format!("forgotten: {}", said(meant))),
+        }
+        Ok(())
+    }
+}
+
+/// After everything that ever happened.
+const END: Timestamp = Timestamp::LAST;
+
+fn is_nothing(meant: &Forgotten) -> bool {
+    meant.records == 0 && meant.rewritten == 0 && meant.memories.is_empty()
+}
+
+fn said(meant: &Forgotten) -> String {
+    let mut parts = Vec::new();
+    if meant.records > 0 {
+        let sessions = render::count(meant.sessions, "session");
+        parts.push(format!("{} of {sessions}", render::count(meant.records, "record")));
+    }
+    if meant.rewritten > 0 {
+        parts.push(format!("some words of {}", render::count(meant.rewritten, "other record")));
+    }
+    if !meant.memories.is_empty() {
+        let ids: Vec<&str> = meant.memories.iter().map(|id| id.as_str()).collect();
+        parts.push(format!("{} ({})", render::counted(ids.len(), "memory", "memories"), ids.join(", ")));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use cerberus_engine::privacy::{self, Reach};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Store and tell nothing for a while
+///
+/// Hooks then leave no trace and say nothing to the agent, and an agent cannot have anything recorded. It holds for all
+/// projects, also after a restart, until it is lifted or the time is over; `status` and `doctor` show it. What agents
+/// write down themselves meanwhile is still there for a later `import`.
+#[derive(clap::Args)]
+pub struct PauseCommand {
+    /// For how long: 30m, 2h, 1d [default: until `cerberus unpause`]
+    #[arg(long = "for", value_name = "TIME", value_parser = span)]
+    span: Option<Duration>,
+
+    /// Only in this project
+    #[arg(long)]
+    project: bool,
+}
+
+/// Store and tell again
+///
+/// Lifts every pause; with --project only that of this project.
+#[derive(clap::Args)]
+pub struct Unpause {
+    /// Only in this project
+    #[arg(long)]
+    project: bool,
+}
+
+fn span(text: &str) -> std::result::Result<Duration, String> {
+    const FORM: &str = "write it as 30m, 2h or 1d";
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let secs = match unit {
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(FORM.to_string()),
+    };
+    let number: u64 = number.parse().ok().filter(|number| *number > 0).ok_or(FORM)?;
+    Ok(Duration::from_secs(number.saturating_mul(secs).min(10 * 365 * 86_400)))
+}
+
+fn reach(is_project: bool) -> Reach {
+    if is_project { Reach::Project } else { Reach::Everywhere }
+}
+
+const MEND: &str = "make room or mend the folder's permissions, then try again";
+
+impl PauseCommand {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let (now, located) = (context.clock.now, context.located());
+        let until = self.span.map(|span| now.plus(span));
+        privacy::pause(&context.home, now, &located, reach(self.project), until).hint(MEND)?;
+        tell(context)
+    }
+}
+
+impl Unpause {
+    pub fn run(self, context: &Context) -> Result<()> {
+        privacy::unpause(&context.home, context.clock.now, &context.located(), reach(self.project)).hint(MEND)?;
+        tell(context)
+    }
+}
+
+fn tell(context: &Context) -> Result<()> {
+    let shut = privacy::shut(&context.home, context.clock.now, &context.located()).map(|shut| shut.to_string());
+    match context.json {
+        true => render::json(&json!({"stores_nothing": shut})),
+        false => render::line(shut.as_deref().unwrap_or("storing again")),
+    }
+    Ok(())
+}

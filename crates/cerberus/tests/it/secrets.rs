@@ -1,0 +1,251 @@
+//! Secrets are cut before anything is written, whichever way they come; what an older version left is found and cut.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cerberus_engine::journal;
+use cerberus_testkit::env::TestEnv;
+use serde_json::json;
+
+use crate::doors::{AGENTS, IMPORTED, Story, holding, holds, hooks, mcp, printed, transcript};
+use crate::env;
+
+/// Put together here, so that no scanner takes this file for a leak.
+const TOKEN: &str = concat!("gh", "p_9aZ8bY7cX6dW5eV4fU3gT2hS1iR0jQ9kP8l");
+const PASSWORD: &str = "Tr0ub4dor-and-three";
+
+fn text() -> String {
+    format!("Deploy with {TOKEN} and DB_PASSWORD={PASSWORD} before lunch")
+}
+
+fn nothing_is_left(env: &TestEnv, door: &str) {
+    let printed = printed(env);
+    for secret in [TOKEN, PASSWORD] {
+        assert_eq!(holding(env, secret), Vec::<PathBuf>::new(), "{door}");
+        assert!(!printed.contains(secret), "{door}: {printed}");
+    }
+}
+
+#[test]
+fn no_secret_passes_any_door() {
+    let text = text();
+    let failing = format!("{text}\ntest result: FAILED. 1 passed; 1 failed");
+    let content = format!("const KEY: &str = \"{TOKEN}\";\nfn deploy() {{}}\n");
+    let command = format!("cargo test -- --token {TOKEN} DB_PASSWORD={PASSWORD}");
+    let story = Story {
+        prompt: &text,
+        command: &command,
+        output: &failing,
+        path: "deploy.rs",
+        content: &content,
+        message: &text,
+    };
+    for agent in AGENTS {
+        let env = env();
+        let replies = hooks(&env, agent, &env.project(), story);
+        assert!(!replies.contains(TOKEN), "{agent}");
+        assert!(!holding(&env, "[redacted:github-token]").is_empty(), "{agent}: the rest is kept");
+        nothing_is_left(&env, agent);
+    }
+    for agent in IMPORTED {
+        let env = env();
+        let file = transcript(&env, agent, &env.project(), story);
+        let project = env.project();
+        env.ok(&["import", agent, "--project", project.to_str().unwrap(), file.to_str().unwrap()]);
+        assert!(!holding(&env, "[redacted:github-token]").is_empty(), "{agent}: the rest is kept");
+        nothing_is_left(&env, &format!("import {agent}"));
+    }
+}
+
+#[test]
+fn no_secret_passes_a_command_the_server_or_an_old_file() {
+    let (env, text) = (env(), text());
+    env.start("s1", "startup");
+    env.ok(&["record", "decision", &text, "--why", &text, "--key", &text]);
+    env.ok(&["record", "blocker", &text, "--type", &text]);
+    env.ok(&["memory", "session-start", "--phase", &text]);
+    env.ok(&["memory", "learn", &text, "--category", &text]);
+    let memories = env.root().join("memories.jsonl");
+    fs::write(&memories, json!({"content": text, "metadata": {"note": text}}).to_string()).unwrap();
+    env.ok(&["memory", "import", memories.to_str().unwrap()]);
+    let said = mcp(
+        &env,
+        &[
+            ("session_record", json!({"kind": "next", "text": text, "why": text})),
+            ("memory_learn", json!({"text": format!("Always {text}")})),
+            ("session_context", json!({})),
+        ],
+    );
+    assert!(said.contains("[redacted:github-token]") && !said.contains(TOKEN), "{said}");
+    let seed = json!({"session_id": "20260121-100000", "project": "hydra", "timestamp": "2026-01-21T10:00:00Z",
+        "files": ["impl:a.rs"], "decisions": [format!("dec:{text}")], "blockers": [text], "next_actions": [text]});
+    let file = env.root().join("active-hydra.json");
+    fs::write(&file, seed.to_string()).unwrap();
+    env.ok(&["session", "import", file.to_str().unwrap()]);
+    // The file itself is the user's; what is made of it is ours.
+    let kept = env.home().join("memory/sessions");
+    fs::create_dir_all(&kept).unwrap();
+    fs::write(kept.join("active-other.json"), seed.to_string().replace("hydra", "other")).unwrap();
+    env.ok(&["status"]);
+    fs::remove_dir_all(kept).unwrap();
+    // What could not be understood is noted, without what it held.
+    env.hook_bytes(format!("{{\"session_id\": {TOKEN}").as_bytes());
+    env.hook_of(TOKEN, b"{}");
+    assert!(env.home().join("failures.jsonl").exists());
+    assert!(!holding(&env, "[redacted:password]").is_empty(), "the rest is kept");
+    nothing_is_left(&env, "commands");
+}
+
+#[test]
+fn rules_of_the_users_own_hold_in_hooks_and_commands() {
+    let env = env();
+    fs::create_dir_all(env.home()).unwrap();
+    let config = "[secrets]\nrules = [\"key acme-key acme_ alnum 8-40\", \"word acme-pin any acme_pin\"]\nallow = [\"acme_public*\"]\n";
+    fs::write(env.home().join("config.toml"), config).unwrap();
+    env.hook(
+        "s1",
+        "UserPromptSubmit",
+        json!({"prompt": "use acme_a1b2c3d4e5f6 with acmePin: four-2-one, not acme_public1", "prompt_id": "p"}),
+    );
+    env.ok(&["record", "decision", "acme_z9y8x7w6v5u4 stays"]);
+    for secret in ["acme_a1b2c3d4e5f6", "four-2-one", "acme_z9y8x7w6v5u4"] {
+        assert_eq!(holding(&env, secret), Vec::<PathBuf>::new(), "{secret}");
+    }
+    assert!(!holding(&env, "[redacted:acme-key] with acmePin: [redacted:acme-pin], not acme_public1").is_empty());
+    assert_eq!(env.json(&["brief"])["items"][0]["code"], "dec:[redacted:acme-key]-stays");
+}
+
+#[test]
+fn wrong_rules_are_said_and_nothing_is_stored_until_they_are_right() {
+    let env = env();
+    fs::create_dir_all(env.home()).unwrap();
+    fs::write(env.home().join("config.toml"), "[secrets]\nrules = [\"key acme\"]\n").unwrap();
+    assert_eq!(env.start("s1", "startup"), "");
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "remember the harbour", "prompt_id": "p"}));
+    assert_eq!(holding(&env, "harbour"), Vec::<PathBuf>::new());
+    for args in [&["record", "next", "the harbour"][..], &["scan"], &["import", "claude-code"]] {
+        let refused = env.run(args);
+        assert_eq!(refused.status.code(), Some(1), "{args:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("is no rule: write `key NAME"), "{args:?}");
+    }
+    let checks = env.json(&["doctor"])["checks"].to_string();
+    assert!(checks.contains("is no rule") && checks.contains("nothing is stored until this is mended"), "{checks}");
+    // Wrong settings that have nothing to do with it keep nothing from being stored.
+    fs::write(env.home().join("config.toml"), "[brief\n").unwrap();
+    env.write_file("s1", "t1", "a.rs", "");
+    assert!(!holding(&env, "a.rs").is_empty());
+}
+
+/// A home as an older version left it: a prompt, a short password, a memory and a torn record, all with secrets.
+fn older(env: &TestEnv) -> PathBuf {
+    env.start("s1", "startup");
+    env.hook(
+        "s1",
+        "UserPromptSubmit",
+        json!({"prompt": "Deploy with QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ", "prompt_id": "p"}),
+    );
+    env.ok(&["record", "decision", "the password is ZZZZZZZ for now"]);
+    env.ok(&["memory", "learn", "Always use QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ to deploy"]);
+    let segment = fs::read_dir(env.home().join("journal")).unwrap().next().unwrap().unwrap().path();
+    let filler = "Q".repeat(TOKEN.len());
+    let mut lines = Vec::new();
+    for line in fs::read_to_string(&segment).unwrap().lines() {
+        let line = line.replace(&"Q".repeat(40), &filler).replace(&filler, TOKEN).replace("ZZZZZZZ", "hunter2");
+        match line.len().checked_sub(journal::SEAL_BYTES) {
+            Some(end) => lines.push(format!("{}{}", &line[..end], journal::seal(&line.as_bytes()[..end]))),
+            None => lines.push(line),
+        }
+    }
+    lines.push(format!("{{\"at\":\"2026-01-22T13:35:14Z\",\"key\":\"torn\",\"event\":\"{TOKEN}"));
+    fs::write(&segment, lines.join("\n") + "\n").unwrap();
+    fs::write(
+        env.home().join("failures.jsonl"),
+        format!("{}\n", json!({"at": "2026-01-22T13:35:14Z", "what": "hook", "detail": TOKEN})),
+    )
+    .unwrap();
+    fs::copy(&segment, env.home().join("journal-copy.jsonl")).unwrap();
+    // The view of the older version, folded from it.
+    for entry in fs::read_dir(env.home())
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("view-"))
+    {
+        fs::remove_file(entry.path()).unwrap();
+    }
+    env.ok(&["status"]);
+    let is_view = |path: &PathBuf| path.extension().is_some_and(|end| end == "db");
+    let view = fs::read_dir(env.home()).unwrap().flatten().map(|entry| entry.path()).find(is_view).unwrap();
+    let copy = env.home().join("view-1.db");
+    rusqlite::Connection::open(view).unwrap().execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+    segment
+}
+
+#[test]
+fn what_an_older_version_stored_is_found_and_cut() {
+    let env = env();
+    let segment = older(&env);
+    let length = fs::metadata(&segment).unwrap().len();
+    assert!(holding(&env, TOKEN).len() >= 4 && holding(&env, "hunter2").len() >= 2, "planted");
+    let sessions = env.sessions().len();
+
+    let found = env.run(&["scan"]);
+    let told = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert_eq!(found.status.code(), Some(1), "found and left");
+    for place in ["journal/2", "failures.jsonl, line 1: github-token", "view-1.db, table", "password", "found "] {
+        assert!(told.contains(place), "{place} in {told}");
+    }
+    assert!(!told.contains(TOKEN) && !told.contains("hunter2"), "{told}");
+    assert!(String::from_utf8_lossy(&found.stderr).contains("scan --redact"));
+
+    let cut = env.json(&["scan", "--redact"]);
+    assert!(cut["redacted"] == true && cut["secrets"].as_u64().unwrap() >= 6, "{cut}");
+    assert_eq!(holding(&env, TOKEN), Vec::<PathBuf>::new(), "journal, view, free pages, logs, copies");
+    assert_eq!(holding(&env, "hunter2"), Vec::<PathBuf>::new());
+    assert_eq!(fs::metadata(&segment).unwrap().len(), length, "records keep their places");
+    assert_eq!(env.json(&["scan"])["secrets"], 0);
+    assert_eq!(env.run(&["scan"]).status.code(), Some(0));
+    assert_eq!(env.sessions().len(), sessions);
+    assert!(env.brief().contains("dec:the-password-is-"), "{}", env.brief());
+    assert!(
+        env.json(&["memory", "list"])[0]["content"].as_str().unwrap().starts_with("Always use [redacted:github-token]")
+    );
+    let detail = env.json(&["doctor"])["checks"].to_string();
+    assert!(detail.contains("up to date; 0 torn records"), "the torn one is blank, no other was torn: {detail}");
+    let before = (env.json(&["brief"]), env.sessions());
+    env.ok(&["doctor", "--rebuild"]);
+    assert_eq!((env.json(&["brief"]), env.sessions()), before);
+}
+
+#[test]
+fn a_scan_that_is_killed_is_finished_by_the_next_command() {
+    for label in ["redact-planned", "redact-written"] {
+        let env = env();
+        older(&env);
+        let killed =
+            env.command().args(["scan", "--redact"]).env("CERBERUS_FAULT", format!("{label}=kill")).output().unwrap();
+        assert_eq!(killed.status.code(), None, "{label}");
+        assert!(env.home().join("redacting.jsonl").exists(), "{label}");
+        assert!(!holds(&fs::read(env.home().join("redacting.jsonl")).unwrap(), TOKEN), "{label}");
+        // A hook writes meanwhile.
+        env.write_file("s2", "t9", "later.rs", "");
+        env.ok(&["status"]);
+        assert!(!env.home().join("redacting.jsonl").exists(), "{label}");
+        let journal = env.home().join("journal");
+        let left = holding(&env, TOKEN).into_iter().filter(|path| path.starts_with(&journal)).count();
+        assert_eq!(left, 0, "{label}");
+        env.ok(&["scan", "--redact"]);
+        assert_eq!(holding(&env, TOKEN), Vec::<PathBuf>::new(), "{label}");
+        assert!(env.brief().contains("impl:later.rs"), "{label}");
+    }
+}
+
+#[test]
+fn settings_and_their_backups_are_the_users_own() {
+    let env = env();
+    fs::create_dir_all(env.home().join("backups")).unwrap();
+    let own = [env.home().join("backups/settings.json"), env.home().join("config.toml")];
+    fs::write(&own[0], json!({"env": {"TOKEN": TOKEN}}).to_string()).unwrap();
+    fs::write(&own[1], format!("# {TOKEN}\n")).unwrap();
+    env.ok(&["scan", "--redact"]);
+    own.iter().for_each(|path| assert!(holds(&fs::read(path).unwrap(), TOKEN)));
+}

@@ -1,0 +1,107 @@
+//! The brief, whatever was said and whatever files are called: within its budget, one harmless code a line.
+
+use std::borrow::Cow;
+
+use cerberus_core::brief::AlreadyKnown;
+use cerberus_core::brief::{
+    Brief, CLAUDE_CODE_CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt,
+};
+use cerberus_core::event::Event;
+use cerberus_core::extract::extract;
+use cerberus_core::extract::symbols::{self, Language};
+use cerberus_core::fact::{Fact, Kind};
+use cerberus_core::id::SessionId;
+use cerberus_core::text::{Clean, Keep, code, name};
+use cerberus_core::time::Timestamp;
+use cerberus_core::tokens;
+use cerberus_engine::git;
+
+use super::{Check, holds};
+
+/// What a line of a brief may begin with.
+const PREFIXES: [&str; 10] = ["proj:", "impl:", "see:", "dec:", "block:", "next:", "goal:", "note:", "rule:", "pref:"];
+
+pub fn brief() -> anyhow::Result<Check> {
+    Ok(Box::new(|input| {
+        let text = String::from_utf8_lossy(input);
+        let facts: Vec<Known> = facts(&text).into_iter().enumerate().map(known).collect();
+        let mut files = FileNames::default();
+        facts.iter().filter_map(|known| known.fact.path.as_deref()).for_each(|path| files.add(path));
+        let budget_tokens = 50 + input.len() % 1_000;
+        let request = Request {
+            project: text.lines().next().unwrap_or_default(),
+            facts: &facts,
+            settlements: &[],
+            files: &files,
+            likely: &Likely::default(),
+            now: Timestamp::LAST,
+            budget_tokens,
+            chars_max: CLAUDE_CODE_CHARS_MAX,
+            prompt: Some(&text),
+            memories: &[],
+            known: None,
+        };
+        told(&compose(&request), budget_tokens)?;
+        told(&on_prompt(&request, &text, Prompted::First, &AlreadyKnown::default()), budget_tokens)
+    }))
+}
+
+/// Everything that one text can become, in every place where it may stand.
+fn facts(text: &str) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let clean = |keep| Clean::new(text, keep);
+    for event in [
+        Event::Prompt { text: clean(Keep::PROMPT) },
+        Event::Stop { message: clean(Keep::MESSAGE) },
+        Event::Compact { stage: cerberus_core::event::CompactStage::After, summary: Some(clean(Keep::MESSAGE)) },
+    ] {
+        facts.extend(extract(&event).facts);
+    }
+    for line in text.lines().take(20) {
+        facts.extend([Fact::file(Kind::File, line), Fact::file(Kind::Read, line), Fact::function(line, Some(line))]);
+        facts.extend([Kind::Next, Kind::Note, Kind::Objective].map(|kind| Fact::words(kind, line)));
+        facts.extend([Fact::decision(line, Some(text)), Fact::blocker(line, Some(text))]);
+    }
+    facts
+}
+
+fn known((place, fact): (usize, Fact)) -> Known {
+    let at = Timestamp::from_millis(place as i64 * 1_000);
+    Known { fact, session: SessionId::new("20260122-133514"), at, event: place as i64 }
+}
+
+fn told(brief: &Brief, budget_tokens: usize) -> Result<(), String> {
+    holds(tokens::estimate(&brief.text) <= budget_tokens, "a brief keeps its budget", brief.tokens)?;
+    holds(brief.text.chars().count() <= CLAUDE_CODE_CHARS_MAX, "a brief keeps the host's cap", brief.text.len())?;
+    for line in brief.text.lines() {
+        let is_harmless = matches!(name(line), Cow::Borrowed(_)) && code(line) == line;
+        holds(is_harmless, "a line of a brief is harmless", line)?;
+        holds(PREFIXES.iter().any(|prefix| line.starts_with(prefix)), "a line of a brief is a code", line)?;
+    }
+    holds(
+        brief.text.split('\n').count() == brief.text.lines().count().max(1),
+        "a brief has no other lines",
+        &brief.text,
+    )
+}
+
+pub fn symbols() -> anyhow::Result<Check> {
+    Ok(Box::new(|input| {
+        let source = String::from_utf8_lossy(input);
+        let endings = ["rs", "py", "js", "ts", "go", "java", "c", "cpp", "cs", "rb", "php", "sh", "kt", "lua"];
+        let ending = endings[input.len() % endings.len()];
+        let Some(language) = Language::of_path(&format!("a.{ending}")) else { return Ok(()) };
+        for name_of in symbols::changed(language, &source, &[(1, 1_000)]) {
+            holds(matches!(name(&name_of), Cow::Borrowed(_)), "a name holds nothing hostile", name_of)?;
+        }
+        Ok(())
+    }))
+}
+
+pub fn git_log() -> anyhow::Result<Check> {
+    Ok(Box::new(|input| {
+        let printed = String::from_utf8_lossy(input).replace('\n', "\0").replace("commit", "\u{1}");
+        git::commits(&printed, Timestamp::LAST);
+        Ok(())
+    }))
+}

@@ -1,0 +1,58 @@
+//! What is fuzzed: a name, what its inputs are made of, and what must hold of every input.
+
+mod brief;
+mod journal;
+mod search;
+mod secret;
+mod settings;
+mod wire;
+
+use cerberus_core::id::Agent;
+
+use crate::corpus::Kind;
+
+/// What must hold of an input; what does not, in words.
+pub type Check = Box<dyn Fn(&[u8]) -> Result<(), String>>;
+
+pub struct Target {
+    pub name: &'static str,
+    pub corpus: Kind,
+    pub make: fn() -> anyhow::Result<Check>,
+    /// It works on files: a tenth of the inputs will do.
+    pub is_slow: bool,
+}
+
+pub fn all() -> Vec<Target> {
+    let quick = |name, corpus, make| Target { name, corpus, make, is_slow: false };
+    let slow = |name, corpus, make| Target { name, corpus, make, is_slow: true };
+    vec![
+        quick("wire-claude-code", Kind::Payloads, || wire::payload(Agent::ClaudeCode)),
+        quick("wire-codex", Kind::Payloads, || wire::payload(Agent::Codex)),
+        quick("wire-gemini", Kind::Payloads, || wire::payload(Agent::Gemini)),
+        quick("wire-opencode", Kind::Payloads, || wire::payload(Agent::Opencode)),
+        quick("wire-cursor", Kind::Payloads, || wire::payload(Agent::Cursor)),
+        quick("wire-copilot", Kind::Payloads, || wire::payload(Agent::Copilot)),
+        quick("transcript-claude-code", Kind::Transcripts, || wire::transcript(Agent::ClaudeCode)),
+        quick("transcript-codex", Kind::Transcripts, || wire::transcript(Agent::Codex)),
+        quick("transcript-gemini", Kind::Transcripts, || wire::transcript(Agent::Gemini)),
+        quick("transcript-opencode", Kind::Transcripts, || wire::transcript(Agent::Opencode)),
+        quick("transcript-copilot", Kind::Transcripts, || wire::transcript(Agent::Copilot)),
+        quick("seed-file", Kind::Payloads, wire::seed_file),
+        quick("memory-line", Kind::Text, wire::memory_line),
+        quick("brief", Kind::Text, brief::brief),
+        quick("symbols", Kind::Text, brief::symbols),
+        quick("redactor", Kind::Text, secret::redactor),
+        quick("settings", Kind::Settings, settings::merger),
+        quick("query", Kind::Queries, search::query),
+        slow("search", Kind::Queries, search::search),
+        quick("journal-line", Kind::Payloads, journal::line),
+        slow("journal", Kind::Payloads, journal::reader),
+        quick("git-log", Kind::Text, brief::git_log),
+        quick("forget", Kind::Text, journal::forget),
+    ]
+}
+
+/// An error, unless it holds.
+fn holds(is_so: bool, what: &str, about: impl std::fmt::Debug) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(format!("{what}: {about:?}")) }
+}

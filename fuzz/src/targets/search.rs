@@ -1,0 +1,89 @@
+//! What is asked for, whatever is typed: never an error of the database, never more than was asked for.
+
+use cerberus_core::event::{Event, MemoryChange, Place, Record};
+use cerberus_core::id::{Agent, ProjectId};
+use cerberus_core::memory::query::Query;
+use cerberus_core::memory::{Background, Memory, Status, terms};
+use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
+use cerberus_engine::home::Home;
+use cerberus_engine::store::MemoryQuery;
+use cerberus_engine::{fold, journal};
+
+use super::{Check, holds};
+
+pub fn query() -> anyhow::Result<Check> {
+    Ok(Box::new(|input| {
+        let text = String::from_utf8_lossy(input);
+        let (asked, content) = text.split_at(text.floor_char_boundary(text.len() / 2));
+        let query = Query::parse(asked);
+        query.phrases_stand_in(content);
+        let snippet = query.snippet(content);
+        holds(!snippet.contains('\n'), "a snippet is one line", &snippet)?;
+        terms::index_terms(content);
+        terms::terms(asked).len();
+        Ok(())
+    }))
+}
+
+const CONTENTS: [&str; 6] = [
+    "Always run the tests before every commit",
+    "Use snake_case in src/store/mod.rs",
+    "Größe zählt; NOT NULL OR \"quoted\" AND near*",
+    "Errors are handled where they happen, never swallowed",
+    "日本語 テスト",
+    "x",
+];
+
+const LIMIT: usize = 5;
+
+pub fn search() -> anyhow::Result<Check> {
+    let dir = tempfile::tempdir()?;
+    let home = Home::new(dir.path().join("home"));
+    let records: Vec<Record> = CONTENTS.iter().enumerate().map(|(number, content)| learnt(number, content)).collect();
+    journal::append_all(&home, Timestamp::EPOCH, &records)?;
+    let store = fold::open(&home)?;
+    Ok(Box::new(move |input| {
+        // The folder stays as long as it is searched.
+        let _ = &dir;
+        let text = String::from_utf8_lossy(input);
+        let query = MemoryQuery { text: &text, limit: LIMIT, scope: None, category: None };
+        let found = store.search(&query, Timestamp::LAST).map_err(|error| error.to_string())?;
+        holds(found.len() <= LIMIT, "no more than was asked for", found.len())?;
+        holds(found.iter().all(|one| one.score.is_finite()), "every score is a number", &found)
+    }))
+}
+
+fn learnt(number: usize, content: &'static str) -> Record<'static> {
+    let word = Clean::word;
+    let at = Timestamp::from_millis(number as i64);
+    let memory = Memory {
+        status: Status::Approved,
+        content: word(content),
+        category: word("rule"),
+        scope: word("universal"),
+        project: None,
+        confidence: 1.0,
+        created_at: at,
+        updated_at: at,
+        source: word("user"),
+        background: Background::default(),
+    };
+    let id = Clean::new(format!("m-{number:010}"), Keep::NAME);
+    Record {
+        at,
+        key: Clean::new(format!("m-{number:010}#0"), Keep::NAME),
+        agent: Agent::Manual,
+        imported: false,
+        heard_by: None,
+        session: word("memories"),
+        place: Place {
+            project: ProjectId::of_anchor(b"/p"),
+            name: word("p"),
+            root: word("/p"),
+            cwd: word("/p"),
+            branch: None,
+        },
+        event: Event::Memory(MemoryChange { id, stands: Some(Box::new(memory)) }),
+    }
+}
