@@ -11,8 +11,8 @@ use crate::event::Outcome;
 use crate::event::{Event, Note, Severity};
 use crate::extract::{extract, runs};
 use crate::fact::Kind;
-use crate::id::SessionId;
-use crate::text::Clean;
+use crate::id::{Agent, SessionId};
+use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
 
 fn items(list: &[&str]) -> Vec<Line> {
@@ -181,6 +181,26 @@ fn what_we_told_is_cut_from_what_comes_back() {
         ("nothing of ours".to_string(), "nothing of ours"),
     ] {
         assert_eq!(without_handoff(prompt.as_str().into()), left, "{prompt}");
+    }
+}
+
+#[test]
+fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
+    let handoff = compose(&whole(), &Preserve::default()).text;
+    for agent in [Agent::ClaudeCode, Agent::Codex] {
+        for (prompt, words) in [
+            (format!("Build the parser.\n\n{handoff}"), Some("Build the parser.")),
+            (written::request(), None),
+            ("Go on".to_string(), Some("Go on")),
+        ] {
+            let payload = serde_json::json!({
+                "hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/r", "turn_id": "t", "prompt": prompt,
+            });
+            let payload = payload.to_string();
+            let heard = crate::wire::parse(agent, payload.as_bytes()).unwrap();
+            let event = words.map(|words| Event::Prompt { text: Clean::new(words, Keep::PROMPT) });
+            assert_eq!(heard.map(|heard| heard.event), event, "{agent}: {prompt}");
+        }
     }
 }
 
