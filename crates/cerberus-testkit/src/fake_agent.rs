@@ -157,7 +157,11 @@ fn played(tongue: Tongue, act: &Act, message: usize, dir: &str) -> String {
         }
         Act::Done(words) => done(tongue, words).into_iter().map(print).collect(),
         Act::Fail(status, words) => print(failed(tongue, *status, words)),
-        Act::Await => format!("IFS= read -r line; printf '%s\\n' \"$line\" >>\"{dir}/asked-$n\"\n"),
+        // What is asked of the program itself is no message.
+        Act::Await => format!(
+            "while IFS= read -r line; do case $line in *control_request*) ;; *) break ;; esac; done\n\
+             printf '%s\\n' \"$line\" >>\"{dir}/asked-$n\"\n"
+        ),
         Act::Leave => "cat >/dev/null\n".to_string(),
         Act::Hang => "while :; do sleep 600; done\n".to_string(),
         Act::IgnoreTerm => "trap '' TERM\n".to_string(),

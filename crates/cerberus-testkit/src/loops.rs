@@ -100,7 +100,8 @@ impl Rounds {
             self.let_die(false, Threat::None);
         }
         for _ in 0..RESUMES_MAX {
-            if !self.env.json(&["loop", "status"])["stop"].is_null() {
+            // One whose guards died too often has failed, and goes on as well.
+            if self.env.json(&["loop", "status"])["stop"]["class"] == "limit" {
                 return;
             }
             self.let_die(true, Threat::None);
@@ -119,10 +120,13 @@ impl Rounds {
             let _ = child.kill();
         }
         let status = child.wait().expect("a child can be waited for");
-        // A guard that dies is survived by the runner, which then counts it as a crash of the agent.
-        let is_guards =
-            matches!(threat, Threat::Point(label, _) if label.starts_with("guard") || label.contains("launched"));
-        self.kills += usize::from(status.code().is_none() || is_guards);
+        // A guard that dies is survived by the runner, which takes it for a crash of the agent.
+        let is_crash = |row: &Value| !row["failure"].is_null() || row["attempts"].as_u64() > Some(1);
+        self.kills += usize::from(status.code().is_none() || self.history().iter().any(is_crash));
+    }
+
+    fn history(&self) -> Vec<Value> {
+        self.env.json(&["loop", "history"]).as_array().cloned().unwrap_or_default()
     }
 
     /// Everything that must hold after a run; what does not is returned.
@@ -133,7 +137,7 @@ impl Rounds {
         if gone.is_err() {
             wrong.push(format!("still running: {:?}", running_in(u32::MAX, &project)));
         }
-        let history: Vec<Value> = self.env.json(&["loop", "history"]).as_array().cloned().unwrap_or_default();
+        let history = self.history();
         let numbers: Vec<u64> = history.iter().filter_map(|row| row["iteration"].as_u64()).collect();
         if numbers != (1..=ITERATIONS as u64).collect::<Vec<_>>() {
             wrong.push(format!("lost or double iterations: {numbers:?}"));

@@ -302,6 +302,8 @@ pub enum Contradiction {
     Zero(&'static str),
     #[error("the cost must be more than nothing")]
     Cost,
+    #[error("{0} does not tell what it costs; limit its tokens instead")]
+    CostUnknown(&'static str),
 }
 
 impl Settings {
@@ -337,6 +339,10 @@ impl Settings {
         if limits.cost_usd.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
             return Err(Contradiction::Cost);
         }
+        // A limit that nothing is ever held against is none.
+        if limits.cost_usd.is_some() && worker != Worker::ClaudeCode {
+            return Err(Contradiction::CostUnknown(worker.name()));
+        }
         let triggers = Triggers {
             turns: layer.reboot_after_turns.map(|turns| at_least_one(turns, "reboot_after_turns")).transpose()?,
             age: layer.reboot_after.map(|span| span.0),
@@ -362,7 +368,7 @@ impl Settings {
             context_window: layer.context_window,
             handoff_time_limit: span(layer.handoff_time_limit, 180),
             triggers,
-            stall: span(layer.stall, 600),
+            stall: span(layer.stall, 900),
             linger: span(layer.linger, 20),
             pace,
             limits,
@@ -399,7 +405,7 @@ mod tests {
         assert_eq!(settings.preserve.max_state_bytes, 900);
         assert_eq!(settings.hooks.at(HookPoint::LoopEnd), Some("x"));
         assert_eq!(settings.hooks.at(HookPoint::PreReboot), Some("y"));
-        assert_eq!(settings.stall, Duration::from_secs(600));
+        assert_eq!(settings.stall, Duration::from_secs(900));
     }
 
     #[test]
@@ -417,7 +423,8 @@ mod tests {
             "agent = \"codex\"\nsoft_redline = \"90%\"",
             "agent = \"codex\"\nprompt = \"a\"\nprompt_file = \"b\"",
             "agent = \"codex\"\nmax_iterations = 0",
-            "agent = \"codex\"\nmax_cost_usd = -1.0",
+            "agent = \"claude-code\"\nmax_cost_usd = -1.0",
+            "agent = \"codex\"\nmax_cost_usd = 1.0",
             "agent = \"codex\"\nmax_failures = 0",
             "agent = \"command\"",
         ] {

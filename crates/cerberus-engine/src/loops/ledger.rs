@@ -153,6 +153,12 @@ impl Ledger {
         Err(io::Error::other("the line could not be written in one piece; is the disk full?"))
     }
 
+    /// The whole book anew; for whoever holds the lock.
+    pub fn replace(&self, entries: &[Entry]) -> io::Result<()> {
+        let lines: Result<Vec<Vec<u8>>, _> = entries.iter().map(journal::sealed_line).collect();
+        crate::replace::replace(&self.path(), &lines.map_err(io::Error::other)?.concat(), 0o600)
+    }
+
     fn request_path(&self) -> PathBuf {
         self.dir.join("request")
     }

@@ -8,6 +8,7 @@ pub mod below;
 pub mod checkpoint;
 pub mod child;
 pub mod commands;
+pub mod forget;
 pub mod guard;
 pub mod handover;
 pub mod interrupts;

@@ -184,6 +184,7 @@ impl Runner<'_> {
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
         let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
+        self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
         let session = match job.settings.worker {
             Worker::ClaudeCode => new_session_id(),
             Worker::Codex => None,
@@ -194,7 +195,6 @@ impl Runner<'_> {
         if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
             self.session_began(session)?;
         }
-        self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
         let launch = launch(job, &self.guarding, &self.ledger);
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
         let mut attempt = match started {

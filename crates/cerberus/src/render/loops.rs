@@ -47,6 +47,8 @@ impl Screen {
         let (tokens, cost, took) = (thousands(status.tokens), money(status.cost_usd), duration(status.elapsed));
         let (iteration, phase) = (status.iteration, &status.phase);
         let text = format!("iteration {iteration}{of} {phase} · {fill} · {tokens} tokens{cost} · {took}");
+        // A line that wraps could not be taken away again.
+        let text: String = text.chars().take(columns().saturating_sub(1)).collect();
         if text != self.last {
             let (dim, plain) = if self.is_colored { ("\u{1b}[2m", "\u{1b}[0m") } else { ("", "") };
             let _ = write!(std::io::stderr(), "\r\u{1b}[K{dim}{}{plain}", printable(&text));
@@ -101,6 +103,12 @@ impl Audience for Screen {
             Report::Session(_) | Report::Status(_) => {}
         }
     }
+}
+
+fn columns() -> usize {
+    const USUAL: usize = 80;
+    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    size.map_or(USUAL, |size| usize::from(size.ws_col)).max(20)
 }
 
 /// A report as data; what nobody can use is left out.

@@ -81,7 +81,7 @@ pub struct Run {
     #[arg(long, value_name = "TEXT", help_heading = "Other reasons for a fresh context")]
     reboot_on_output: Option<String>,
 
-    /// Nothing heard for so long is a stall: the agent is stopped, a fresh context follows [default: 10m]
+    /// Nothing heard for so long is a stall: the agent is stopped, a fresh context follows [default: 15m]
     #[arg(long, value_name = "SPAN", help_heading = "Other reasons for a fresh context")]
     stall: Option<Span>,
 
@@ -129,7 +129,7 @@ pub struct Run {
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_tokens: Option<u64>,
 
-    /// Of all contexts together, where the agent tells its price
+    /// Of all contexts together; only for Claude Code, which tells its price
     #[arg(long, value_name = "USD", help_heading = "When to stop")]
     max_cost_usd: Option<f64>,
 
@@ -205,6 +205,7 @@ impl Run {
     fn job(self, context: &Context, start: Start) -> Result<Job> {
         const MEND: &str = "mend the file; `cerberus loop run --help` names what can be set";
         let located = context.located();
+        context.may_store(&located)?;
         let home = config::load(&context.home).hint(MEND)?.loops;
         let project = config::project_loops(&located.root).hint(MEND)?;
         let earlier = match start {

@@ -142,3 +142,29 @@ fn reports_are_lines_of_json_when_asked_for() {
     assert_eq!(events.last().map(String::as_str), Some("stopped"));
     assert!(events.contains(&"text".to_string()) && events.contains(&"ended".to_string()), "{events:?}");
 }
+
+#[test]
+fn what_is_forgotten_is_gone_from_the_loops_book_too() {
+    for wish in ["--session", "--since", "--project"] {
+        let say =
+            vec![Act::Say("the plan is zanzibar", 0), Act::Shell("date +%N >> a"), Act::Done("next: build zanzibar")];
+        let stage = Stage::new(Tongue::Plain, &[say]);
+        stage.run(&["--max-iterations", "3"]).ended(3, "iterations");
+        let holds = |text: &str| {
+            let found = std::process::Command::new("grep").args(["-rl", text]).arg(stage.env.home()).output().unwrap();
+            String::from_utf8_lossy(&found.stdout).into_owned()
+        };
+        assert!(holds("zanzibar").contains("output-1-1-1.log"), "{}", holds("zanzibar"));
+        let sessions: Vec<String> =
+            stage.env.sessions().iter().map(|session| session["id"].as_str().unwrap().to_string()).collect();
+        let mut args = vec!["forget", "--yes"];
+        match wish {
+            "--session" => args.extend(sessions.iter().flat_map(|id| ["--session", id.as_str()])),
+            "--since" => args.extend(["--since", "2020-01-01T00:00:00Z"]),
+            wish => args.push(wish),
+        }
+        stage.env.ok(&args);
+        assert_eq!(holds("zanzibar"), "", "{wish}");
+        assert_eq!(stage.history().len(), if wish == "--project" { 0 } else { 3 }, "{wish}");
+    }
+}

@@ -111,3 +111,27 @@ fn usage_errors_say_what_is_missing() {
     let ran = stage.run(&[]);
     ran.ended(1, "line 2: unknown field `max_iteratons`").ended(1, "mend the file");
 }
+
+#[test]
+fn a_full_disk_stops_it_with_nothing_left_running_and_it_goes_on_when_there_is_room() {
+    for label in ["loop-begun-write", "loop-launched-write", "loop-session-write", "loop-ended-write"] {
+        let stage = Stage::new(Tongue::ClaudeCode, &[works("date +%N >> a")]);
+        let mut command = stage.command(&["--max-iterations", "2", "--same-failure", "1"]);
+        let output = command.env("CERBERUS_FAULT", format!("{label}=enospc")).output().unwrap();
+        stage.nobody_is_left();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{label}: {stderr}");
+        assert!(stderr.contains("No space left") && stderr.contains("loop run --resume"), "{label}: {stderr}");
+        stage.resume(&["--same-failure", "3"]).ended(3, "iterations");
+        let numbers: Vec<u64> = stage.history().iter().filter_map(|row| row["iteration"].as_u64()).collect();
+        assert_eq!(numbers, [1, 2], "{label}");
+    }
+}
+
+#[test]
+fn a_project_of_which_nothing_is_stored_has_no_loop() {
+    let stage = Stage::new(Tongue::Plain, &[prints("true")]);
+    stage.write(".nocerberus", "");
+    stage.run(&[]).ended(1, "nothing of this project is stored");
+    assert_eq!(stage.agent.contexts(), 0);
+}
