@@ -17,7 +17,7 @@ pub(super) const REQUEST_HEAD: &str = "# Context Handoff Request";
 pub(super) const REQUEST_END: &str = "End your turn after that; this session is then released.";
 
 const OPEN: &str = "<handoff>";
-const CLOSE: &str = "</handoff>";
+pub(super) const CLOSE: &str = "</handoff>";
 
 /// What a session is asked whose context is nearly full.
 pub fn request() -> String {

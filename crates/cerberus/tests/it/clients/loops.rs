@@ -115,6 +115,8 @@ fn check(stage: &Stage, server: &ModelServer, group: u32) {
         let of_row = |session: &&Value| session["agent_session_id"] == row["session_id"];
         let session = sessions.iter().find(of_row).unwrap_or_else(|| panic!("{row:#} in {sessions:#?}"));
         assert_eq!(session["status"], "ended", "{session:#}");
+        let trigger = if row == &rows[2] { "complete" } else { "reboot" };
+        assert_eq!(session["end_trigger"], trigger, "{session:#}");
     }
     let called = std::fs::read_to_string(stage.scratch.root().join("called")).unwrap();
     let told: Value = serde_json::from_str(&called).unwrap();
