@@ -10,6 +10,7 @@ mod hook;
 mod import;
 mod journal;
 mod locomo;
+mod loops;
 mod measure;
 mod memories;
 mod payload;
@@ -40,6 +41,7 @@ Benchmarks:
   journal   64 workers with 50 hooks each: records a second, and that none is lost
   import    transcripts taken over, against a plain JSON parse of the same lines
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
+  loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or doubled, no orphan
   scale     brief and hook with 10 to 10,000 sessions on record
   locomo    how well memories are found, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
@@ -60,13 +62,14 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 12] = [
+const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),
+    ("loop", loops::run),
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("prompts", prompts::run),

@@ -89,6 +89,8 @@ pub struct Fact {
     /// The agent's own name for it, by which a later event of the same session settles it.
     pub reference: Option<String>,
     pub severity: Option<Severity>,
+    /// The reason for a decision, which its text holds too.
+    pub why: Option<String>,
     pub custom_key: Option<String>,
 }
 
@@ -119,6 +121,7 @@ impl Fact {
         if let Some(why) = why.map(str::trim).filter(|why| !why.is_empty()) {
             let reason = slug(why, CODE_CHARS_MAX.saturating_sub(fact.code.chars().count()).max(20));
             fact.code = format!("{}-{reason}", fact.code);
+            fact.why = Some(line(why, TEXT_CHARS_MAX));
             fact.text = line(&format!("{}: {why}", fact.text), TEXT_CHARS_MAX);
         }
         fact
@@ -135,7 +138,7 @@ impl Fact {
     }
 
     fn plain(kind: Kind, code: String, text: String) -> Fact {
-        Fact { kind, code, text, path: None, reference: None, severity: None, custom_key: None }
+        Fact { kind, code, text, path: None, reference: None, severity: None, why: None, custom_key: None }
     }
 }
 

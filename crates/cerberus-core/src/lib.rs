@@ -12,6 +12,7 @@ pub mod forget;
 pub mod glob;
 pub mod id;
 pub mod injected;
+pub mod loops;
 pub mod memory;
 pub mod path;
 pub mod private;

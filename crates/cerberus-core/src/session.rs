@@ -16,6 +16,9 @@ pub const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
 /// Where no process is known, this long a silence is taken for a crash.
 pub const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
 
+/// Why a session ended that a loop followed with a fresh one.
+pub const REBOOT: &str = "reboot";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -112,7 +115,12 @@ pub fn step(state: State, mark: &Mark) -> State {
         // A completed session stays completed, and still knows when it ended.
         (MarkKind::Ended { trigger }, status) => {
             let status = if status.is_live() { Status::Ended } else { status };
-            State { status, ended: state.ended.or_else(|| Some((mark.at, trigger.clone()))) }
+            let ended = match state.ended {
+                // Its agent only said that it left; whoever made it leave knows why.
+                Some((at, _)) if trigger == REBOOT => (at, trigger.clone()),
+                known => known.unwrap_or_else(|| (mark.at, trigger.clone())),
+            };
+            State { status, ended: Some(ended) }
         }
         // What ended did not crash, and crashing twice is crashing once.
         (MarkKind::Crashed { evidence }, Status::Active | Status::Idle) => {
@@ -192,6 +200,20 @@ mod tests {
 
     const WEEK: i64 = CARRY_OVER.as_secs() as i64;
     const IDLE: i64 = IDLE_AFTER.as_secs() as i64;
+
+    #[test]
+    fn a_reboot_is_the_better_reason_for_an_end() {
+        let reboot = |secs| mark(secs, MarkKind::Ended { trigger: REBOOT.into() });
+        for (marks, why) in [
+            (vec![alive(1), reboot(5)], (5, REBOOT)),
+            (vec![alive(1), ended(4), reboot(5)], (4, REBOOT)),
+            (vec![alive(1), reboot(5), ended(6)], (5, REBOOT)),
+            (vec![alive(1), ended(4), ended(5)], (4, "other")),
+        ] {
+            let found = state(&marks, at(5), at(9));
+            assert_eq!((found.status, found.ended), (Status::Ended, Some((at(why.0), why.1.to_string()))));
+        }
+    }
 
     #[test]
     fn the_state_follows_the_marks_and_the_clock() {

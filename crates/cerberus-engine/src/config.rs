@@ -1,16 +1,20 @@
-//! The user's settings, `config.toml` in the home. Missing is fine; wrong says where.
+//! The user's settings, `config.toml` in the home; and a project's, `cerberus.toml` at its top, for its loops alone.
+//! Missing is fine; wrong says where.
 
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
+use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::Wishes;
 use cerberus_core::secret::Own;
 use cerberus_core::summary::render::Format;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::home::Home;
+use crate::outside;
 use crate::retention::StoreConfig;
 
 /// People write it by hand.
@@ -20,6 +24,8 @@ const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub brief: BriefConfig,
+    #[serde(rename = "loop")]
+    pub loops: Layer,
     pub summary: SummaryConfig,
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
@@ -44,6 +50,13 @@ pub struct PrivateConfig {
     pub paths: Vec<String>,
     /// Whole folders.
     pub projects: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ProjectConfig {
+    #[serde(rename = "loop")]
+    loops: Layer,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -195,8 +208,29 @@ fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
 /// A try that is over sooner was none; one that takes longer is forgotten by whoever waits for it.
 const TIMEOUT_SECS_RANGE: std::ops::RangeInclusive<f64> = 0.1..=120.0;
 
+/// What a project says about its loops.
+pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
+    let path = root.join("cerberus.toml");
+    let text = match outside::text(&path, CONFIG_BYTES_MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layer::default()),
+        Err(source) => return Err(ConfigError::Read { path: path.display().to_string(), source }),
+        Ok(text) => text,
+    };
+    let config: Result<ProjectConfig, String> = toml(&text);
+    config
+        .map(|config| config.loops)
+        .map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+}
+
+fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        line.map_or_else(String::new, |line| format!("line {line}: ")) + error.message()
+    })
+}
+
 fn parse(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| wrong(text, &error))?;
+    let config: Config = toml(text)?;
     if !TIMEOUT_SECS_RANGE.contains(&config.summary.timeout_secs) {
         let (low, high) = (TIMEOUT_SECS_RANGE.start(), TIMEOUT_SECS_RANGE.end());
         return Err(format!("summary.timeout_secs must be between {low} and {high}"));
@@ -213,11 +247,6 @@ fn parse(text: &str) -> Result<Config, String> {
 }
 
 /// Where it is wrong, and why. Not the line itself, as the parser would show it: a key may stand in it.
-fn wrong(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +255,7 @@ mod tests {
     fn what_is_written_holds_and_what_is_wrong_is_said() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
+        assert_eq!(parse("[loop]\nmax_iterations = 7").unwrap().loops.max_iterations, Some(7));
         let own =
             "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
         assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);

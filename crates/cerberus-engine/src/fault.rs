@@ -1,6 +1,7 @@
 //! Labelled points at which development builds can be made to die or fail, so that tests can show what survives.
 //!
-//! `CERBERUS_FAULT=label=kill|enospc|eio|short` names the point and what happens there. Release builds have none of it.
+//! `CERBERUS_FAULT=label=kill|enospc|eio|short` names the point and what happens there; with `@3` at its end, not before
+//! the point is passed for the third time. Release builds have none of it.
 
 use std::io;
 
@@ -14,6 +15,28 @@ pub const POINTS: [&str; 8] = [
     "fold-commit",
     "fold-done",
     "answer-given",
+];
+
+/// The points that a loop's runner passes, and its guard.
+pub const LOOP_POINTS: [&str; 18] = [
+    "loop-run-write",
+    "loop-run-done",
+    "loop-begun-write",
+    "loop-begun-done",
+    "loop-spawned",
+    "guard-ready",
+    "loop-launched-write",
+    "loop-launched-done",
+    "guard-launched",
+    "loop-session-write",
+    "loop-session-done",
+    "loop-acknowledged-write",
+    "loop-acknowledged-done",
+    "loop-gone",
+    "loop-ended-write",
+    "loop-ended-done",
+    "loop-stopped-write",
+    "loop-stopped-done",
 ];
 
 /// The points that forgetting passes.
@@ -30,9 +53,19 @@ pub enum Writing {
 /// Passes a point; in a development build this may be the end.
 #[cfg(debug_assertions)]
 pub fn point(label: &str) -> io::Result<Writing> {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use rustix::io::Errno;
     let Ok(fault) = std::env::var("CERBERUS_FAULT") else { return Ok(Writing::Whole) };
-    match fault.strip_prefix(label).and_then(|rest| rest.strip_prefix('=')) {
+    let Some(what) = fault.strip_prefix(label).and_then(|rest| rest.strip_prefix('=')) else {
+        return Ok(Writing::Whole);
+    };
+    let (what, times) = what.split_once('@').map_or((what, 1), |(what, times)| (what, times.parse().unwrap_or(1)));
+    static PASSED: AtomicU32 = AtomicU32::new(0);
+    if PASSED.fetch_add(1, Ordering::Relaxed) + 1 < times {
+        return Ok(Writing::Whole);
+    }
+    match Some(what) {
         Some("kill") => {
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
             Ok(Writing::Whole)

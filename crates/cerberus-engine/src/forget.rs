@@ -28,6 +28,7 @@ use crate::fold::{self, FoldError};
 use crate::home::{Access, Home};
 use crate::journal::{self, JournalError};
 use crate::legacy;
+use crate::loops;
 use crate::store::{self, MemoryRow, SessionRow, Store};
 
 /// A hook writes into the segment of the day; a clock may be set, a machine may sleep in between.
@@ -233,6 +234,7 @@ impl Plan {
     /// What is kept beside the journal and the view.
     fn forget_copies(&self, home: &Home, wish: &Wish) -> io::Result<()> {
         legacy::forget(home, &self.seeds)?;
+        loops::forget::forget(home, wish)?;
         let is_meant = |failure: &Failure| match (wish, self.span) {
             (Wish::Paths(paths), _) => paths.are_named_in(&failure.detail),
             (Wish::Projects { name, .. }, _) => {

@@ -71,6 +71,10 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    pub fn loops_dir(&self) -> PathBuf {
+        self.root.join("loops")
+    }
+
     /// What is paused, and until when.
     pub fn paused(&self) -> PathBuf {
         self.root.join("paused.json")

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use cerberus_core::event::Record;
 use cerberus_core::time::Timestamp;
+use serde::Serialize;
 
 use crate::fault::{self, Writing};
 use crate::home::{Access, Home, create_dir};
@@ -32,9 +33,14 @@ pub enum JournalError {
 
 /// The line a record becomes.
 pub fn encode(record: &Record) -> Result<Vec<u8>, JournalError> {
+    Ok(sealed_line(record)?)
+}
+
+/// An object as a line of its own, with its checksum as the last field.
+pub fn sealed_line<T: Serialize>(object: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(1024);
     line.push(b'\n');
-    serde_json::to_writer(&mut line, record)?;
+    serde_json::to_writer(&mut line, object)?;
     line.pop();
     let seal = seal(&line[1..]);
     line.extend_from_slice(seal.as_bytes());

@@ -21,6 +21,7 @@ pub mod import;
 pub mod journal;
 pub mod legacy;
 pub mod lifecycle;
+pub mod loops;
 pub mod memories;
 pub mod name;
 mod output;

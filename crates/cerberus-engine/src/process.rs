@@ -42,6 +42,16 @@ pub fn own() -> Option<AgentProcess<'static>> {
     Some(identified(pid, Stat::of(pid)?.started_ticks))
 }
 
+/// Another process, as it is now.
+pub fn of(pid: u32) -> Option<AgentProcess<'static>> {
+    Some(identified(pid, Stat::of(pid)?.started_ticks))
+}
+
+/// The parent of a process that is alive.
+pub fn parent(pid: u32) -> Option<u32> {
+    Stat::of(pid).filter(|stat| !stat.is_dead).map(|stat| stat.parent)
+}
+
 fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
     let here = Here::look();
     let clean = |text: String| Clean::new(text, Keep::NAME);

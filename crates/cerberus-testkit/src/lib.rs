@@ -10,7 +10,9 @@
 pub mod answering;
 pub mod clients;
 pub mod env;
+pub mod fake_agent;
 pub mod harness;
+pub mod loops;
 pub mod model_server;
 pub mod process;
 pub mod scratch;

@@ -23,6 +23,7 @@ use crate::time::Timestamp;
 use crate::tokens;
 
 pub use gather::done_by_reference;
+pub(crate) use gather::open_items;
 pub use memories::MemoryItem;
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
@@ -107,7 +108,7 @@ impl Section {
     pub const ALL: [Section; 5] =
         [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
 
-    fn of(kind: Kind) -> Option<Section> {
+    pub(crate) fn of(kind: Kind) -> Option<Section> {
         match kind {
             Kind::File | Kind::Read => Some(Section::Files),
             Kind::Function => Some(Section::Functions),

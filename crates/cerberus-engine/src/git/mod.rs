@@ -7,6 +7,7 @@
 pub mod command;
 
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::brief::rank::Commit;
 use cerberus_core::brief::rank::weights::COMMITS_MAX;
@@ -16,6 +17,8 @@ use cerberus_core::time::Timestamp;
 use self::command::{TIME_MAX, command, printed};
 use crate::identity::Located;
 use crate::outside;
+
+const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Branch names and packed references; a larger file of them is not looked through.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -129,6 +132,13 @@ fn small_file(path: &Path) -> Option<String> {
     outside::text(path, REFERENCES_BYTES_MAX).ok()
 }
 
+/// Every file that git tracks or would, separated by NUL. Nobody's session waits for this one.
+pub fn files(located: &Located) -> Option<String> {
+    let mut command = command::on_files(&located.root)?;
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    printed(command, FILES_TIME_MAX)
+}
+
 /// What git printed about history and references.
 fn run(located: &Located, args: &[&str]) -> Option<String> {
     located.git_dir.as_ref()?;
@@ -141,7 +151,6 @@ fn run(located: &Located, args: &[&str]) -> Option<String> {
 mod tests {
     use std::fs;
     use std::process::Command;
-    use std::time::Duration;
 
     use super::*;
     use crate::identity::locate;

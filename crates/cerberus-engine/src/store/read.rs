@@ -242,13 +242,13 @@ impl Store {
         };
         // Of more than anybody needs the newest, in the order of the index.
         let sql = format!(
-            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, row FROM fact
+            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
              WHERE session IN ({rows}) AND at <= ?1 {} ORDER BY session DESC, at DESC LIMIT {FACTS_MAX}",
             wanted.filter()
         );
         let mut facts = self.rows(&sql, [now.millis()], |row| {
             let known = Known { fact: fact_row(row)?, session: id_of(row, 0)?, at: time(row, 1)?, event: row.get(10)? };
-            Ok((known, row.get(9)?, row.get::<_, i64>(11)?))
+            Ok((known, row.get(9)?, row.get::<_, i64>(12)?))
         })?;
         // Here rather than in SQL, which would copy every row once more.
         facts.sort_unstable_by_key(|(known, _, row)| (known.at, known.event, *row));
@@ -468,6 +468,7 @@ fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
         reference: row.get(6)?,
         severity: severity.as_deref().and_then(Severity::from_word),
         custom_key: row.get(8)?,
+        why: row.get(11)?,
     })
 }
 

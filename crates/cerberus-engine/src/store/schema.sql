@@ -64,7 +64,9 @@ CREATE TABLE IF NOT EXISTS fact (
     source TEXT NOT NULL,
     reference TEXT,
     severity TEXT,
-    custom_key TEXT
+    custom_key TEXT,
+    -- The reason for a decision.
+    why TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
 -- What sessions did with files is asked for all of a project's sessions at once.

@@ -301,8 +301,8 @@ impl<'a> FoldTransaction<'a> {
 
     fn fact(&self, source: &Source, record: &Record, fact: &Fact) -> Result<()> {
         let sql =
-            "INSERT INTO fact (event, session, at, kind, code, text, path, source, reference, severity, custom_key)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+            "INSERT INTO fact (event, session, at, kind, code, text, path, source, reference, severity, custom_key,
+             why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         let severity = fact.severity.map(Severity::word);
         self.run(
             sql,
@@ -317,7 +317,8 @@ impl<'a> FoldTransaction<'a> {
                 source.name,
                 fact.reference,
                 severity,
-                fact.custom_key
+                fact.custom_key,
+                fact.why
             ],
         )?;
         if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {

@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, pieces, request_text, tokens, unique_id};
+use super::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
 
 /// Part of the names of the models that clients use beside the conversation.
 const SMALL_MODEL: &str = "haiku";
@@ -32,8 +32,8 @@ impl Protocol for Anthropic {
         }
     }
 
-    fn answer(&self, _: &Request, body: &Value, blocks: &[Block]) -> Response {
-        let message = message(body, blocks);
+    fn answer(&self, _: &Request, body: &Value, words: &Words) -> Response {
+        let message = message(body, words);
         let body = match body["stream"].as_bool() {
             Some(true) => Body::Events(events(&message)),
             _ => Body::Json(message),
@@ -64,7 +64,8 @@ fn is_own_tool(tool: &Value) -> bool {
 }
 
 /// The finished message, as the non-streaming form returns it.
-fn message(body: &Value, blocks: &[Block]) -> Value {
+fn message(body: &Value, words: &Words) -> Value {
+    let blocks = &words.blocks;
     let content: Vec<Value> = blocks.iter().map(content_block).collect();
     let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::Tool { .. }));
     let output: usize = content.iter().map(|block| tokens(&block.to_string())).sum();
@@ -77,7 +78,7 @@ fn message(body: &Value, blocks: &[Block]) -> Value {
         "stop_reason": if calls_a_tool { "tool_use" } else { "end_turn" },
         "stop_sequence": null,
         "usage": {
-            "input_tokens": tokens(&request_text(body)),
+            "input_tokens": words.read_tokens(body),
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": output,

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, pieces, request_text, tokens, unique_id};
+use super::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
 
 const STREAM: &str = "streamGenerateContent";
 
@@ -33,9 +33,9 @@ impl Protocol for Gemini {
         }
     }
 
-    fn answer(&self, request: &Request, body: &Value, blocks: &[Block]) -> Response {
-        let parts: Vec<Value> = blocks.iter().flat_map(parts).collect();
-        let (input, output) = (tokens(&request_text(body)), tokens(&json!(parts).to_string()));
+    fn answer(&self, request: &Request, body: &Value, words: &Words) -> Response {
+        let parts: Vec<Value> = words.blocks.iter().flat_map(parts).collect();
+        let (input, output) = (words.read_tokens(body), tokens(&json!(parts).to_string()));
         let whole = json!({
             "responseId": unique_id("resp-"),
             "modelVersion": "scripted",

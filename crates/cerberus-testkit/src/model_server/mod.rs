@@ -53,9 +53,23 @@ pub struct Reply {
 
 #[derive(Clone, Debug)]
 enum Turn {
-    Say(Vec<Block>),
+    Say(Words),
     Fail(u16),
     Hang,
+}
+
+/// What a reply says.
+#[derive(Clone, Debug)]
+struct Words {
+    blocks: Vec<Block>,
+    /// What the model claims to have read; counted from the request where nothing is said.
+    read_tokens: Option<usize>,
+}
+
+impl Words {
+    fn read_tokens(&self, body: &Value) -> usize {
+        self.read_tokens.unwrap_or_else(|| tokens(&request_text(body)))
+    }
 }
 
 /// One piece of a reply's content.
@@ -76,12 +90,24 @@ impl Reply {
 
     /// Says this and ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::new(Turn::Say(vec![Block::Text(text.into())]))
+        Self::say(Block::Text(text.into()))
     }
 
     /// Calls one tool.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
-        Self::new(Turn::Say(vec![Block::Tool { name: name.into(), input }]))
+        Self::say(Block::Tool { name: name.into(), input })
+    }
+
+    fn say(block: Block) -> Self {
+        Self::new(Turn::Say(Words { blocks: vec![block], read_tokens: None }))
+    }
+
+    /// Claims to have read this many tokens, whatever the request holds: the context seems that full.
+    pub fn reading(self, read_tokens: usize) -> Self {
+        match self.turn {
+            Turn::Say(words) => Self { turn: Turn::Say(Words { read_tokens: Some(read_tokens), ..words }), ..self },
+            Turn::Fail(_) | Turn::Hang => panic!("a reply that fails or hangs reads nothing"),
+        }
     }
 
     /// Refuses the request with this HTTP status.
@@ -111,9 +137,9 @@ impl Reply {
 
     fn and(self, block: Block) -> Self {
         match self.turn {
-            Turn::Say(mut blocks) => {
-                blocks.push(block);
-                Self { turn: Turn::Say(blocks), ..self }
+            Turn::Say(mut words) => {
+                words.blocks.push(block);
+                Self { turn: Turn::Say(words), ..self }
             }
             Turn::Fail(_) | Turn::Hang => {
                 panic!("a reply that fails or hangs says nothing: {block:?} cannot be added to it")
@@ -136,7 +162,7 @@ enum Ask {
 trait Protocol: Sync {
     /// `None` when the path is not this protocol's.
     fn ask(&self, request: &Request, body: &Value) -> Option<Ask>;
-    fn answer(&self, request: &Request, body: &Value, blocks: &[Block]) -> Response;
+    fn answer(&self, request: &Request, body: &Value, words: &Words) -> Response;
     fn error(&self, status: u16, message: &str) -> Response;
 }
 
@@ -311,7 +337,7 @@ impl Shared {
         match (asked, turn) {
             (None, _) => Some(PROTOCOLS[0].error(404, &format!("no such path: {}", request.path))),
             (Some((_, Ask::Fixed(response))), _) => Some(response),
-            (Some((protocol, _)), Turn::Say(blocks)) => Some(protocol.answer(request, &body, &blocks)),
+            (Some((protocol, _)), Turn::Say(words)) => Some(protocol.answer(request, &body, &words)),
             (Some((protocol, _)), Turn::Fail(status)) => Some(protocol.error(status, "the script says so")),
             (Some(_), Turn::Hang) => {
                 self.hang();

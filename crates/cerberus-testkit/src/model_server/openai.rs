@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, pieces, request_text, tokens, unique_id};
+use super::{Ask, Block, Protocol, Words, pieces, tokens, unique_id};
 
 const FUNCTION: &str = "function";
 const FREE_TEXT: &str = "custom";
@@ -30,9 +30,9 @@ impl Protocol for Responses {
         }
     }
 
-    fn answer(&self, _: &Request, body: &Value, blocks: &[Block]) -> Response {
-        let items: Vec<Value> = blocks.iter().map(|block| item(body, block)).collect();
-        let (input, output) = (tokens(&request_text(body)), tokens(&json!(items).to_string()));
+    fn answer(&self, _: &Request, body: &Value, words: &Words) -> Response {
+        let items: Vec<Value> = words.blocks.iter().map(|block| item(body, block)).collect();
+        let (input, output) = (words.read_tokens(body), tokens(&json!(items).to_string()));
         let response = json!({
             "id": unique_id("resp_"),
             "object": "response",

@@ -6,6 +6,7 @@ mod doctor;
 mod forget;
 mod import;
 mod install;
+mod loops;
 mod man;
 mod mcp;
 pub mod memory;
@@ -65,6 +66,7 @@ enum Command {
     Import(import::Import),
     Record(record::RecordCommand),
     Run(run::Run),
+    Loop(loops::Loop),
     Watch(watch::Watch),
     Session(session::Session),
     Forget(forget::Forget),
@@ -109,6 +111,7 @@ pub fn run() -> ExitCode {
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Run(command) => command.run(&context),
+            Command::Loop(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
             Command::Forget(command) => command.run(&context),

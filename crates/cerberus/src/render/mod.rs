@@ -4,6 +4,7 @@
 //! harmless here. One call prints one line, except for [`block`].
 
 pub mod keys;
+pub mod loops;
 pub mod memory;
 
 use std::io::{IsTerminal, Write};

@@ -21,6 +21,7 @@ mod install;
 mod kill;
 mod learn;
 mod lifecycle;
+mod loops;
 mod mcp;
 mod memories;
 mod private;

@@ -17,6 +17,7 @@ use super::tool::task;
 use super::{Heard, WireError, codex, copilot, cursor, gemini};
 use crate::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::id::{Agent, fnv1a};
+use crate::loops::handoff::without_handoff;
 use crate::text::{Clean, Keep};
 
 /// A payload in Claude Code's shape. What tools take and return is each host's own.
@@ -159,7 +160,14 @@ fn event<'a, Input, Response>(
         },
         // A subagent is prompted by its agent, not by the user.
         "UserPromptSubmit" if said.agent_id.0.is_some() => return None,
-        "UserPromptSubmit" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
+        "UserPromptSubmit" => {
+            let words = without_handoff(said.prompt.0?);
+            // A prompt of the loop's own, of which nothing is the user's.
+            if words.is_empty() {
+                return None;
+            }
+            Event::Prompt { text: Clean::new(words, Keep::PROMPT) }
+        }
         "PostToolUse" => tool(said, Outcome::Done)?,
         "PostToolUseFailure" if said.is_interrupt.0 => tool(said, Outcome::Interrupted)?,
         "PostToolUseFailure" => tool(said, Outcome::Failed)?,

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::event::{CompactStage, Event, Outcome};
+use crate::loops::handoff::without_handoff;
 use crate::private::without_private;
 use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
@@ -186,6 +187,7 @@ impl<'a> Reader<'a> {
     }
 
     fn user_spoke(&mut self, words: Cow<'a, str>, uuid: &str, standing: &Standing<'a>) {
+        let words = without_handoff(words);
         // The client's own lines: command output, reminders, notes of an interruption. The user's may begin with a tag too.
         let spoken = without_private(&words);
         let is_machine = spoken.trim_start().starts_with(['<']) || spoken.starts_with("[Request interrupted");

@@ -17,6 +17,7 @@ use std::fmt::Display;
 
 use crate::event::{CompactStage, Event, ToolUse};
 use crate::id::{Agent, fnv1a};
+use crate::loops::handoff::without_handoff;
 use crate::private::without_private;
 use crate::text::{Clean, Keep};
 use crate::time::Timestamp;
@@ -133,6 +134,7 @@ impl<'a> Scribe<'a> {
 
     /// `source` tells this prompt from others of the same words.
     fn prompt(&mut self, words: Cow<'a, str>, source: &str) {
+        let words = without_handoff(words);
         if self.is_subagent || is_machine(&words) {
             return;
         }

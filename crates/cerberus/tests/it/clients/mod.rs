@@ -5,6 +5,7 @@
 
 mod claude_code;
 mod codex;
+mod loops;
 mod story;
 mod terminal;
 

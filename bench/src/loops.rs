@@ -1,0 +1,39 @@
+//! The loop's crash harness at length: its runner and its guards killed with SIGKILL, at labelled points and at random
+//! instants, and taken up again, a hundred runs long.
+//!
+//! Labelled points exist in development builds only: measure one with `--binary`.
+
+use anyhow::{Result, bail};
+use cerberus_engine::fault::LOOP_POINTS;
+use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::loops::{ITERATIONS, Rounds};
+
+use crate::measure::say;
+use crate::programs::Programs;
+
+const ROUNDS: usize = 100;
+const SEED: u64 = 20_260_122;
+
+pub fn run(programs: &Programs) -> Result<()> {
+    let mut rounds = Rounds::new(TestEnv::new(&programs.cerberus), SEED);
+    let mut violations = Vec::new();
+    for round in 0..ROUNDS {
+        match LOOP_POINTS.get(round) {
+            // First each of them once.
+            Some(label) => {
+                rounds.die_at(label, 2);
+            }
+            None => rounds.round(&LOOP_POINTS),
+        }
+        violations.extend(rounds.violations().into_iter().map(|wrong| format!("round {round}: {wrong}")));
+    }
+    say(&format!(
+        "{ROUNDS} runs of {ITERATIONS} iterations (seed {SEED}): {} deaths, {} violations",
+        rounds.kills,
+        violations.len()
+    ))?;
+    if !violations.is_empty() {
+        bail!("{}", violations.join("\n"));
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Why a context failed, and what the loop does about it.
+//!
+//! Only an agent's own words about its failure are judged, never its ordinary output: a package may be called after a rate
+//! limit. What nobody recognises is a crash, and crashes are tried again.
+
+use super::stream::{Fault, Wait};
+use crate::text::line;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// The model's server wants us to wait: a rate limit, an overload.
+    Limited {
+        wait: Wait,
+        words: String,
+    },
+    /// Nothing but the user can mend it.
+    NeedsMending {
+        mend: Mend,
+        words: String,
+    },
+    /// The context was too full to go on.
+    Full,
+    /// The agent reached a limit of its own and ended in good order.
+    OwnLimit {
+        words: String,
+    },
+    Crashed {
+        words: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mend {
+    Login,
+    Credit,
+    Permission,
+    Flag,
+    Program,
+}
+
+impl Mend {
+    /// What the user can do.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Mend::Login => "log in to the agent, or give it a valid key, then `cerberus loop run --resume`",
+            Mend::Credit => "add credit or change the plan, then `cerberus loop run --resume`",
+            Mend::Permission => {
+                "allow the tools it needs in the agent's own settings, or hand it the flag that allows them after --, \
+                 then `cerberus loop run --resume`"
+            }
+            Mend::Flag => "mend the arguments after -- or agent_args in cerberus.toml, then try again",
+            Mend::Program => "install the agent, put it on PATH, or name it with --program",
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    pub fn is_success(self) -> bool {
+        self == Exit::Code(0)
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Exit::Code(code) => format!("exit {code}"),
+            Exit::Signal(signal) => format!("signal {signal}"),
+        }
+    }
+}
+
+const WORDS_CHARS_MAX: usize = 300;
+
+const LIMITED: [&str; 9] = [
+    "rate limit reached",
+    "rate limit exceeded",
+    "rate_limit_error",
+    "hit your limit",
+    "usage limit reached",
+    "too many requests",
+    "overloaded_error",
+    "is overloaded",
+    "at capacity",
+];
+const LOGIN: [&str; 8] = [
+    "invalid api key",
+    "invalid x-api-key",
+    "authentication_error",
+    "authentication failed",
+    "not logged in",
+    "please run /login",
+    "unauthorized",
+    "oauth token has expired",
+];
+const CREDIT: [&str; 3] = ["credit balance is too low", "insufficient_quota", "exceeded your current quota"];
+const FLAG: [&str; 5] =
+    ["unknown option", "unexpected argument", "unrecognized option", "invalid value", "missing required argument"];
+const FULL: [&str; 4] = ["prompt is too long", "context_length_exceeded", "context window exceeded", "ran out of room"];
+/// The agent's words for an end that it chose itself.
+const OWN_LIMITS: [&str; 2] = ["error_max_turns", "error_max_budget_usd"];
+
+/// What a failure that the agent told of means.
+pub fn of_fault(fault: &Fault) -> Failure {
+    let words = line(if fault.words.trim().is_empty() { &fault.kind } else { &fault.words }, WORDS_CHARS_MAX);
+    if OWN_LIMITS.contains(&fault.kind.as_str()) {
+        return Failure::OwnLimit { words: fault.kind.clone() };
+    }
+    let said = format!("{} {}", fault.kind, fault.words).to_lowercase();
+    let needs = |mend| Failure::NeedsMending { mend, words: words.clone() };
+    if has(&said, &FULL) {
+        return Failure::Full;
+    }
+    if has(&said, &CREDIT) {
+        return needs(Mend::Credit);
+    }
+    match fault.http_status {
+        Some(401 | 403) => needs(Mend::Login),
+        Some(402) => needs(Mend::Credit),
+        Some(429 | 500 | 502 | 503 | 504 | 529) => Failure::Limited { wait: Wait::Unknown, words },
+        _ if has(&said, &LOGIN) => needs(Mend::Login),
+        _ if has(&said, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
+        _ => Failure::Crashed { words },
+    }
+}
+
+/// What the end of a program means that did not say how its work ended; `last_words` is the end of its error output.
+pub fn of_exit(exit: Exit, last_words: &str) -> Failure {
+    let said = last_words.to_lowercase();
+    let last = last_words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
+    let words = words.trim_end_matches([':', ' ']).to_string();
+    let needs = |mend| Failure::NeedsMending { mend, words: words.clone() };
+    match exit {
+        Exit::Code(127 | 126) => needs(Mend::Program),
+        Exit::Code(code) if code != 0 && has(&said, &FLAG) => needs(Mend::Flag),
+        Exit::Code(code) if code != 0 && has(&said, &LOGIN) => needs(Mend::Login),
+        Exit::Code(code) if code != 0 && has(&said, &CREDIT) => needs(Mend::Credit),
+        Exit::Code(code) if code != 0 && has(&said, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
+        Exit::Code(0) => Failure::Crashed { words: "it ended without saying how its work ended".to_string() },
+        _ => Failure::Crashed { words },
+    }
+}
+
+fn has(said: &str, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| said.contains(phrase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(failure: &Failure) -> &'static str {
+        match failure {
+            Failure::Limited { .. } => "wait",
+            Failure::NeedsMending { mend: Mend::Login, .. } => "login",
+            Failure::NeedsMending { mend: Mend::Credit, .. } => "credit",
+            Failure::NeedsMending { mend: Mend::Permission, .. } => "permission",
+            Failure::NeedsMending { mend: Mend::Flag, .. } => "flag",
+            Failure::NeedsMending { mend: Mend::Program, .. } => "program",
+            Failure::Full => "full",
+            Failure::OwnLimit { .. } => "own",
+            Failure::Crashed { .. } => "crash",
+        }
+    }
+
+    #[test]
+    fn faults_are_known_by_status_first_and_words_second() {
+        for (told, http_status, words, expected) in [
+            ("success", Some(529), "API Error: 529 Overloaded", "wait"),
+            ("success", Some(429), "", "wait"),
+            ("success", Some(503), "", "wait"),
+            ("success", Some(401), "API Error: 401", "login"),
+            ("success", Some(403), "", "login"),
+            ("success", None, "Invalid API key · Please run /login", "login"),
+            ("success", None, "Claude usage limit reached. Your limit will reset at 3pm", "wait"),
+            ("success", None, "Credit balance is too low", "credit"),
+            ("turn.failed", None, "Rate limit reached for gpt-5", "wait"),
+            ("turn.failed", None, "cannot find package rate-limiter-flexible", "crash"),
+            ("success", None, "Prompt is too long", "full"),
+            ("error_max_turns", None, "", "own"),
+            ("error_during_execution", None, "", "crash"),
+        ] {
+            let fault = Fault { kind: told.to_string(), http_status, words: words.to_string() };
+            assert_eq!(kind(&of_fault(&fault)), expected, "{told} {words}");
+        }
+    }
+
+    #[test]
+    fn exits_are_known_by_what_was_said_last() {
+        for (exit, words, expected) in [
+            (Exit::Code(1), "error: unknown option '--sandbx'", "flag"),
+            (Exit::Code(2), "error: unexpected argument '--x' found", "flag"),
+            (Exit::Code(127), "", "program"),
+            (Exit::Code(1), "401 Unauthorized", "login"),
+            (Exit::Code(1), "Too Many Requests", "wait"),
+            (Exit::Code(1), "npm ERR! rate-limiter-flexible", "crash"),
+            (Exit::Code(0), "unknown option", "crash"),
+            (Exit::Signal(9), "unknown option", "crash"),
+            (Exit::Code(139), "", "crash"),
+        ] {
+            assert_eq!(kind(&of_exit(exit, words)), expected, "{exit:?} {words}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The state's parts as markdown, each line of a part on its own, the best first.
+
+use std::borrow::Cow;
+
+use super::check::Change;
+use super::fit::{Need, Part, Sort};
+use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, PreservedState};
+use crate::text::{line, name};
+
+/// More lines of one part say no more, whatever the budget.
+const LINES_MAX: usize = 100;
+const COMPLETED_MAX: usize = 40;
+const OBJECTIVE_CHARS_MAX: usize = 500;
+/// Longer lines of a file are no text that anybody reads.
+const FILE_LINE_CHARS_MAX: usize = 400;
+
+/// In the order in which they stand.
+pub fn parts(state: &PreservedState) -> Vec<Part> {
+    let bullets = |items: &[Line]| items.iter().map(|item| format!("- {}", &**item)).collect::<Vec<_>>();
+    let objective = state.current_objective.iter().map(|objective| plain(objective)).collect();
+    let completed = state.completed_items.iter().map(|item| format!("- [x] {}", &**item)).collect();
+    let pending = state.pending_items.iter().map(|item| format!("- [ ] {}", &**item)).collect();
+    let issues = state.open_issues().map(issue).collect();
+    let failing = state.test_state.as_ref().map(|tests| bullets(&tests.failing)).unwrap_or_default();
+    let custom = state.custom.iter().map(|(key, value)| format!("- {key}: {}", &**value)).collect();
+    // The third column is what matters most: it decides who is served first.
+    let listed: [(&str, Vec<String>, Need, usize); 10] = [
+        ("Current Objective", objective, Need::Must(3), 1),
+        ("Completed", completed, Need::IfRoom(7), COMPLETED_MAX),
+        ("Pending", pending, Need::Must(2), LINES_MAX),
+        ("Modified Files", state.modified_files.iter().map(modified).collect(), Need::IfRoom(5), LINES_MAX),
+        ("Key Decisions", state.decisions.iter().map(decision).collect(), Need::IfRoom(4), LINES_MAX),
+        ("Known Issues", issues, Need::Must(1), LINES_MAX),
+        ("Failing Tests", failing, Need::Must(0), LINES_MAX),
+        ("Recent Commits", bullets(&state.recent_commits), Need::IfRoom(9), LINES_MAX),
+        ("Custom State", custom, Need::IfRoom(6), LINES_MAX),
+        ("Notes", bullets(&state.notes), Need::IfRoom(8), LINES_MAX),
+    ];
+    let listed = listed.into_iter().map(|(heading, lines, need, lines_max)| {
+        let sort = if heading == "Current Objective" { Sort::Paragraph } else { Sort::List };
+        Part { heading: format!("## {heading}"), lines, lines_max, sort, need }
+    });
+    let files = state.included_files.iter().map(included);
+    listed.chain(files).filter(|part| !part.lines.is_empty()).collect()
+}
+
+/// A paragraph that cannot be taken for a heading.
+fn plain(text: &str) -> String {
+    line(text.trim_start_matches(['#', ' ']), OBJECTIVE_CHARS_MAX)
+}
+
+fn modified(file: &ModifiedFile) -> String {
+    let path = name(&file.path);
+    match (file.change, &file.was) {
+        (Change::Renamed, Some(was)) => format!("- {path} (renamed from {})", name(was)),
+        (Change::Renamed | Change::Modified, _) => format!("- {path}"),
+        (Change::Added, _) => format!("- {path} (new)"),
+        (Change::Deleted, _) => format!("- {path} (deleted)"),
+        (Change::Conflicted, _) => format!("- {path} (in conflict)"),
+    }
+}
+
+fn decision(decision: &Decision) -> String {
+    match &decision.rationale {
+        Some(why) => format!("- {} ({})", &*decision.description, &**why),
+        None => format!("- {}", &*decision.description),
+    }
+}
+
+fn issue(issue: &Issue) -> String {
+    let files = match issue.files.as_slice() {
+        [] => String::new(),
+        files => format!(" ({})", files.iter().map(|file| name(file)).collect::<Vec<Cow<str>>>().join(", ")),
+    };
+    format!("- [{}] {}{files}", issue.severity.word().to_uppercase(), &*issue.description)
+}
+
+/// A file's text between fences that no line of it can close.
+fn included(file: &IncludedFile) -> Part {
+    let lines: Vec<String> = file.text.lines().map(file_line).collect();
+    let longest = lines.iter().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let heading = format!("## {}", name(&file.path));
+    Part { heading, lines_max: lines.len(), lines, sort: Sort::Text { fence }, need: Need::IfRoom(10) }
+}
+
+/// As it stands in the file, its indentation kept.
+fn file_line(text: &str) -> String {
+    let indentation: String = text.chars().take_while(|c| matches!(c, ' ' | '\t')).take(80).collect();
+    let shown = name(text[indentation.len()..].trim_end()).chars().take(FILE_LINE_CHARS_MAX).collect::<String>();
+    format!("{indentation}{shown}")
+}

@@ -1,0 +1,402 @@
+//! What is written down of a loop, ahead of every step, and what follows from it: where a run stands, and its history.
+//!
+//! Entries are lines of a file format: fields may be added, none renamed. From the entries alone a run that was killed at
+//! any instant is taken up again: an attempt whose agent was launched counts as its iteration, one that was not is made
+//! again.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::meter::Certainty;
+use super::settings::{Layer, Worker};
+use super::stop::Class;
+use super::totals::{Counts, Ended, How, Progress, Totals};
+use crate::event::AgentProcess;
+use crate::text::Clean;
+use crate::time::Timestamp;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub at: Timestamp,
+    /// Which run of the project's it belongs to, from 1.
+    pub run: u32,
+    pub step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// A runner began a run, or took one up again. `token` is in the environment of everything that it starts.
+    Run {
+        worker: Worker,
+        #[serde(deserialize_with = "own")]
+        token: Clean<'static>,
+        #[serde(default, deserialize_with = "own_process")]
+        runner: Option<AgentProcess<'static>>,
+        is_resumed: bool,
+        /// What it was told to do, without secrets, so that it can be taken up again.
+        layer: Box<Layer>,
+        /// The commit that was checked out.
+        #[serde(default, deserialize_with = "own_option")]
+        base: Option<Clean<'static>>,
+    },
+    /// An attempt at an iteration is about to be made.
+    Begun {
+        iteration: u32,
+        attempt: u32,
+    },
+    /// The agent was started. Written by the guard, which is the only one that knows.
+    Launched {
+        iteration: u32,
+        attempt: u32,
+        #[serde(default, deserialize_with = "own_process")]
+        agent: Option<AgentProcess<'static>>,
+        #[serde(default, deserialize_with = "own_process")]
+        guard: Option<AgentProcess<'static>>,
+    },
+    Session {
+        #[serde(deserialize_with = "own")]
+        id: Clean<'static>,
+    },
+    /// It is at work, and knows what its predecessor left.
+    Acknowledged {
+        reboot: Option<Reboot>,
+    },
+    Ended(Ended),
+    Stopped {
+        class: Class,
+        #[serde(deserialize_with = "own")]
+        words: Clean<'static>,
+    },
+}
+
+/// How a fresh context came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reboot {
+    pub reason: How,
+    #[serde(default, deserialize_with = "own_option")]
+    pub old_session_id: Option<Clean<'static>>,
+    #[serde(deserialize_with = "own")]
+    pub new_session_id: Clean<'static>,
+    #[serde(deserialize_with = "own")]
+    pub handoff_message: Clean<'static>,
+    pub transition_time_ms: u64,
+    pub warmed_up: bool,
+}
+
+/// An iteration, as the history tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iteration {
+    pub run: u32,
+    pub iteration: u32,
+    pub attempts: u32,
+    pub worker: Worker,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub session_id: Option<String>,
+    pub fill_percent: Option<f64>,
+    pub certainty: Option<Certainty>,
+    pub tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+    pub how: Option<How>,
+    pub failure: Option<String>,
+    pub reboot: Option<Reboot>,
+    /// Of the last iteration of a run that ended.
+    pub stop: Option<(Class, String)>,
+}
+
+/// An attempt whose end nobody wrote down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Open {
+    pub iteration: u32,
+    pub attempt: u32,
+    pub is_launched: bool,
+    pub agent: Option<AgentProcess<'static>>,
+    pub guard: Option<AgentProcess<'static>>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    pub run: u32,
+    pub worker: Worker,
+    pub runner: Option<AgentProcess<'static>>,
+    pub token: String,
+    pub layer: Layer,
+    /// The commit that was checked out when the run began.
+    pub base: Option<String>,
+    pub totals: Totals,
+    pub open: Option<Open>,
+    /// All of its sessions, the last one last.
+    pub sessions: Vec<String>,
+    pub stopped: Option<(Class, String)>,
+    pub last_at: Timestamp,
+}
+
+/// The run that was worked on last, if there is any.
+pub fn standing(entries: &[Entry]) -> Option<Standing> {
+    let mut standing: Option<Standing> = None;
+    for entry in entries {
+        match &mut standing {
+            Some(known) if known.run == entry.run => known.hear(entry),
+            _ => standing = Standing::begin(entry),
+        }
+    }
+    standing
+}
+
+impl Standing {
+    fn begin(entry: &Entry) -> Option<Standing> {
+        let Step::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
+        Some(Standing {
+            run: entry.run,
+            worker: *worker,
+            runner: runner.clone(),
+            token: token.to_string(),
+            layer: (**layer).clone(),
+            base: base.as_ref().map(|base| base.to_string()),
+            totals: Totals::new(entry.at),
+            open: None,
+            sessions: Vec::new(),
+            stopped: None,
+            last_at: entry.at,
+        })
+    }
+
+    fn hear(&mut self, entry: &Entry) {
+        match &entry.step {
+            Step::Run { worker, runner, token, layer, .. } => {
+                // What lies between two runners is nobody's work.
+                self.totals.before += self.last_at.since(self.totals.since);
+                self.totals.since = entry.at;
+                (self.worker, self.runner, self.stopped) = (*worker, runner.clone(), None);
+                self.token = token.to_string();
+                self.layer = (**layer).clone();
+            }
+            Step::Begun { iteration, attempt } => {
+                self.totals.begun(entry.at);
+                let (iteration, attempt) = (*iteration, *attempt);
+                self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
+            }
+            Step::Launched { iteration, attempt, agent, guard } => {
+                let is_this = |open: &&mut Open| open.iteration == *iteration && open.attempt == *attempt;
+                if let Some(open) = self.open.as_mut().filter(is_this) {
+                    (open.is_launched, open.agent, open.guard) = (true, agent.clone(), guard.clone());
+                }
+            }
+            Step::Session { id } => self.sessions.push(id.to_string()),
+            Step::Acknowledged { .. } => {}
+            Step::Ended(ended) => {
+                self.totals.ended(ended);
+                self.open = None;
+            }
+            Step::Stopped { class, words } => self.stopped = Some((*class, words.to_string())),
+        }
+        self.last_at = self.last_at.max(entry.at);
+    }
+}
+
+/// What a dead runner's attempt came to: whether its agent got to work decides whether its iteration is spent.
+pub fn died(open: &Open) -> Ended {
+    Ended {
+        how: How::RunnerDied,
+        counts: if open.is_launched { Counts::Spent } else { Counts::Again },
+        progress: Progress::Unknown,
+        claimed: false,
+        failure: None,
+        tokens: 0,
+        cost_usd: None,
+        fill_percent: None,
+        certainty: None,
+    }
+}
+
+/// Every iteration of every run, oldest first. Attempts at the same iteration are one.
+pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
+    let mut found: Vec<Iteration> = Vec::new();
+    let mut worker = Worker::Command;
+    for entry in entries {
+        match &entry.step {
+            Step::Run { worker: named, .. } => worker = *named,
+            Step::Begun { iteration, .. } => begin(&mut found, entry, worker, *iteration),
+            step => {
+                if let Some(last) = found.last_mut().filter(|last| last.run == entry.run) {
+                    last.hear(entry.at, step);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32) {
+    let is_same = |last: &&mut Iteration| last.run == entry.run && last.iteration == number;
+    if let Some(last) = found.last_mut().filter(is_same) {
+        last.attempts += 1;
+        (last.ended_at, last.how, last.failure, last.stop) = (None, None, None, None);
+        return;
+    }
+    found.push(Iteration {
+        run: entry.run,
+        iteration: number,
+        attempts: 1,
+        worker,
+        started_at: entry.at,
+        ended_at: None,
+        session_id: None,
+        fill_percent: None,
+        certainty: None,
+        tokens: None,
+        cost_usd: None,
+        how: None,
+        failure: None,
+        reboot: None,
+        stop: None,
+    });
+}
+
+impl Iteration {
+    fn hear(&mut self, at: Timestamp, step: &Step) {
+        match step {
+            Step::Session { id } => self.session_id = Some(id.to_string()),
+            Step::Acknowledged { reboot } => self.reboot = reboot.clone(),
+            Step::Ended(ended) => {
+                self.ended_at = Some(at);
+                self.how = Some(ended.how);
+                self.failure = ended.failure.clone();
+                self.fill_percent = ended.fill_percent;
+                self.certainty = ended.certainty;
+                // What earlier attempts spent was spent.
+                self.tokens = match (self.tokens, ended.tokens) {
+                    (None, 0) => None,
+                    (known, more) => Some(known.unwrap_or(0).saturating_add(more)),
+                };
+                self.cost_usd = match (self.cost_usd, ended.cost_usd) {
+                    (None, None) => None,
+                    (known, more) => Some(known.unwrap_or(0.0) + more.unwrap_or(0.0)),
+                };
+            }
+            Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
+            Step::Run { .. } | Step::Begun { .. } | Step::Launched { .. } => {}
+        }
+    }
+}
+
+// What is read back is kept longer than the line it stood in.
+
+fn own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clean<'static>, D::Error> {
+    Clean::deserialize(deserializer).map(Clean::into_owned)
+}
+
+fn own_option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Clean<'static>>, D::Error> {
+    Ok(Option::<Clean>::deserialize(deserializer)?.map(Clean::into_owned))
+}
+
+fn own_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AgentProcess<'static>>, D::Error> {
+    Ok(Option::<AgentProcess>::deserialize(deserializer)?.map(AgentProcess::into_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Keep;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn word(text: &str) -> Clean<'static> {
+        Clean::new(text.to_string(), Keep::NAME)
+    }
+
+    fn at(secs: u64) -> Timestamp {
+        Timestamp::from_millis(1_700_000_000_000).plus(Duration::from_secs(secs))
+    }
+
+    fn run(is_resumed: bool) -> Step {
+        Step::Run {
+            worker: Worker::Command,
+            token: word("t"),
+            runner: None,
+            is_resumed,
+            layer: Box::default(),
+            base: None,
+        }
+    }
+
+    fn ended(counts: Counts) -> Step {
+        let open = Open { iteration: 1, attempt: 1, is_launched: counts == Counts::Spent, agent: None, guard: None };
+        Step::Ended(Ended { how: How::IterationEnd, tokens: 5, ..died(&open) })
+    }
+
+    /// What a run of three iterations writes, the second in two attempts.
+    fn whole() -> Vec<Step> {
+        let attempt = |iteration: u32, number: u32, counts| {
+            vec![
+                Step::Begun { iteration, attempt: number },
+                Step::Launched { iteration, attempt: number, agent: None, guard: None },
+                Step::Session { id: word(&format!("s{iteration}-{number}")) },
+                Step::Acknowledged { reboot: None },
+                ended(counts),
+            ]
+        };
+        let mut steps = vec![run(false)];
+        steps.extend(attempt(1, 1, Counts::Spent));
+        steps.extend(attempt(2, 1, Counts::Again));
+        steps.extend(attempt(2, 2, Counts::Spent));
+        steps.extend(attempt(3, 1, Counts::Spent));
+        steps.push(Step::Stopped { class: Class::Limit, words: word("enough") });
+        steps
+    }
+
+    fn entries(steps: Vec<Step>) -> Vec<Entry> {
+        steps.into_iter().enumerate().map(|(n, step)| Entry { at: at(n as u64), run: 1, step }).collect()
+    }
+
+    #[test]
+    fn attempts_at_one_iteration_are_one_row() {
+        let rows = iterations(&entries(whole()));
+        let told: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
+        assert_eq!(told, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
+        assert_eq!(rows[1].tokens, Some(10));
+        assert_eq!(rows[2].stop, Some((Class::Limit, "enough".to_string())));
+        let standing = standing(&entries(whole())).unwrap();
+        assert_eq!((standing.totals.spent, standing.totals.tokens, standing.open), (3, 20, None));
+    }
+
+    #[test]
+    fn time_between_runners_is_nobodys() {
+        let mut entries = entries(vec![run(false), ended(Counts::Spent)]);
+        entries[1].at = at(100);
+        entries.push(Entry { at: at(9_000), run: 1, step: run(true) });
+        let standing = standing(&entries).unwrap();
+        assert_eq!(standing.totals.elapsed(at(9_050)), Duration::from_secs(150));
+    }
+
+    proptest! {
+        /// Killed after any entry and taken up again, no iteration is lost and none is done twice.
+        #[test]
+        fn a_run_that_is_killed_anywhere_goes_on_where_it_was(cut in 1usize..22) {
+            let steps: Vec<Step> = whole().into_iter().take(cut).collect();
+            let is_over = matches!(steps.last(), Some(Step::Stopped { .. }));
+            let mut entries = entries(steps);
+            let found = standing(&entries).unwrap();
+            entries.push(Entry { at: at(100), run: 1, step: run(true) });
+            if let Some(open) = &found.open {
+                entries.push(Entry { at: at(101), run: 1, step: Step::Ended(died(open)) });
+            }
+            let mut next = standing(&entries).unwrap();
+            prop_assert!(next.open.is_none());
+            // It goes on to its third iteration.
+            while !is_over && next.totals.spent < 3 {
+                let (iteration, attempt) = (next.totals.iteration(), next.totals.attempts + 1);
+                let step = Step::Begun { iteration, attempt };
+                entries.push(Entry { at: at(200), run: 1, step });
+                entries.push(Entry { at: at(201), run: 1, step: ended(Counts::Spent) });
+                next = standing(&entries).unwrap();
+            }
+            let rows = iterations(&entries);
+            let numbers: Vec<u32> = rows.iter().map(|row| row.iteration).collect();
+            prop_assert_eq!(numbers, vec![1, 2, 3]);
+            prop_assert!(rows.iter().all(|row| row.ended_at.is_some()));
+        }
+    }
+}

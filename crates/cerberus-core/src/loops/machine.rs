@@ -1,0 +1,634 @@
+//! The loop as a machine: it is told what happened, and says what follows. It starts nothing and asks for no time.
+//!
+//! One context after another: rest, start, work, hand over, leave, settle, rest. An iteration is spent when its attempt is
+//! settled, once; an attempt that was told to wait, or never got to work, leaves its iteration to be done. Whatever
+//! happens, every path leads to the next context or to a reason to stop.
+
+use std::time::Duration;
+
+use super::completion::Checked;
+use super::failure::{self, Exit, Failure, Mend};
+use super::meter::Reading;
+use super::redline::Fill;
+use super::settings::{Settings, Worker};
+use super::stop::{Limit, Stop};
+use super::stream::{Finish, Said, Speaker, Wait};
+use super::totals::{Counts, Ended, How, Progress, Totals};
+use crate::time::Timestamp;
+
+/// Where a rate limit names no time, this long is waited.
+const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
+
+/// How a session can be asked for its handoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// While it works, by one more message.
+    Live,
+    /// After it was stopped, by taking it up again.
+    Resumed,
+    Never,
+}
+
+impl Worker {
+    pub fn asking(self) -> Asking {
+        match self {
+            Worker::ClaudeCode => Asking::Live,
+            Worker::Codex => Asking::Resumed,
+            Worker::Command => Asking::Never,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub phase: Phase,
+    pub totals: Totals,
+    /// Somebody wants it to end after this iteration.
+    pub ending: Option<Stop>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    Resting {
+        until: Timestamp,
+        hook: Hook,
+    },
+    Starting(Attempt),
+    Working(Attempt),
+    /// It was asked for its handoff.
+    HandingOver {
+        attempt: Attempt,
+        how: How,
+        asked: Timestamp,
+        turns: u32,
+        is_written: bool,
+    },
+    /// It is expected to be gone soon.
+    Leaving {
+        attempt: Attempt,
+        over: Over,
+        since: Timestamp,
+    },
+    /// It is gone; what came of it is being looked at.
+    Settling {
+        attempt: Attempt,
+        over: Over,
+    },
+    Stopped(Stop),
+}
+
+/// Whether the user's hook has agreed to the fresh context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    ToAsk,
+    Asked,
+    Agreed,
+}
+
+/// A context at work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    pub began: Timestamp,
+    pub heard: Timestamp,
+    /// Until then it has said why it is silent.
+    pub quiet_until: Timestamp,
+    pub turns: u32,
+    pub tool_failures: u32,
+    pub denied: Option<String>,
+    pub warming: Warming,
+    /// A fresh context was wanted, and the user's hook is being asked, or refused.
+    pub wanted: Wanted,
+    pub is_acknowledged: bool,
+    pub reading: Option<Reading>,
+    pub tokens: u64,
+    pub cost_usd: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warming {
+    No,
+    /// The warm-up prompt is being answered.
+    Busy,
+    /// It was answered; the task follows then.
+    Done(Timestamp),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Nothing,
+    Asking(How),
+    Refused,
+}
+
+/// How a context's work ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Over {
+    pub how: How,
+    pub failure: Option<Failure>,
+    /// The user's hook has agreed to the next context already.
+    pub hook: Hook,
+    pub limit: Option<Limit>,
+}
+
+impl Over {
+    fn of(how: How) -> Over {
+        Over { how, failure: None, hook: Hook::ToAsk, limit: None }
+    }
+
+    fn failed(failure: Failure) -> Over {
+        let how = match &failure {
+            Failure::Full => How::HardRedline,
+            Failure::OwnLimit { .. } => How::IterationEnd,
+            Failure::Limited { .. } => How::Limited,
+            Failure::NeedsMending { .. } | Failure::Crashed { .. } => How::Failure,
+        };
+        let failure = Some(failure).filter(|_| matches!(how, How::Limited | How::Failure));
+        Over { failure, ..Over::of(how) }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    Tick,
+    Heard {
+        said: Said,
+        reading: Reading,
+        tokens: u64,
+        cost_usd: Option<f64>,
+    },
+    /// Its handoff is written.
+    HandedOver,
+    /// It is gone, with everything it started; `words` is the end of its error output.
+    Exited {
+        exit: Exit,
+        words: String,
+    },
+    /// The user's hook about a fresh context.
+    HookAgreed,
+    HookRefused {
+        words: String,
+    },
+    Measured {
+        checked: Option<Checked>,
+        progress: Progress,
+        claimed: bool,
+    },
+    Asked,
+    AskedNow,
+    StopFile,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    Begin,
+    /// The new context is at work: the old one may be closed.
+    Acknowledged,
+    AskHook(How),
+    AskHandoff,
+    GiveTask,
+    CloseInput,
+    StopGroup,
+    Measure,
+    /// The attempt is over, for good.
+    Record(Ended),
+    Tell(String),
+    Finish(Stop),
+}
+
+/// What is heard, done and decided, in one place.
+pub struct Machine<'a> {
+    settings: &'a Settings,
+    asking: Asking,
+}
+
+type Step = (Phase, Vec<Effect>);
+
+impl<'a> Machine<'a> {
+    pub fn new(settings: &'a Settings) -> Machine<'a> {
+        Machine { settings, asking: settings.worker.asking() }
+    }
+
+    /// The first context needs nobody's leave; one that follows a context does.
+    pub fn start(&self, totals: Totals, now: Timestamp) -> State {
+        let hook = if totals.last.is_some() { Hook::ToAsk } else { Hook::Agreed };
+        State {
+            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), hook },
+            totals,
+            ending: None,
+        }
+    }
+
+    pub fn step(&self, state: State, input: Input, now: Timestamp) -> (State, Vec<Effect>) {
+        let State { phase, mut totals, mut ending } = state;
+        match (&input, &ending) {
+            (Input::Asked, None) => ending = Some(Stop::Asked),
+            (Input::StopFile, None) => ending = Some(Stop::StopFile),
+            (Input::AskedNow, _) => ending = Some(Stop::AskedNow),
+            _ => {}
+        }
+        let (phase, effects) = match phase {
+            Phase::Resting { until, hook } => self.resting(&mut totals, ending.as_ref(), until, hook, input, now),
+            Phase::Starting(attempt) => self.starting(&totals, attempt, input, now),
+            Phase::Working(attempt) => self.working(&totals, attempt, input, now),
+            Phase::HandingOver { .. } => self.handing_over(phase, input, now),
+            Phase::Leaving { attempt, over, since } => self.leaving(attempt, over, since, input, now),
+            Phase::Settling { attempt, over } => self.settling(&mut totals, ending.as_ref(), attempt, over, input, now),
+            Phase::Stopped(stop) => (Phase::Stopped(stop), Vec::new()),
+        };
+        (State { phase, totals, ending }, effects)
+    }
+
+    fn resting(
+        &self,
+        totals: &mut Totals,
+        ending: Option<&Stop>,
+        until: Timestamp,
+        hook: Hook,
+        input: Input,
+        now: Timestamp,
+    ) -> Step {
+        if let Some(stop) = ending {
+            return finish(stop.clone());
+        }
+        if let Some(limit) = totals.limit(&self.settings.limits, 0, None, now) {
+            return finish(Stop::Limit(limit));
+        }
+        let hook = match (input, hook) {
+            (Input::HookAgreed, Hook::Asked) => Hook::Agreed,
+            (Input::HookRefused { words }, Hook::Asked) => return finish(Stop::HookRefused { words }),
+            (_, hook) => hook,
+        };
+        match hook {
+            _ if now < until => (Phase::Resting { until, hook }, Vec::new()),
+            Hook::ToAsk => {
+                let how = totals.last.unwrap_or(How::IterationEnd);
+                (Phase::Resting { until, hook: Hook::Asked }, vec![Effect::AskHook(how)])
+            }
+            Hook::Asked => (Phase::Resting { until, hook }, Vec::new()),
+            Hook::Agreed => {
+                totals.begun(now);
+                (Phase::Starting(self.attempt(now)), vec![Effect::Begin])
+            }
+        }
+    }
+
+    fn attempt(&self, now: Timestamp) -> Attempt {
+        let has_warm_up = self.settings.warm_up.is_some() && self.asking == Asking::Live;
+        Attempt {
+            began: now,
+            heard: now,
+            quiet_until: now,
+            turns: 0,
+            tool_failures: 0,
+            denied: None,
+            warming: if has_warm_up { Warming::Busy } else { Warming::No },
+            wanted: Wanted::Nothing,
+            is_acknowledged: false,
+            reading: None,
+            tokens: 0,
+            cost_usd: None,
+        }
+    }
+
+    /// Its first sign of work is its acknowledgement: its prompt held the handoff.
+    fn starting(&self, totals: &Totals, mut attempt: Attempt, input: Input, now: Timestamp) -> Step {
+        let is_sign = match &input {
+            Input::Heard { said, .. } => matches!(
+                said,
+                Said::Text(_)
+                    | Said::Tool { .. }
+                    | Said::Usage { own: Speaker::Main, .. }
+                    | Said::Finished(Finish::Done { .. })
+            ),
+            Input::Exited { exit, .. } => self.settings.worker == Worker::Command && exit.is_success(),
+            _ => false,
+        };
+        if !is_sign {
+            return match self.working(totals, attempt, input, now) {
+                (Phase::Working(attempt), effects) => (Phase::Starting(attempt), effects),
+                other => other,
+            };
+        }
+        attempt.is_acknowledged = true;
+        let (phase, mut effects) = self.working(totals, attempt, input, now);
+        effects.insert(0, Effect::Acknowledged);
+        (phase, effects)
+    }
+
+    fn working(&self, totals: &Totals, mut attempt: Attempt, input: Input, now: Timestamp) -> Step {
+        match input {
+            Input::Heard { said, reading, tokens, cost_usd } => {
+                attempt.hear(&said, reading, tokens, cost_usd, now);
+                if let Said::Finished(finish) = said {
+                    return self.finished(attempt, finish, now);
+                }
+                if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
+                    return leave_now(attempt, Over { limit: Some(limit), ..Over::of(How::Limit) }, now);
+                }
+                self.triggered(attempt, &said)
+            }
+            Input::Tick => self.waited(totals, attempt, now),
+            Input::HookAgreed => self.agreed(attempt, now),
+            Input::HookRefused { words } => {
+                attempt.wanted = Wanted::Refused;
+                let told = format!("the pre_reboot hook refused a fresh context; this one goes on: {words}");
+                (Phase::Working(attempt), vec![Effect::Tell(told)])
+            }
+            Input::Exited { exit, words } => {
+                let over = match (self.settings.worker, exit.is_success()) {
+                    (Worker::Command, true) => Over::of(How::IterationEnd),
+                    _ => Over::failed(failure::of_exit(exit, &words)),
+                };
+                settle(attempt, over)
+            }
+            Input::AskedNow => leave_now(attempt, Over::of(How::Interrupted), now),
+            _ => (Phase::Working(attempt), Vec::new()),
+        }
+    }
+
+    fn finished(&self, mut attempt: Attempt, finish: Finish, now: Timestamp) -> Step {
+        match finish {
+            Finish::Done { .. } if attempt.warming == Warming::Busy => {
+                let delay = self.settings.warm_up.as_ref().map_or(Duration::ZERO, |warm_up| warm_up.delay);
+                attempt.warming = Warming::Done(now.plus(delay));
+                (Phase::Working(attempt), Vec::new())
+            }
+            Finish::Done { .. } => leave(attempt, Over::of(How::IterationEnd), now),
+            Finish::Failed(fault) => {
+                let failure = match failure::of_fault(&fault) {
+                    // The agent may have told before how long the limit lasts.
+                    Failure::Limited { wait: Wait::Unknown, words } if attempt.quiet_until > now => {
+                        Failure::Limited { wait: Wait::Until(attempt.quiet_until), words }
+                    }
+                    failure => failure,
+                };
+                leave(attempt, Over::failed(failure), now)
+            }
+        }
+    }
+
+    /// Is there a reason to leave this context for a fresh one?
+    fn triggered(&self, attempt: Attempt, said: &Said) -> Step {
+        let triggers = &self.settings.triggers;
+        let fill = attempt.reading.as_ref().map_or(Fill::Below, |reading| self.settings.redline.judge(reading));
+        let says = |pattern: &String| matches!(said, Said::Text(text) if text.contains(pattern.as_str()));
+        let how = match fill {
+            Fill::Hard => Some(How::HardRedline),
+            Fill::Soft => Some(How::SoftRedline),
+            Fill::Below if triggers.turns.is_some_and(|max| attempt.turns >= max) => Some(How::Turns),
+            Fill::Below if triggers.tool_failures.is_some_and(|max| attempt.tool_failures >= max) => {
+                Some(How::FailureStreak)
+            }
+            Fill::Below if triggers.output.as_ref().is_some_and(says) => Some(How::OutputPattern),
+            Fill::Below => None,
+        };
+        want(attempt, how)
+    }
+
+    fn waited(&self, totals: &Totals, mut attempt: Attempt, now: Timestamp) -> Step {
+        if let Some(limit) = totals.limit(&self.settings.limits, attempt.tokens, attempt.cost_usd, now) {
+            return leave_now(attempt, Over { limit: Some(limit), ..Over::of(How::Limit) }, now);
+        }
+        if let Warming::Done(task_at) = attempt.warming {
+            if now < task_at {
+                return (Phase::Working(attempt), Vec::new());
+            }
+            attempt.warming = Warming::No;
+            attempt.heard = now;
+            return (Phase::Working(attempt), vec![Effect::GiveTask]);
+        }
+        let silent = now.since(attempt.heard.max(attempt.quiet_until));
+        if silent >= self.settings.stall {
+            let words = format!("nothing was heard for {}", super::span::Span(self.settings.stall));
+            let over = Over { failure: Some(Failure::Crashed { words }), ..Over::of(How::Stall) };
+            return leave_now(attempt, over, now);
+        }
+        let is_old = self.settings.triggers.age.is_some_and(|max| now.since(attempt.began) >= max);
+        want(attempt, is_old.then_some(How::Duration))
+    }
+
+    /// The user's hook has nothing against a fresh context.
+    fn agreed(&self, mut attempt: Attempt, now: Timestamp) -> Step {
+        let Wanted::Asking(how) = attempt.wanted else { return (Phase::Working(attempt), Vec::new()) };
+        attempt.wanted = Wanted::Nothing;
+        if how == How::HardRedline || self.asking == Asking::Never {
+            return leave_now(attempt, Over { hook: Hook::Agreed, ..Over::of(how) }, now);
+        }
+        let phase = Phase::HandingOver { attempt, how, asked: now, turns: 0, is_written: false };
+        (phase, vec![Effect::AskHandoff])
+    }
+
+    /// A live session may finish what it was at before it answers, so its first end may be another's.
+    fn handing_over(&self, phase: Phase, input: Input, now: Timestamp) -> Step {
+        let Phase::HandingOver { mut attempt, how, asked, mut turns, mut is_written } = phase else {
+            return (phase, Vec::new());
+        };
+        let over = Over { hook: Hook::Agreed, ..Over::of(how) };
+        match input {
+            Input::HandedOver => is_written = true,
+            Input::Heard { said, reading, tokens, cost_usd } => {
+                attempt.hear(&said, reading, tokens, cost_usd, now);
+                if let Said::Finished(finish) = &said {
+                    turns += 1;
+                    let is_last = is_written || self.asking == Asking::Resumed || turns > 1;
+                    if is_last || matches!(finish, Finish::Failed(_)) {
+                        return leave(attempt, over, now);
+                    }
+                }
+                if self.settings.redline.judge(&reading) == Fill::Hard && self.asking == Asking::Live && !is_written {
+                    return leave_now(attempt, Over { how: How::HardRedline, ..over }, now);
+                }
+            }
+            // Asked between two turns it begins another at once: where none begins, none will.
+            Input::Tick if turns > 0 && now.since(attempt.heard) >= self.settings.linger => {
+                return leave_now(attempt, over, now);
+            }
+            Input::Tick if now.since(asked) >= self.settings.handoff_time_limit => {
+                return leave_now(attempt, over, now);
+            }
+            Input::Exited { .. } => return settle(attempt, over),
+            Input::AskedNow => return leave_now(attempt, Over::of(How::Interrupted), now),
+            _ => {}
+        }
+        (Phase::HandingOver { attempt, how, asked, turns, is_written }, Vec::new())
+    }
+
+    /// Silence after its last word is a hang: then the group is stopped, and its work counts all the same.
+    fn leaving(&self, mut attempt: Attempt, over: Over, since: Timestamp, input: Input, now: Timestamp) -> Step {
+        match input {
+            Input::Exited { .. } => settle(attempt, over),
+            Input::Heard { said, reading, tokens, cost_usd } => {
+                attempt.hear(&said, reading, tokens, cost_usd, now);
+                (Phase::Leaving { attempt, over, since }, Vec::new())
+            }
+            Input::Tick if now.since(since) >= self.settings.linger => leave_now(attempt, over, now),
+            Input::AskedNow => leave_now(attempt, over, now),
+            _ => (Phase::Leaving { attempt, over, since }, Vec::new()),
+        }
+    }
+
+    fn settling(
+        &self,
+        totals: &mut Totals,
+        ending: Option<&Stop>,
+        attempt: Attempt,
+        over: Over,
+        input: Input,
+        now: Timestamp,
+    ) -> Step {
+        let Input::Measured { checked, progress, claimed } = input else {
+            return (Phase::Settling { attempt, over }, Vec::new());
+        };
+        let had_claimed = totals.claimed;
+        let ended = attempt.ended(&over, progress, claimed);
+        totals.ended(&ended);
+        let mut effects = vec![Effect::Record(ended.clone())];
+        let is_confirmed =
+            claimed && had_claimed && progress == Progress::None && self.settings.completion.check.is_none();
+        let stop = match (&checked, &over.failure) {
+            (Some(Checked::Passed), _) => Some(Stop::CheckPassed),
+            _ if is_confirmed => Some(Stop::ClaimedTwice),
+            _ => self.reason_to_stop(totals, ending, &attempt, &over, &ended, now),
+        };
+        if let Some(stop) = stop {
+            effects.push(Effect::Finish(stop.clone()));
+            return (Phase::Stopped(stop), effects);
+        }
+        effects.extend(told(&checked, &attempt).map(Effect::Tell));
+        let soonest = match &over.failure {
+            Some(Failure::Limited { wait, .. }) => match wait {
+                Wait::Until(until) => now.max(*until),
+                Wait::For(span) => now.plus(*span),
+                Wait::Unknown => now.plus(WAIT_UNKNOWN.min(self.settings.pace.backoff_max)),
+            },
+            Some(_) => now.plus(totals.backoff(&self.settings.pace)),
+            None => now,
+        };
+        let until = soonest.max(totals.next_start(&self.settings.pace, now));
+        (Phase::Resting { until, hook: over.hook }, effects)
+    }
+
+    fn reason_to_stop(
+        &self,
+        totals: &Totals,
+        ending: Option<&Stop>,
+        attempt: &Attempt,
+        over: &Over,
+        ended: &Ended,
+        now: Timestamp,
+    ) -> Option<Stop> {
+        let pace = &self.settings.pace;
+        if let Some(Failure::NeedsMending { mend, words }) = &over.failure {
+            return Some(Stop::NeedsMending { mend: *mend, words: words.clone() });
+        }
+        if let (Some(tool), Progress::None) = (&attempt.denied, ended.progress) {
+            let words = format!("the agent was not allowed to use what it needed: {tool}");
+            return Some(Stop::NeedsMending { mend: Mend::Permission, words });
+        }
+        if let Some(stop) = ending {
+            return Some(stop.clone());
+        }
+        if let Some(limit) = over.limit.or_else(|| totals.limit(&self.settings.limits, 0, None, now)) {
+            return Some(if ended.claimed { Stop::LimitUnconfirmed(limit) } else { Stop::Limit(limit) });
+        }
+        let (words, times) = totals.same.clone().unwrap_or_default();
+        if times >= pace.same_failure_max {
+            return Some(Stop::SameFailure { times, words });
+        }
+        if totals.failures >= pace.failures_max {
+            return Some(Stop::Failures { times: totals.failures, words });
+        }
+        let idle = totals.without_progress;
+        let is_idle = self.settings.limits.no_progress.is_some_and(|max| idle >= max);
+        is_idle.then_some(Stop::NoProgress { iterations: idle })
+    }
+}
+
+impl Attempt {
+    fn hear(&mut self, said: &Said, reading: Reading, tokens: u64, cost_usd: Option<f64>, now: Timestamp) {
+        self.heard = now;
+        self.reading = Some(reading);
+        self.tokens = tokens;
+        self.cost_usd = cost_usd;
+        match said {
+            Said::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
+            Said::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
+            Said::ToolDone => self.tool_failures = 0,
+            Said::Denied { tool } => self.denied = Some(tool.clone()),
+            Said::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
+            Said::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
+            _ => {}
+        }
+    }
+
+    /// An attempt that was told to wait, or that never got to work, leaves its iteration to be done.
+    fn ended(&self, over: &Over, progress: Progress, claimed: bool) -> Ended {
+        let failure = over.failure.as_ref().map(|failure| match failure {
+            Failure::Limited { words, .. }
+            | Failure::NeedsMending { words, .. }
+            | Failure::Crashed { words }
+            | Failure::OwnLimit { words } => words.clone(),
+            Failure::Full => "the context was full".to_string(),
+        });
+        let is_spent = self.is_acknowledged && over.how != How::Limited;
+        let (counts, progress) = match (is_spent, progress) {
+            (true, progress) => (Counts::Spent, progress),
+            (false, Progress::Made) => (Counts::Again, Progress::Made),
+            (false, _) => (Counts::Again, Progress::Unknown),
+        };
+        Ended {
+            how: over.how,
+            counts,
+            progress,
+            claimed,
+            failure,
+            tokens: self.tokens,
+            cost_usd: self.cost_usd,
+            fill_percent: self.reading.and_then(|reading| reading.percent),
+            certainty: self.reading.map(|reading| reading.certainty),
+        }
+    }
+}
+
+/// A fresh context is wanted; the user's hook is asked, once.
+fn want(mut attempt: Attempt, how: Option<How>) -> Step {
+    match (how, attempt.wanted) {
+        (Some(how), Wanted::Nothing) if attempt.is_acknowledged => {
+            attempt.wanted = Wanted::Asking(how);
+            (Phase::Working(attempt), vec![Effect::AskHook(how)])
+        }
+        _ => (Phase::Working(attempt), Vec::new()),
+    }
+}
+
+/// It has said its last word, and is expected to go by itself.
+fn leave(attempt: Attempt, over: Over, now: Timestamp) -> Step {
+    (Phase::Leaving { attempt, over, since: now }, vec![Effect::CloseInput])
+}
+
+fn leave_now(attempt: Attempt, over: Over, now: Timestamp) -> Step {
+    (Phase::Leaving { attempt, over, since: now }, vec![Effect::StopGroup])
+}
+
+fn settle(attempt: Attempt, over: Over) -> Step {
+    (Phase::Settling { attempt, over }, vec![Effect::Measure])
+}
+
+fn finish(stop: Stop) -> Step {
+    (Phase::Stopped(stop.clone()), vec![Effect::Finish(stop)])
+}
+
+fn told(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = String> {
+    let check = match checked {
+        Some(Checked::NoTests) => Some("the check ended well but ran no test, which is no pass".to_string()),
+        Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
+        Some(Checked::Passed) | None => None,
+    };
+    let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not allowed to use: {tool}"));
+    check.into_iter().chain(denied)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Why a loop ends: every end has a reason in words, and a class with an exit code of its own.
+
+use serde::{Deserialize, Serialize};
+
+use super::failure::Mend;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    Complete,
+    Failed,
+    Limit,
+    NoProgress,
+    NeedsMending,
+    Interrupted,
+}
+
+impl Class {
+    pub const ALL: [Class; 6] =
+        [Class::Complete, Class::Failed, Class::Limit, Class::NoProgress, Class::NeedsMending, Class::Interrupted];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Class::Complete => "complete",
+            Class::Failed => "failed",
+            Class::Limit => "limit",
+            Class::NoProgress => "no progress",
+            Class::NeedsMending => "needs mending",
+            Class::Interrupted => "interrupted",
+        }
+    }
+
+    /// 2 is taken by usage errors.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Class::Complete => 0,
+            Class::Failed => 1,
+            Class::Limit => 3,
+            Class::NoProgress => 4,
+            Class::NeedsMending => 5,
+            Class::Interrupted => 6,
+        }
+    }
+}
+
+/// Another runner is at work in this project.
+pub const ANOTHER_RUNNER_EXIT_CODE: u8 = 7;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    Iterations,
+    Duration,
+    Tokens,
+    Cost,
+}
+
+impl Limit {
+    pub fn word(self) -> &'static str {
+        match self {
+            Limit::Iterations => "iterations",
+            Limit::Duration => "duration",
+            Limit::Tokens => "tokens",
+            Limit::Cost => "cost",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    CheckPassed,
+    /// A context said so, and the one after it found nothing left to change.
+    ClaimedTwice,
+    Limit(Limit),
+    /// As `Limit`, though the last context said that all is done, which nothing confirmed.
+    LimitUnconfirmed(Limit),
+    NoProgress {
+        iterations: u32,
+    },
+    SameFailure {
+        times: u32,
+        words: String,
+    },
+    Failures {
+        times: u32,
+        words: String,
+    },
+    NeedsMending {
+        mend: Mend,
+        words: String,
+    },
+    Asked,
+    AskedNow,
+    StopFile,
+    HookRefused {
+        words: String,
+    },
+}
+
+impl Stop {
+    pub fn class(&self) -> Class {
+        match self {
+            Stop::CheckPassed | Stop::ClaimedTwice => Class::Complete,
+            Stop::Limit(_) | Stop::LimitUnconfirmed(_) => Class::Limit,
+            Stop::NoProgress { .. } => Class::NoProgress,
+            Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => Class::Failed,
+            Stop::NeedsMending { .. } => Class::NeedsMending,
+            Stop::Asked | Stop::AskedNow | Stop::StopFile => Class::Interrupted,
+        }
+    }
+
+    pub fn words(&self) -> String {
+        match self {
+            Stop::CheckPassed => "the check passed".to_string(),
+            Stop::ClaimedTwice => {
+                "two contexts in a row said that all is done, and the second changed nothing".to_string()
+            }
+            Stop::Limit(limit) => format!("the limit of {} is reached", limit.word()),
+            Stop::LimitUnconfirmed(limit) => format!(
+                "the limit of {} is reached; the last context said that all is done, which nothing confirmed",
+                limit.word()
+            ),
+            Stop::NoProgress { iterations } => {
+                format!("no commit, changed file or finished task in {iterations} iterations")
+            }
+            Stop::SameFailure { times, words } => format!("it failed {times} times in the same way: {words}"),
+            Stop::Failures { times, words } => format!("it failed {times} times in a row, the last time: {words}"),
+            Stop::NeedsMending { words, .. } => words.clone(),
+            Stop::Asked => "asked to stop after the iteration".to_string(),
+            Stop::AskedNow => "asked to stop at once".to_string(),
+            Stop::StopFile => "the stop file is there".to_string(),
+            Stop::HookRefused { words } => format!("the pre_reboot hook refused a fresh context: {words}"),
+        }
+    }
+
+    /// What the user can do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` tells how it went",
+            Stop::Limit(_) => "raise the limit and `cerberus loop run --resume` to go on",
+            Stop::LimitUnconfirmed(_) => "give --until a command that proves it, or look yourself",
+            Stop::NoProgress { .. } => "look at `cerberus loop history`; a clearer prompt or check may help",
+            Stop::SameFailure { .. } | Stop::Failures { .. } => {
+                "mend the cause, then `cerberus loop run --resume` to go on"
+            }
+            Stop::NeedsMending { mend, .. } => mend.hint(),
+            Stop::Asked | Stop::AskedNow => "`cerberus loop run --resume` to go on",
+            Stop::StopFile => "remove the file, then `cerberus loop run --resume` to go on",
+            Stop::HookRefused { .. } => "mend the hook, then `cerberus loop run --resume` to go on",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_has_an_exit_code_of_its_own() {
+        let mut codes: Vec<u8> = Class::ALL.iter().map(|class| class.exit_code()).collect();
+        codes.extend([2, ANOTHER_RUNNER_EXIT_CODE]);
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), Class::ALL.len() + 2);
+    }
+}

@@ -1,0 +1,241 @@
+//! One attempt at an iteration: the agent's program, what it says, and how full its context is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cerberus_core::loops::failure::Exit;
+use cerberus_core::loops::handoff::heard::Heard;
+use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
+use cerberus_core::loops::machine::Input;
+use cerberus_core::loops::meter::{Measure, Meter, Windows};
+use cerberus_core::loops::settings::{Settings, Worker};
+use cerberus_core::loops::stream::{Dialect, Said, claude_code};
+use cerberus_core::text::clip_front;
+use cerberus_core::time::Timestamp;
+
+use super::child::{Child, Guarding, News, Program, STOP_GRACE};
+use super::guard::Note;
+use super::ledger::{Ledger, Number};
+use super::output::Output;
+use super::progress;
+use super::rollout::{self, Tail};
+
+/// What is kept of an agent's words and of its error output, the end first.
+const WORDS_BYTES_MAX: usize = 64 * 1024;
+/// How much is taken up at once before the clock is looked at again.
+const NEWS_MAX: usize = 256;
+/// An agent that runs inside another one refuses to.
+const NOT_INHERITED: [&str; 1] = ["CLAUDECODE"];
+/// By which an answer is known; nobody else asks.
+const WINDOW_REQUEST: &str = "cerberus-window";
+
+#[derive(Debug)]
+pub struct Attempt {
+    pub number: Number,
+    pub began: Timestamp,
+    pub opening: Opening,
+    pub handoff: Option<String>,
+    pub session: Option<String>,
+    pub meter: Meter,
+    pub last_words: String,
+    pub heard: Heard,
+    /// When it had written its handoff.
+    pub handed_over: Option<Timestamp>,
+    pub before: progress::Standing,
+    child: Child,
+    has_started: bool,
+    dialect: Dialect,
+    /// Where Codex tells how full its context is.
+    codex_home: Option<PathBuf>,
+    tail: Option<Tail>,
+    output: Output,
+    error_words: String,
+}
+
+/// Where and how it is started.
+pub struct Launch<'a> {
+    pub settings: &'a Settings,
+    pub guarding: &'a Guarding,
+    pub cwd: &'a Path,
+    pub ledger: &'a Ledger,
+    pub codex_home: Option<&'a Path>,
+}
+
+/// What was heard: for the machine, and for whoever watches.
+pub enum Came {
+    Said(Said),
+    Error(String),
+    Exited(Exit),
+}
+
+impl Attempt {
+    /// Starts the guard, then the agent, then tells it its task.
+    pub fn start(
+        launch: &Launch,
+        number: Number,
+        invocation: &Invocation,
+        opening: Opening,
+        windows: &Windows,
+        (began, before): (Timestamp, progress::Standing),
+    ) -> std::io::Result<Attempt> {
+        let note = Note { ledger: launch.ledger.clone(), number };
+        let child = launched(launch, invocation, Some(&note))?;
+        let measure = match launch.settings.worker {
+            Worker::ClaudeCode | Worker::Codex => Measure::Usage,
+            Worker::Command => Measure::Output,
+        };
+        let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window);
+        meter.wrote(invocation.input.len());
+        Ok(Attempt {
+            number,
+            began,
+            opening,
+            handoff: None,
+            session: None,
+            meter,
+            last_words: String::new(),
+            heard: Heard::default(),
+            handed_over: None,
+            before,
+            child,
+            has_started: false,
+            codex_home: launch.codex_home.map(Path::to_path_buf).filter(|_| launch.settings.worker == Worker::Codex),
+            tail: None,
+            dialect: launch.settings.worker.dialect(),
+            output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
+            error_words: String::new(),
+        })
+    }
+
+    /// What came in, waiting for it a little.
+    pub fn hear(&mut self, wait_max: Duration) -> Vec<Came> {
+        let mut heard = Vec::new();
+        let mut wait_max = wait_max;
+        for _ in 0..NEWS_MAX {
+            let Some(news) = self.child.next(wait_max) else { break };
+            wait_max = Duration::ZERO;
+            match news {
+                News::Line(line) => {
+                    self.output.keep(&line);
+                    let said = self.dialect.read(&line);
+                    heard.extend(said.into_iter().map(Came::Said));
+                }
+                News::ErrorLine(line) => {
+                    self.output.keep(&line);
+                    let text = String::from_utf8_lossy(&line).trim_end().to_string();
+                    keep_end(&mut self.error_words, &text);
+                    heard.push(Came::Error(text));
+                }
+                News::Ended(exit) => {
+                    heard.push(Came::Exited(exit));
+                    break;
+                }
+            }
+        }
+        heard.extend(self.look_beside().into_iter().map(Came::Said));
+        heard
+    }
+
+    /// What the session's own file says, where the stream says too little.
+    fn look_beside(&mut self) -> Vec<Said> {
+        if let (None, Some(home), Some(session)) = (&self.tail, &self.codex_home, &self.session) {
+            self.tail = rollout::find(home, session).map(Tail::new);
+        }
+        self.tail.as_mut().map(Tail::look).unwrap_or_default()
+    }
+
+    /// What the machine is told of it.
+    pub fn input(&mut self, said: Said) -> Input {
+        self.meter.hear(&said);
+        self.heard.hear(&said);
+        match &said {
+            Said::Text(text) => {
+                // A program that only prints lines has no other last words than its last lines.
+                match self.dialect {
+                    Dialect::Plain => keep_end(&mut self.last_words, text),
+                    Dialect::ClaudeCode | Dialect::Codex => self.last_words = text.clone(),
+                }
+            }
+            // A session that is taken up again for its handoff may say another name; it is the same one.
+            Said::Started { session, model } if !self.has_started => {
+                self.has_started = true;
+                self.session = Some(session.clone());
+                if self.dialect == Dialect::ClaudeCode && self.meter.is_window_guessed(model.as_deref()) {
+                    self.child.say(&claude_code::ask_window(WINDOW_REQUEST));
+                }
+            }
+            _ => {}
+        }
+        let (tokens, cost_usd) = self.meter.spent();
+        Input::Heard { said, reading: self.meter.reading(), tokens, cost_usd }
+    }
+
+    pub fn exited(&self, exit: Exit) -> Input {
+        Input::Exited { exit, words: self.error_words.clone() }
+    }
+
+    /// One more message, to an agent that listens while it works.
+    pub fn say(&mut self, text: &str) {
+        let line = match self.dialect {
+            Dialect::ClaudeCode => claude_code::prompt(text),
+            Dialect::Codex | Dialect::Plain => format!("{text}\n"),
+        };
+        self.meter.wrote(line.len());
+        self.child.say(&line);
+    }
+
+    pub fn close_input(&mut self) {
+        self.child.close_input();
+    }
+
+    pub fn stop(&mut self) {
+        self.child.stop();
+    }
+
+    pub fn stop_now(&mut self) {
+        self.child.stop_now();
+    }
+
+    /// Stops the agent and takes its session up again with another message.
+    pub fn continue_with(&mut self, launch: &Launch, invocation: &Invocation) -> std::io::Result<()> {
+        self.child.stop();
+        self.wait_for_end();
+        self.child = launched(launch, invocation, None)?;
+        Ok(())
+    }
+
+    /// Until everything it started is gone.
+    pub fn wait_for_end(&mut self) {
+        loop {
+            match self.child.next(STOP_GRACE) {
+                Some(News::Ended(_)) => return,
+                Some(News::Line(line) | News::ErrorLine(line)) => self.output.keep(&line),
+                None => self.child.stop(),
+            }
+        }
+    }
+}
+
+fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> std::io::Result<Child> {
+    let program = Program {
+        program: invocation.program.clone().into(),
+        args: invocation.args.iter().map(Into::into).collect(),
+        cwd: launch.cwd.to_path_buf(),
+        without: NOT_INHERITED.to_vec(),
+    };
+    let mut child = launch.guarding.spawn(&program, note)?;
+    child.go();
+    child.say(&invocation.input);
+    if invocation.stays_open == StaysOpen::No {
+        child.close_input();
+    }
+    Ok(child)
+}
+
+fn keep_end(words: &mut String, more: &str) {
+    words.push_str(more);
+    words.push('\n');
+    if words.len() > 2 * WORDS_BYTES_MAX {
+        *words = clip_front(words, WORDS_BYTES_MAX).to_string();
+    }
+}

@@ -1,0 +1,357 @@
+//! A checkpoint an iteration: the whole worktree, files that git does not follow yet included, as a commit that only a
+//! reference of ours holds, `refs/cerberus/loop/RUN/N`.
+//!
+//! It is made with an index of its own: the user's index, branch, stash and files are not touched. What git ignores is
+//! not in it, nor what lies in a submodule. Going back to one changes files only, makes a checkpoint of what is there
+//! first, and refuses where something would be lost that no checkpoint holds.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use cerberus_core::text::line;
+use cerberus_core::time::Timestamp;
+
+use super::worktree::files_command;
+use crate::git;
+use crate::git::command::{command, printed};
+use crate::home::{Home, create_dir};
+use crate::identity::Located;
+
+/// A repository of a million files takes a while the first time.
+const TIME_MAX: Duration = Duration::from_secs(300);
+
+/// Whose work a checkpoint is, where nobody says who they are.
+const NAME: &str = "Cerberus";
+const EMAIL: &str = "cerberus@localhost";
+
+const REFERENCES: &str = "refs/cerberus/loop";
+
+/// So many of the last runs keep their checkpoints.
+pub const RUNS_KEPT: usize = 5;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    #[error("{0} is no git repository")]
+    NoGit(PathBuf),
+    #[error("git {what} failed: {words}")]
+    Git { what: &'static str, words: String },
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error("run {run} has no checkpoint {number}")]
+    Missing { run: u32, number: u32 },
+    #[error("files that git ignores stand where the checkpoint has others: {}", .0.join(", "))]
+    InTheWay(Vec<String>),
+}
+
+/// One that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    pub run: u32,
+    pub number: u32,
+    pub commit: String,
+    pub at: Timestamp,
+}
+
+/// What going back changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    pub written: Vec<String>,
+    pub removed: Vec<String>,
+    /// The commit that holds what was there before.
+    pub before: String,
+}
+
+/// Where checkpoints of a project are made.
+#[derive(Debug)]
+pub struct Checkpoints<'a> {
+    located: &'a Located,
+    git_dir: &'a Path,
+    scratch: PathBuf,
+}
+
+impl<'a> Checkpoints<'a> {
+    /// Nothing is made yet; the home is where temporary files are kept.
+    pub fn new(home: &Home, located: &'a Located) -> Result<Checkpoints<'a>, CheckpointError> {
+        let git_dir = located.git_dir.as_deref().ok_or_else(|| CheckpointError::NoGit(located.root.clone()))?;
+        Ok(Checkpoints { located, git_dir, scratch: home.loops_dir().join("scratch") })
+    }
+
+    /// Keeps the worktree as it is, as iteration `number` of `run`. One of the same number is replaced.
+    pub fn save(&self, run: u32, number: u32, now: Timestamp) -> Result<Checkpoint, CheckpointError> {
+        let commit = self.snapshot(&format!("cerberus loop: run {run}, iteration {number}"), now)?;
+        self.hold(&reference(run, number), &commit)?;
+        Ok(Checkpoint { run, number, commit, at: now })
+    }
+
+    /// A run's checkpoints, in order.
+    pub fn list(&self, run: u32) -> Result<Vec<Checkpoint>, CheckpointError> {
+        let mut found: Vec<Checkpoint> = self.all()?.into_iter().filter(|one| one.run == run).collect();
+        found.sort_by_key(|one| one.number);
+        Ok(found)
+    }
+
+    /// Lets go of the checkpoints of all but the last runs. What was there before a restore is let go with them.
+    pub fn prune(&self, runs_kept: usize) -> Result<usize, CheckpointError> {
+        let all = self.all()?;
+        let mut runs: Vec<u32> = all.iter().map(|one| one.run).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        let gone: HashSet<u32> = runs.iter().rev().skip(runs_kept).copied().collect();
+        let old: Vec<&Checkpoint> = all.iter().filter(|one| gone.contains(&one.run)).collect();
+        for one in &old {
+            let mut git = command(&self.located.root);
+            git.args(["update-ref", "-d", &reference(one.run, one.number)]);
+            self.run("update-ref", git)?;
+        }
+        Ok(old.len())
+    }
+
+    /// Puts the files back as they were at a checkpoint.
+    pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<Restored, CheckpointError> {
+        let wanted = self.list(run)?.into_iter().find(|one| one.number == number);
+        let wanted = wanted.ok_or(CheckpointError::Missing { run, number })?;
+        let before = self.snapshot(&format!("cerberus loop: before the restore of {run}/{number}"), now)?;
+        self.hold(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
+        let changes = self.differences(&before, &wanted.commit)?;
+        self.refuse_loss(&changes)?;
+        for path in changes.iter().filter(|change| change.is_gone).map(|change| &change.path) {
+            self.remove(path)?;
+        }
+        let written: Vec<String> =
+            changes.iter().filter(|change| !change.is_gone).map(|change| change.path.clone()).collect();
+        self.write(&wanted.commit, &written)?;
+        let removed = changes.into_iter().filter(|change| change.is_gone).map(|change| change.path).collect();
+        Ok(Restored { written, removed, before })
+    }
+
+    /// The whole worktree as a commit that nothing refers to yet.
+    fn snapshot(&self, message: &str, now: Timestamp) -> Result<String, CheckpointError> {
+        let index = self.scratch_file("index")?;
+        // The user's index knows which files are unchanged, so that they are not read again.
+        let own = self.git_dir.join("index");
+        if own.is_file() {
+            fs::copy(&own, &index.path).map_err(|source| CheckpointError::File { path: own, source })?;
+        }
+        let mut git = self.with_index(&index)?;
+        git.args(["-c", "core.safecrlf=false", "add", "--all", "--", "."]);
+        git.args(self.inner_repositories()?.iter().map(|path| format!(":(exclude,literal){path}")));
+        self.run("add", git)?;
+        let mut git = self.with_index(&index)?;
+        git.arg("write-tree");
+        let tree = self.run("write-tree", git)?;
+        let mut git = command(&self.located.root);
+        git.args(["commit-tree", "-m", message]);
+        if let Some(head) = git::head(self.located) {
+            git.args(["-p", &head]);
+        }
+        let date = format!("@{} +0000", now.millis() / 1_000);
+        for who in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{who}_NAME"), NAME).env(format!("GIT_{who}_EMAIL"), EMAIL);
+            git.env(format!("GIT_{who}_DATE"), &date);
+        }
+        git.arg(tree.trim());
+        Ok(self.run("commit-tree", git)?.trim().to_string())
+    }
+
+    /// Repositories inside that are no submodules: git would make them some, or fail where nothing is committed yet.
+    fn inner_repositories(&self) -> Result<Vec<String>, CheckpointError> {
+        let mut git = self.files_command()?;
+        git.args(["ls-files", "--others", "--exclude-standard", "-z"]);
+        let printed = self.run("ls-files", git)?;
+        // Of everything else the files themselves are listed.
+        Ok(printed.split('\0').filter_map(|path| path.strip_suffix('/')).map(str::to_string).collect())
+    }
+
+    fn hold(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["update-ref", reference, commit]);
+        self.run("update-ref", git).map(drop)
+    }
+
+    fn all(&self) -> Result<Vec<Checkpoint>, CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", REFERENCES]);
+        let printed = self.run("for-each-ref", git)?;
+        Ok(printed.lines().filter_map(checkpoint).collect())
+    }
+
+    /// What must change for the files of one commit to become those of the other; submodules stay as they are.
+    fn differences(&self, from: &str, to: &str) -> Result<Vec<Change>, CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv", from, to]);
+        let printed = self.run("diff-tree", git)?;
+        let mut fields = printed.split('\0');
+        let mut changes = Vec::new();
+        while let (Some(entry), Some(path)) = (fields.next().filter(|entry| !entry.is_empty()), fields.next()) {
+            let mut words = entry.trim_start_matches(':').split(' ');
+            let (old, new) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            if old == SUBMODULE || new == SUBMODULE {
+                continue;
+            }
+            if path.contains(char::REPLACEMENT_CHARACTER) {
+                let words = format!("{path} has a name that is no UTF-8, and cannot be restored");
+                return Err(CheckpointError::Git { what: "diff-tree", words });
+            }
+            let status = entry.rsplit(' ').next().unwrap_or_default();
+            changes.push(Change { path: path.to_string(), is_gone: status == "D", is_new: status == "A" });
+        }
+        Ok(changes)
+    }
+
+    /// What a checkpoint would be written over must be in the one that was just made.
+    fn refuse_loss(&self, changes: &[Change]) -> Result<(), CheckpointError> {
+        let gone: HashSet<&str> = changes.iter().filter(|change| change.is_gone).map(|one| one.path.as_str()).collect();
+        let root = &self.located.root;
+        let mut in_the_way = Vec::new();
+        for change in changes.iter().filter(|change| !change.is_gone) {
+            let path = root.join(&change.path);
+            let stands = path.symlink_metadata();
+            // New to the worktree, yet something stands there: git ignores it, and nobody has a copy. A folder is only in
+            // the way if it does not go with its files.
+            let is_other = match &stands {
+                Ok(found) if found.is_dir() => !is_emptied(&path, root, &gone),
+                Ok(_) => change.is_new,
+                Err(_) => false,
+            };
+            if is_other || blocked(&change.path, root, &gone) {
+                in_the_way.push(change.path.clone());
+            }
+        }
+        if in_the_way.is_empty() { Ok(()) } else { Err(CheckpointError::InTheWay(in_the_way)) }
+    }
+
+    fn remove(&self, path: &str) -> Result<(), CheckpointError> {
+        let full = self.located.root.join(path);
+        match fs::remove_file(&full) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(CheckpointError::File { path: full, source: error });
+            }
+            _ => {}
+        }
+        // Git keeps no empty folders.
+        let folders = full.ancestors().skip(1).take_while(|folder| *folder != self.located.root);
+        for folder in folders {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, commit: &str, paths: &[String]) -> Result<(), CheckpointError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let index = self.scratch_file("index")?;
+        let list = self.scratch_file("paths")?;
+        let listed: String = paths.iter().map(|path| format!("{path}\0")).collect();
+        let failed = |source| CheckpointError::File { path: list.path.clone(), source };
+        fs::write(&list.path, listed).map_err(failed)?;
+        let mut git = self.with_index(&index)?;
+        git.args(["read-tree", commit]);
+        self.run("read-tree", git)?;
+        let mut git = self.with_index(&index)?;
+        git.args(["checkout-index", "--force", "-z", "--stdin"]);
+        git.stdin(Stdio::from(File::open(&list.path).map_err(failed)?));
+        self.run("checkout-index", git).map(drop)
+    }
+
+    fn with_index(&self, index: &Scratch) -> Result<Command, CheckpointError> {
+        let mut git = self.files_command()?;
+        git.env("GIT_INDEX_FILE", &index.path);
+        Ok(git)
+    }
+
+    fn files_command(&self) -> Result<Command, CheckpointError> {
+        let unanswered = || CheckpointError::Git { what: "config", words: "it does not answer".to_string() };
+        files_command(&self.located.root).ok_or_else(unanswered)
+    }
+
+    /// What git printed; what it complained about otherwise.
+    fn run(&self, what: &'static str, mut git: Command) -> Result<String, CheckpointError> {
+        let words = self.scratch_file("words")?;
+        let failed = |source| CheckpointError::File { path: words.path.clone(), source };
+        git.stderr(Stdio::from(File::create(&words.path).map_err(failed)?));
+        printed(git, TIME_MAX).ok_or_else(|| {
+            let words = fs::read(&words.path).unwrap_or_default();
+            let words = line(&String::from_utf8_lossy(&words), 300);
+            CheckpointError::Git {
+                what,
+                words: if words.is_empty() { "it does not answer".to_string() } else { words },
+            }
+        })
+    }
+
+    fn scratch_file(&self, what: &str) -> Result<Scratch, CheckpointError> {
+        create_dir(&self.scratch).map_err(|source| CheckpointError::File { path: self.scratch.clone(), source })?;
+        Ok(Scratch { path: self.scratch.join(format!("{what}-{}-{}", std::process::id(), next_number())) })
+    }
+}
+
+/// A file that is gone when it is no longer needed, with the lock that git may have left.
+#[derive(Debug)]
+struct Scratch {
+    path: PathBuf,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.path.with_extension("lock"));
+    }
+}
+
+fn next_number() -> u64 {
+    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+struct Change {
+    path: String,
+    is_gone: bool,
+    is_new: bool,
+}
+
+/// The mode of a submodule in a tree.
+const SUBMODULE: &str = "160000";
+
+fn reference(run: u32, number: u32) -> String {
+    format!("{REFERENCES}/{run}/{number}")
+}
+
+/// `refs/cerberus/loop/1/2 COMMIT SECS`; what was there before a restore is no checkpoint of an iteration.
+fn checkpoint(line: &str) -> Option<Checkpoint> {
+    let mut words = line.split(' ');
+    let mut name = words.next()?.strip_prefix(REFERENCES)?.strip_prefix('/')?.split('/');
+    let (run, number) = (name.next()?.parse().ok()?, name.next()?.parse().ok()?);
+    let (commit, secs) = (words.next()?.to_string(), words.next()?.parse::<i64>().ok()?);
+    Some(Checkpoint { run, number, commit, at: Timestamp::from_millis(secs.saturating_mul(1_000)) })
+}
+
+/// Is a folder empty once these files are gone?
+fn is_emptied(folder: &Path, root: &Path, gone: &HashSet<&str>) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().all(|entry| {
+        let path = entry.path();
+        let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => is_emptied(&path, root, gone),
+            Ok(_) => gone.contains(relative.as_str()),
+            Err(_) => false,
+        }
+    })
+}
+
+/// Does something other than a folder stand where one is needed?
+fn blocked(path: &str, root: &Path, gone: &HashSet<&str>) -> bool {
+    let folders = Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let mut folders = folders.filter(|folder| !gone.contains(&*folder.to_string_lossy()));
+    folders.any(|folder| root.join(folder).symlink_metadata().is_ok_and(|found| !found.is_dir()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::*;
+use crate::identity::locate;
+
+/// A repository, and a home beside it.
+struct Stage {
+    dir: tempfile::TempDir,
+}
+
+impl Stage {
+    fn empty() -> Stage {
+        let stage = Stage { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir(stage.root()).unwrap();
+        stage.git(&["init", "-q", "-b", "main"]);
+        stage
+    }
+
+    fn new() -> Stage {
+        let stage = Stage::empty();
+        stage.write(".gitignore", "target/\n*.log\n");
+        stage.write("src/a.rs", "one\n");
+        stage.write("src/b.rs", "one\n");
+        stage.git(&["add", "."]);
+        stage.git(&["commit", "-qm", "one"]);
+        stage
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("repo")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.root(), args)
+    }
+
+    fn git_in(&self, dir: &Path, args: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"])
+            .args(args);
+        let run = git.current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
+        String::from_utf8_lossy(&run.stdout).into_owned()
+    }
+
+    fn located(&self) -> Located {
+        locate(&self.root())
+    }
+
+    fn home(&self) -> Home {
+        Home::new(self.dir.path().join("home"))
+    }
+
+    fn save(&self, number: u32) -> Checkpoint {
+        let (home, located) = (self.home(), self.located());
+        Checkpoints::new(&home, &located).unwrap().save(1, number, at(number)).unwrap()
+    }
+
+    fn restore(&self, number: u32) -> Result<Restored, CheckpointError> {
+        let (home, located) = (self.home(), self.located());
+        Checkpoints::new(&home, &located).unwrap().restore(1, number, at(100 + number))
+    }
+
+    /// Every file of the worktree, whatever git thinks of it: a link as what it points to.
+    fn files(&self) -> BTreeMap<String, String> {
+        fn walk(root: &Path, dir: &Path, found: &mut BTreeMap<String, String>) {
+            for entry in fs::read_dir(dir).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != ".git") {
+                let (path, kind) = (entry.path(), entry.file_type().unwrap());
+                let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+                if kind.is_dir() {
+                    walk(root, &path, found);
+                } else if kind.is_symlink() {
+                    found.insert(name, format!("-> {}", fs::read_link(&path).unwrap().display()));
+                } else {
+                    found.insert(name, fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        let mut found = BTreeMap::new();
+        walk(&self.root(), &self.root(), &mut found);
+        found
+    }
+
+    /// What a checkpoint must leave alone.
+    fn untouched(&self) -> (String, Vec<u8>, String, String) {
+        (
+            self.git(&["--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=all"]),
+            fs::read(self.root().join(".git/index")).unwrap_or_default(),
+            self.git(&["for-each-ref", "refs/heads", "refs/stash"]),
+            fs::read_to_string(self.root().join(".git/HEAD")).unwrap(),
+        )
+    }
+}
+
+fn at(number: u32) -> Timestamp {
+    Timestamp::from_millis(1_770_000_000_000 + i64::from(number) * 1_000)
+}
+
+#[test]
+fn a_checkpoint_holds_untracked_files_and_leaves_index_and_branch_alone() {
+    let stage = Stage::new();
+    stage.write("src/a.rs", "two\n");
+    stage.git(&["add", "src/a.rs"]);
+    stage.write("src/a.rs", "three\n");
+    stage.write("new dir/ümlaut \"q\".txt", "new\n");
+    stage.write("target/big", "ignored\n");
+    stage.git(&["stash", "list"]);
+    let before = stage.untouched();
+    let files = stage.files();
+    let made = stage.save(1);
+    assert_eq!((stage.untouched(), stage.files()), (before, files));
+    let listed = stage.git(&["ls-tree", "-r", "-z", "--name-only", &made.commit]);
+    let mut listed: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, [".gitignore", "new dir/ümlaut \"q\".txt", "src/a.rs", "src/b.rs"]);
+    assert_eq!(stage.git(&["show", &format!("{}:src/a.rs", made.commit)]), "three\n");
+    assert_eq!(stage.git(&["rev-parse", "refs/cerberus/loop/1/1"]).trim(), made.commit);
+    assert_eq!(stage.git(&["log", "-1", "--format=%an %ct", &made.commit]).trim(), "Cerberus 1770000001");
+    assert_eq!(fs::read_dir(stage.dir.path().join("home/loops/scratch")).unwrap().count(), 0, "nothing is left over");
+}
+
+#[test]
+fn going_back_brings_files_back_and_takes_later_ones_away() {
+    let stage = Stage::new();
+    stage.write("notes.txt", "untracked\n");
+    stage.write("src/run.sh", "#!/bin/sh\n");
+    fs::set_permissions(stage.root().join("src/run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("src/a.rs", stage.root().join("link")).unwrap();
+    stage.save(1);
+    let then = stage.files();
+
+    stage.write("src/a.rs", "changed\n");
+    fs::remove_file(stage.root().join("src/b.rs")).unwrap();
+    fs::remove_file(stage.root().join("notes.txt")).unwrap();
+    fs::remove_file(stage.root().join("link")).unwrap();
+    stage.write("link/inside", "a folder now\n");
+    stage.write("later/deep/file", "later\n");
+    stage.write("target/big", "ignored\n");
+    fs::set_permissions(stage.root().join("src/run.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    stage.git(&["add", "later"]);
+    stage.git(&["commit", "-qm", "two"]);
+    let (_, index, branches, head) = stage.untouched();
+    let now = stage.files();
+
+    let restored = stage.restore(1).unwrap();
+    let mut expected = then.clone();
+    expected.insert("target/big".into(), "ignored\n".into());
+    assert_eq!(stage.files(), expected);
+    assert_eq!(restored.removed, ["later/deep/file", "link/inside"]);
+    assert_eq!(restored.written, ["link", "notes.txt", "src/a.rs", "src/b.rs", "src/run.sh"]);
+    assert!(!stage.root().join("later").exists(), "no empty folder stays");
+    assert_eq!(fs::metadata(stage.root().join("src/run.sh")).unwrap().permissions().mode() & 0o111, 0o111);
+    let (_, index_after, branches_after, head_after) = stage.untouched();
+    assert_eq!((index_after, branches_after, head_after), (index, branches, head));
+
+    // What was there before can be had again.
+    assert_eq!(stage.git(&["show", &format!("{}:later/deep/file", restored.before)]), "later\n");
+    assert_eq!(stage.git(&["show", &format!("{}:src/a.rs", restored.before)]), "changed\n");
+    assert_eq!(now["src/a.rs"], "changed\n");
+    assert_eq!(stage.restore(1).unwrap().written, [""; 0], "there is nothing left to do");
+}
+
+#[test]
+fn what_no_checkpoint_holds_is_not_written_over() {
+    let stage = Stage::new();
+    stage.write("out.txt", "mine\n");
+    stage.write("folder", "a file\n");
+    stage.save(1);
+    fs::remove_file(stage.root().join("out.txt")).unwrap();
+    fs::remove_file(stage.root().join("folder")).unwrap();
+    stage.write(".gitignore", "out.txt\nfolder/\n");
+    stage.write("out.txt", "ignored and precious\n");
+    stage.write("folder/precious", "too\n");
+    let now = stage.files();
+    let refused = stage.restore(1).unwrap_err();
+    assert!(matches!(&refused, CheckpointError::InTheWay(paths) if paths == &["folder", "out.txt"]), "{refused}");
+    assert_eq!(stage.files(), now);
+}
+
+#[test]
+fn every_kind_of_repository_has_checkpoints() {
+    let empty = Stage::empty();
+    empty.write("first.txt", "nothing is committed\n");
+    empty.save(1);
+    fs::remove_file(empty.root().join("first.txt")).unwrap();
+    empty.restore(1).unwrap();
+    assert_eq!(empty.files()["first.txt"], "nothing is committed\n");
+
+    let detached = Stage::new();
+    detached.git(&["checkout", "-q", "--detach"]);
+    detached.write("src/a.rs", "detached\n");
+    let before = detached.untouched();
+    detached.save(1);
+    assert_eq!(detached.untouched(), before);
+
+    let linked = Stage::new();
+    linked.git(&["worktree", "add", "-q", "../linked"]);
+    let (root, home) = (linked.root().with_file_name("linked"), linked.home());
+    fs::write(root.join("only here.txt"), "x\n").unwrap();
+    let located = locate(&root);
+    let checkpoints = Checkpoints::new(&home, &located).unwrap();
+    let made = checkpoints.save(1, 1, at(1)).unwrap();
+    assert!(linked.git(&["ls-tree", "-r", "--name-only", &made.commit]).contains("only here.txt"));
+    fs::remove_file(root.join("only here.txt")).unwrap();
+    checkpoints.restore(1, 1, at(2)).unwrap();
+    assert!(root.join("only here.txt").exists() && !linked.root().join("only here.txt").exists());
+
+    let plain = tempfile::tempdir().unwrap();
+    let located = locate(plain.path());
+    assert!(matches!(Checkpoints::new(&home, &located), Err(CheckpointError::NoGit(_))));
+}
+
+#[test]
+fn repositories_inside_stay_as_they_are() {
+    let inner = Stage::new();
+    let outer = Stage::new();
+    outer.git(&["submodule", "add", "-q", inner.root().to_str().unwrap(), "sub"]);
+    outer.git(&["commit", "-qm", "with a submodule"]);
+    // One that nobody told git about, and one that has nothing in it yet.
+    for (name, is_committed) in [("cloned", true), ("fresh", false)] {
+        let dir = outer.root().join(name);
+        fs::create_dir(&dir).unwrap();
+        outer.git_in(&dir, &["init", "-q"]);
+        fs::write(dir.join("x"), "x\n").unwrap();
+        if is_committed {
+            outer.git_in(&dir, &["add", "."]);
+            outer.git_in(&dir, &["commit", "-qm", "x"]);
+        }
+    }
+    outer.write("src/a.rs", "one more\n");
+    outer.save(1);
+    fs::write(outer.root().join("sub/src/a.rs"), "changed in the submodule\n").unwrap();
+    outer.git_in(&outer.root().join("sub"), &["commit", "-qam", "moved on"]);
+    outer.write("src/a.rs", "changed\n");
+    outer.restore(1).unwrap();
+    let files = outer.files();
+    assert_eq!(files["src/a.rs"], "one more\n");
+    assert_eq!(files["sub/src/a.rs"], "changed in the submodule\n");
+    assert!(files.contains_key("cloned/x") && files.contains_key("fresh/x"));
+}
+
+#[test]
+fn no_program_that_the_repository_names_runs() {
+    let stage = Stage::new();
+    stage.write(".gitattributes", "*.rs filter=evil\n");
+    let mark = stage.dir.path().join("mark");
+    let program = format!("sh -c 'touch {}; cat'", mark.display());
+    for name in ["filter.evil.clean", "filter.evil.smudge", "core.fsmonitor"] {
+        stage.git(&["config", name, &program]);
+    }
+    let hook = stage.root().join(".git/hooks/reference-transaction");
+    fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    stage.write("src/a.rs", "two\n");
+    stage.save(1);
+    stage.write("src/a.rs", "three\n");
+    stage.restore(1).unwrap();
+    assert_eq!(stage.files()["src/a.rs"], "two\n");
+    assert!(!mark.exists());
+}
+
+#[test]
+fn a_missing_checkpoint_is_said_and_old_runs_are_let_go() {
+    let stage = Stage::new();
+    assert!(matches!(stage.restore(7), Err(CheckpointError::Missing { run: 1, number: 7 })));
+    let (home, located) = (stage.home(), stage.located());
+    let checkpoints = Checkpoints::new(&home, &located).unwrap();
+    for run in 1..=4 {
+        for number in [10, 2] {
+            checkpoints.save(run, number, at(number)).unwrap();
+        }
+    }
+    assert_eq!(checkpoints.prune(2).unwrap(), 4);
+    let numbers = |run| checkpoints.list(run).unwrap().iter().map(|one| one.number).collect::<Vec<_>>();
+    assert_eq!((numbers(1), numbers(2), numbers(3), numbers(4)), (vec![], vec![], vec![2, 10], vec![2, 10]));
+}

@@ -1,0 +1,211 @@
+//! The runner's side of a guarded program: its lines, its end, and the hand on it.
+//!
+//! Every line and the end come through one channel, the end last. When even the guard is killed, what it guarded has
+//! become the runner's own, and is ended here.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+use cerberus_core::loops::failure::Exit;
+use cerberus_core::text::clip_front;
+
+use super::below::{self, TOKEN_VARIABLE};
+use super::guard::{Note, Order};
+use super::ledger::Number;
+use crate::fault;
+
+/// A longer line is cut: what is left of it says nothing, and is no error.
+const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How far the runner may lag behind.
+const LINES_MAX: usize = 4096;
+/// What a check or a hook printed is kept up to here, its end first.
+const OUTPUT_BYTES_MAX: usize = 1 << 20;
+const KILL_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long what was asked to stop may take; then it is killed.
+pub const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// How guards are started: our own program, and the token that everything below it carries.
+#[derive(Clone, Debug)]
+pub struct Guarding {
+    pub program: PathBuf,
+    pub token: String,
+}
+
+/// What is to be run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    /// Variables that it must not inherit.
+    pub without: Vec<&'static str>,
+}
+
+#[derive(Debug)]
+pub enum News {
+    Line(Vec<u8>),
+    ErrorLine(Vec<u8>),
+    Ended(Exit),
+}
+
+#[derive(Debug)]
+pub struct Child {
+    guard_pid: u32,
+    orders: Option<ChildStdin>,
+    news: Receiver<News>,
+    stopped_at: Option<Instant>,
+}
+
+impl Guarding {
+    /// Starts the guard. The program itself waits for [`Child::go`].
+    pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
+        let mut command = Command::new(&self.program);
+        command.arg0("cerberus").args(["loop", "guard"]);
+        if let Some(note) = note {
+            let Number { run, iteration, attempt } = note.number;
+            let numbers = [run, iteration, attempt].map(|number| number.to_string()).join("-");
+            command.args(["--project", note.ledger.project().as_str(), "--attempt", &numbers]);
+            command.env("CERBERUS_HOME", note.ledger.home().root());
+        }
+        command.arg("--").arg(&program.program).args(&program.args).current_dir(&program.cwd);
+        command.env(TOKEN_VARIABLE, &self.token);
+        for variable in &program.without {
+            command.env_remove(variable);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut guard = command.spawn()?;
+        let _ = fault::point("loop-spawned");
+        let (send, news) = mpsc::sync_channel(LINES_MAX);
+        let readers = [
+            guard.stdout.take().map(|out| read_lines(out, send.clone(), News::Line)),
+            guard.stderr.take().map(|err| read_lines(err, send.clone(), News::ErrorLine)),
+        ];
+        let (guard_pid, orders) = (guard.id(), guard.stdin.take());
+        std::thread::spawn(move || {
+            let exit = guard.wait().map_or(Exit::Code(1), |status| exit_of(&status));
+            if matches!(exit, Exit::Signal(_)) {
+                below::kill_below(std::process::id(), KILL_TIME_MAX);
+            }
+            for reader in readers.into_iter().flatten() {
+                let _ = reader.join();
+            }
+            let _ = send.send(News::Ended(exit));
+        });
+        Ok(Child { guard_pid, orders, news, stopped_at: None })
+    }
+
+    /// Runs a command of the user's to its end, or until it must end: how it ended, and what it printed.
+    pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<(Exit, String)> {
+        let mut child = self.spawn(program, None)?;
+        child.order(&Order::Go);
+        child.order(&Order::Say(input.to_string()));
+        child.order(&Order::Close);
+        let mut output = String::new();
+        let mut is_late = false;
+        loop {
+            match child.next(Duration::from_millis(100)) {
+                Some(News::Line(line) | News::ErrorLine(line)) => {
+                    output.push_str(&String::from_utf8_lossy(&line));
+                    if output.len() > 2 * OUTPUT_BYTES_MAX {
+                        output = clip_front(&output, OUTPUT_BYTES_MAX).to_string();
+                    }
+                }
+                // The guard may still be ending what was late; then its exit says nothing.
+                Some(News::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
+                None => {}
+            }
+            if until() {
+                is_late = true;
+                child.stop();
+            }
+        }
+    }
+}
+
+impl Child {
+    /// The guard's own number.
+    pub fn guard_pid(&self) -> u32 {
+        self.guard_pid
+    }
+
+    pub fn go(&mut self) {
+        self.order(&Order::Go);
+    }
+
+    pub fn say(&mut self, text: &str) {
+        self.order(&Order::Say(text.to_string()));
+    }
+
+    pub fn close_input(&mut self) {
+        self.order(&Order::Close);
+    }
+
+    /// Asks everything to stop. Where it is still there after twice its grace, the guard is killed too.
+    pub fn stop(&mut self) {
+        match self.stopped_at {
+            None => {
+                self.stopped_at = Some(Instant::now());
+                self.order(&Order::Stop { grace_ms: STOP_GRACE.as_millis() as u64 });
+            }
+            Some(since) if since.elapsed() > 2 * STOP_GRACE => below::kill_below(std::process::id(), KILL_TIME_MAX),
+            Some(_) => {}
+        }
+    }
+
+    /// At once: nobody waits for a farewell.
+    pub fn stop_now(&mut self) {
+        self.stop();
+        self.order(&Order::Stop { grace_ms: 0 });
+    }
+
+    /// A guard that is gone takes no orders; its end is in the news.
+    fn order(&mut self, order: &Order) {
+        let Ok(mut line) = serde_json::to_vec(order) else { return };
+        line.push(b'\n');
+        if let Some(orders) = &mut self.orders {
+            let _ = orders.write_all(&line).and_then(|()| orders.flush());
+        }
+    }
+
+    /// What comes next, if it comes in time.
+    pub fn next(&self, wait_max: Duration) -> Option<News> {
+        match self.news.recv_timeout(wait_max) {
+            Ok(news) => Some(news),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(News::Ended(Exit::Code(1))),
+        }
+    }
+}
+
+/// A torn line is whole when its end comes.
+fn read_lines<R: Read + Send + 'static>(
+    from: R,
+    send: SyncSender<News>,
+    wrap: fn(Vec<u8>) -> News,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        loop {
+            let mut line = Vec::new();
+            let read = (&mut from).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+            if !matches!(read, Ok(bytes) if bytes > 0) || send.send(wrap(line)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// What the guard passes on of a signal is a signal again.
+fn exit_of(status: &ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code @ 129..=192), _) => Exit::Signal(code - 128),
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Code(1),
+    }
+}

@@ -1,0 +1,53 @@
+//! The user's own commands: the check that says whether all is done, and the hooks at the loop's turns.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use cerberus_core::loops::completion::{Checked, judge};
+use cerberus_core::loops::failure::Exit;
+use cerberus_core::text::{Clean, Keep};
+use serde_json::Value;
+
+use super::child::{Guarding, Program};
+use super::interrupts::Interrupts;
+
+/// Where and how they run.
+pub struct Commands<'a> {
+    pub guarding: &'a Guarding,
+    pub cwd: &'a Path,
+    /// Who wants everything to end now ends these too.
+    pub interrupts: &'a Interrupts,
+}
+
+impl Commands<'_> {
+    pub fn check(&self, command: &str, time_max: Duration) -> Checked {
+        match self.run(command, "", time_max) {
+            Ok((exit, output)) => judge(command, exit, &output),
+            Err(error) => Checked::Failed { words: format!("it could not be started: {error}") },
+        }
+    }
+
+    /// Runs a hook with the loop's state on its standard input; why it failed, if it did.
+    pub fn hook(&self, command: &str, state: &Value, time_max: Duration) -> Result<(), String> {
+        match self.run(command, &state.to_string(), time_max) {
+            Ok((exit, _)) if exit.is_success() => Ok(()),
+            Ok((exit, output)) => {
+                let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                let words = format!("{}: {last}", exit.words());
+                Err(Clean::new(words.trim_end_matches([':', ' ']).to_string(), Keep::SUBJECT).to_string())
+            }
+            Err(error) => Err(format!("it could not be started: {error}")),
+        }
+    }
+
+    fn run(&self, command: &str, input: &str, time_max: Duration) -> std::io::Result<(Exit, String)> {
+        let program = Program {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), command.into()],
+            cwd: self.cwd.to_path_buf(),
+            without: Vec::new(),
+        };
+        let deadline = Instant::now() + time_max;
+        self.guarding.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())
+    }
+}

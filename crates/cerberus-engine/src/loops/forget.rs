@@ -1,0 +1,85 @@
+//! Forgetting reaches the loop's own book: handoffs, outputs and prompts of what is forgotten go, numbers and times stay.
+//!
+//! Coarse on purpose: a handoff holds what many sessions left, so a run of which anything is meant loses all its texts. The
+//! book is replaced as a whole, and not while a runner writes in it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use cerberus_core::forget::Wish;
+use cerberus_core::id::ProjectId;
+use cerberus_core::loops::history::{Entry, Step};
+use cerberus_core::text::Clean;
+use cerberus_core::time::Timestamp;
+
+use super::ledger::Ledger;
+use crate::home::Home;
+
+/// What is meant goes from every project's book.
+pub fn forget(home: &Home, wish: &Wish) -> io::Result<()> {
+    let entries = match fs::read_dir(home.loops_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
+        if entry.file_type()?.is_dir() && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            in_project(&Ledger::new(home, &ProjectId::from_stored(name)), wish, &entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn in_project(ledger: &Ledger, wish: &Wish, dir: &Path) -> io::Result<()> {
+    let Some(_lock) = ledger.lock().map_err(io::Error::other)? else {
+        return Err(io::Error::other("a loop is running; `cerberus loop stop` first"));
+    };
+    if matches!(wish, Wish::Projects { ids, .. } if ids.contains(ledger.project())) {
+        return fs::remove_dir_all(dir);
+    }
+    let entries = ledger.read(Timestamp::LAST).map_err(io::Error::other)?;
+    let mut runs: Vec<u32> =
+        entries.iter().filter(|entry| is_meant(ledger, wish, entry)).map(|entry| entry.run).collect();
+    runs.dedup();
+    if runs.is_empty() {
+        return Ok(());
+    }
+    for file in fs::read_dir(dir)? {
+        let file = file?;
+        let of_run = |run: &u32| file.file_name().to_string_lossy().starts_with(&format!("output-{run}-"));
+        if runs.iter().any(of_run) {
+            fs::remove_file(file.path())?;
+        }
+    }
+    let kept: Vec<Entry> =
+        entries.into_iter().map(|entry| if runs.contains(&entry.run) { without_texts(entry) } else { entry }).collect();
+    ledger.replace(&kept)
+}
+
+fn is_meant(ledger: &Ledger, wish: &Wish, entry: &Entry) -> bool {
+    match (wish, &entry.step) {
+        (Wish::Sessions(names) | Wish::Expired(names), Step::Session { id }) => {
+            names.iter().any(|(_, name)| name.as_str() == &**id)
+        }
+        (Wish::Between(since, until), _) => (*since..*until).contains(&entry.at),
+        // What an agent printed or was told may name any file.
+        (Wish::Paths(paths), _) => paths.projects.contains(ledger.project()),
+        _ => false,
+    }
+}
+
+/// Numbers, times and names of sessions; no words.
+fn without_texts(mut entry: Entry) -> Entry {
+    match &mut entry.step {
+        Step::Run { layer, .. } => {
+            (layer.prompt, layer.agent_args, layer.warm_up) = (None, None, None);
+        }
+        Step::Acknowledged { reboot: Some(reboot) } => reboot.handoff_message = Clean::word(""),
+        Step::Ended(ended) => ended.failure = ended.failure.take().map(|_| "forgotten".to_string()),
+        Step::Stopped { words, .. } => *words = Clean::word("forgotten"),
+        _ => {}
+    }
+    entry
+}

@@ -1,0 +1,39 @@
+//! Who wants the loop to end, and how soon: asked once, it ends after the iteration; asked again, at once.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::ledger::Request;
+
+const ASKED: u8 = 1;
+const NOW: u8 = 2;
+
+#[derive(Debug, Default)]
+pub struct Interrupts(AtomicU8);
+
+impl Interrupts {
+    /// Each time it is more urgent.
+    pub fn ask(&self) {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |level| Some((level + 1).min(NOW)));
+    }
+
+    pub fn ask_now(&self) {
+        self.0.store(NOW, Ordering::Relaxed);
+    }
+
+    /// What another terminal asks; asked once is not asked twice.
+    pub fn follow(&self, request: Request) {
+        let level = match request {
+            Request::Stop => ASKED,
+            Request::StopNow => NOW,
+        };
+        self.0.fetch_max(level, Ordering::Relaxed);
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= ASKED
+    }
+
+    pub fn is_now(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= NOW
+    }
+}

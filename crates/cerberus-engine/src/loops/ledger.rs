@@ -1,0 +1,233 @@
+//! The loop's own book: `loops/PROJECT/ledger.jsonl` in the home, one synced line ahead of every step.
+//!
+//! Beside the journal, since a run that is taken up again must not depend on anybody's fold. Lines are sealed like the
+//! journal's; a stump is skipped. Whoever holds the lock beside it is the runner; a dead runner holds nothing.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use cerberus_core::id::ProjectId;
+use cerberus_core::loops::history::{Entry, Step};
+use cerberus_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::fault::{self, Writing};
+use crate::home::{Access, Home, create_dir};
+use crate::journal;
+
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    #[error("cannot write {path}: {source}")]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: io::Error },
+}
+
+/// More than a run of years leaves; what is longer is damaged.
+const LEDGER_BYTES_MAX: u64 = 256 * 1024 * 1024;
+const TRIES_MAX: usize = 3;
+const REQUEST_BYTES_MAX: u64 = 1024;
+
+/// Which attempt at which iteration of which run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    pub run: u32,
+    pub iteration: u32,
+    pub attempt: u32,
+}
+
+/// Where a project's loops are kept.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    home: Home,
+    project: ProjectId,
+    dir: PathBuf,
+}
+
+/// Held by the runner as long as it lives.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// What another terminal asks of the runner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    Stop,
+    StopNow,
+}
+
+impl Ledger {
+    pub fn new(home: &Home, project: &ProjectId) -> Ledger {
+        // A project's id is a hash of ours; anything else is not used as a name.
+        let name: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
+        Ledger { home: home.clone(), project: project.clone(), dir: home.loops_dir().join(name) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.join("ledger.jsonl")
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub fn project(&self) -> &ProjectId {
+        &self.project
+    }
+
+    /// What an attempt printed.
+    pub fn output_path(&self, number: Number) -> PathBuf {
+        let Number { run, iteration, attempt } = number;
+        self.dir.join(format!("output-{run}-{iteration}-{attempt}.log"))
+    }
+
+    pub fn append(&self, entry: &Entry) -> Result<(), LedgerError> {
+        self.append_synced(entry).map_err(|source| LedgerError::Write { path: self.path(), source })
+    }
+
+    /// Everything written up to `now`, in order.
+    pub fn read(&self, now: Timestamp) -> Result<Vec<Entry>, LedgerError> {
+        let mut bytes = Vec::new();
+        match self
+            .home
+            .open(&self.path(), Access::Read)
+            .and_then(|file| file.take(LEDGER_BYTES_MAX).read_to_end(&mut bytes))
+        {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(LedgerError::Read { path: self.path(), source }),
+            Ok(_) => {}
+        }
+        let lines = bytes.split(|byte| *byte == b'\n').filter_map(journal::decode);
+        let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+        Ok(entries.filter(|entry| entry.at <= now).collect())
+    }
+
+    /// The runner's lock, or `None` while another runner lives.
+    pub fn lock(&self) -> Result<Option<Lock>, LedgerError> {
+        let path = self.dir.join("lock");
+        let write_error = |source| LedgerError::Write { path: path.clone(), source };
+        create_dir(&self.dir).map_err(write_error)?;
+        let file = self.home.open(&path, Access::AppendOrMake).map_err(write_error)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Lock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(write_error(source)),
+        }
+    }
+
+    /// Is a runner at work?
+    pub fn is_running(&self) -> Result<bool, LedgerError> {
+        if !self.dir.join("lock").exists() {
+            return Ok(false);
+        }
+        Ok(self.lock()?.is_none())
+    }
+
+    /// One line, durably: when this returns it survives the machine going down.
+    fn append_synced(&self, entry: &Entry) -> io::Result<()> {
+        let line = journal::sealed_line(entry).map_err(io::Error::other)?;
+        let mut file = match self.home.open(&self.path(), Access::Append) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_dir(&self.dir)?;
+                let file = self.home.open(&self.path(), Access::AppendOrMake)?;
+                self.home.open_folder(&self.dir)?.sync_all()?;
+                file
+            }
+            opened => opened?,
+        };
+        let label = label(&entry.step);
+        for _ in 0..TRIES_MAX {
+            let written = match fault::point(&format!("{label}-write"))? {
+                Writing::Whole => file.write(&line)?,
+                Writing::Short => file.write(&line[..line.len() / 2])?,
+            };
+            if written == line.len() {
+                file.sync_data()?;
+                fault::point(&format!("{label}-done"))?;
+                return Ok(());
+            }
+        }
+        Err(io::Error::other("the line could not be written in one piece; is the disk full?"))
+    }
+
+    /// The whole book anew; for whoever holds the lock.
+    pub fn replace(&self, entries: &[Entry]) -> io::Result<()> {
+        let lines: Result<Vec<Vec<u8>>, _> = entries.iter().map(journal::sealed_line).collect();
+        crate::replace::replace(&self.path(), &lines.map_err(io::Error::other)?.concat(), 0o600)
+    }
+
+    fn request_path(&self) -> PathBuf {
+        self.dir.join("request")
+    }
+
+    pub fn ask(&self, request: Request) -> Result<(), LedgerError> {
+        let path = self.request_path();
+        let bytes = serde_json::to_vec(&request).unwrap_or_default();
+        crate::replace::replace(&path, &bytes, 0o600).map_err(|source| LedgerError::Write { path, source })
+    }
+
+    pub fn asked(&self) -> Option<Request> {
+        serde_json::from_str(&self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?).ok()
+    }
+
+    /// What was asked of an earlier runner is not asked of this one.
+    pub fn forget_requests(&self) {
+        let _ = fs::remove_file(self.request_path());
+    }
+}
+
+/// The labelled points before and after each step is written are named after it.
+fn label(step: &Step) -> &'static str {
+    match step {
+        Step::Run { .. } => "loop-run",
+        Step::Begun { .. } => "loop-begun",
+        Step::Launched { .. } => "loop-launched",
+        Step::Session { .. } => "loop-session",
+        Step::Acknowledged { .. } => "loop-acknowledged",
+        Step::Ended(_) => "loop-ended",
+        Step::Stopped { .. } => "loop-stopped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cerberus_core::loops::settings::Worker;
+    use cerberus_core::text::Clean;
+
+    fn entry(at: i64, run: u32) -> Entry {
+        let (token, layer) = (Clean::word("t"), Box::default());
+        let step = Step::Run { worker: Worker::Codex, token, runner: None, is_resumed: false, layer, base: None };
+        Entry { at: Timestamp::from_millis(at), run, step }
+    }
+
+    #[test]
+    fn lines_survive_stumps_and_what_came_later_does_not_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
+        assert_eq!(ledger.read(Timestamp::from_millis(99)).unwrap(), []);
+        ledger.append(&entry(1, 1)).unwrap();
+        fs::OpenOptions::new().append(true).open(ledger.path()).unwrap().write_all(b"\n{\"at\":2,\"ru").unwrap();
+        ledger.append(&entry(3, 2)).unwrap();
+        assert_eq!(ledger.read(Timestamp::from_millis(99)).unwrap(), [entry(1, 1), entry(3, 2)]);
+        assert_eq!(ledger.read(Timestamp::from_millis(2)).unwrap(), [entry(1, 1)]);
+    }
+
+    #[test]
+    fn one_runner_at_a_time_and_requests_are_heard_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
+        assert!(!ledger.is_running().unwrap());
+        let lock = ledger.lock().unwrap();
+        assert!(lock.is_some() && ledger.lock().unwrap().is_none() && ledger.is_running().unwrap());
+        ledger.ask(Request::StopNow).unwrap();
+        assert_eq!(ledger.asked(), Some(Request::StopNow));
+        ledger.forget_requests();
+        assert_eq!(ledger.asked(), None);
+        drop(lock);
+        assert!(!ledger.is_running().unwrap());
+    }
+}

@@ -1,0 +1,58 @@
+//! What an attempt printed, kept for later: secrets cut, up to a limit, for its owner alone.
+//!
+//! Best effort: a full disk costs the record, never the loop.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use cerberus_core::secret::redact;
+
+use crate::home::{Access, Home};
+
+/// An attempt that prints more is not worth keeping whole; the stream was shown anyway.
+const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+#[derive(Debug)]
+pub struct Output {
+    file: Option<File>,
+    written_bytes: usize,
+}
+
+impl Output {
+    pub fn create(home: &Home, path: &Path) -> Output {
+        Output { file: home.open(path, Access::AppendOrMake).ok(), written_bytes: 0 }
+    }
+
+    pub fn keep(&mut self, line: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        let text = String::from_utf8_lossy(line);
+        let kept = redact(text.trim_end_matches('\n'));
+        self.written_bytes += kept.len() + 1;
+        if self.written_bytes > OUTPUT_BYTES_MAX {
+            let _ = writeln!(file, "… the rest was not kept");
+            self.file = None;
+        } else if writeln!(file, "{kept}").is_err() {
+            self.file = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_cut_and_the_size_is_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.log");
+        let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path);
+        output.keep(concat!("key gh", "p_0123456789abcdefghijABCDEFGHIJ012345 end\n").as_bytes());
+        for _ in 0..9 {
+            output.keep(&[b'x'; 1024 * 1024]);
+        }
+        let kept = std::fs::read_to_string(&path).unwrap();
+        assert!(kept.starts_with("key [redacted") && kept.ends_with("the rest was not kept\n"));
+        assert!(kept.len() <= OUTPUT_BYTES_MAX + 100);
+    }
+}

@@ -1,0 +1,126 @@
+//! What a context leaves to the next: the facts of the loop's sessions, what the agent said, and git, as one state.
+//!
+//! Beside the loop's own sessions, what was recorded by hand counts: somebody meant it. Other agents that work in the
+//! same project at the same time are not the loop's.
+
+use std::path::Path;
+
+use cerberus_core::id::Agent;
+use cerberus_core::loops::handoff::heard::Heard;
+use cerberus_core::loops::handoff::state::{IncludedFile, Passage, PreservedState};
+use cerberus_core::loops::handoff::{Evidence, gather, said};
+use cerberus_core::loops::preserve::Preserve;
+use cerberus_core::time::Timestamp;
+
+use super::worktree;
+use crate::identity::Located;
+use crate::outside;
+use crate::recall::recent_sessions;
+use crate::store::{self, SessionRow, Store};
+
+/// What is wanted.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    pub located: &'a Located,
+    pub now: Timestamp,
+    /// The loop's own, by the names that their agents gave them.
+    pub sessions: &'a [(Agent, String)],
+    /// What was checked out when the loop began.
+    pub base: Option<&'a str>,
+    /// What the loop was asked for; its objective, where none is on record.
+    pub prompt: Option<&'a str>,
+    /// The last session's own words.
+    pub heard: &'a Heard,
+    pub rules: &'a Preserve,
+}
+
+/// The state, and what of the wanted files is not in it.
+#[derive(Debug)]
+pub struct Preserved {
+    pub state: PreservedState,
+    /// A file's name, and why it was left out.
+    pub missing: Vec<(String, String)>,
+}
+
+/// The state that the next context is told. The view must have been folded.
+pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
+    let sessions = sessions(store, wanted)?;
+    let carried = store.carried(&sessions, store::Wanted::All, wanted.now)?;
+    let runs = store.runs(&sessions, wanted.now)?;
+    let evidence = Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
+    Ok(completed(gather(evidence), wanted))
+}
+
+/// The same where the view cannot be asked: what was heard, and git.
+pub fn without_view(wanted: &Wanted) -> Preserved {
+    completed(PreservedState::default(), wanted)
+}
+
+fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
+    state.add_heard(wanted.heard);
+    if state.current_objective.is_none() {
+        state.current_objective = wanted.prompt.and_then(first_paragraph).map(said);
+    }
+    let claimed: Vec<String> = state.modified_files.iter().map(|file| file.path.to_string()).collect();
+    state.check(&worktree::look(wanted.located, wanted.base, &claimed));
+    let commits = worktree::recent_commits(wanted.located, wanted.rules.commits);
+    state.recent_commits = commits.iter().map(|commit| said(commit)).collect();
+    let mut missing = Vec::new();
+    for path in &wanted.rules.include_files {
+        match included(&wanted.located.root, path) {
+            Ok(file) => state.included_files.push(file),
+            Err(why) => missing.push((path.clone(), why)),
+        }
+    }
+    state.keep(wanted.rules);
+    Preserved { state, missing }
+}
+
+/// The loop's sessions and those by hand, oldest first.
+fn sessions(store: &Store, wanted: &Wanted) -> store::Result<Vec<SessionRow>> {
+    let mut found = Vec::new();
+    for (agent, id) in wanted.sessions {
+        found.extend(store.agent_session(*agent, id, wanted.now)?);
+    }
+    let recent = recent_sessions(store, wanted.located, wanted.now)?;
+    let by_hand = |session: &SessionRow| {
+        session.agent == Agent::Manual.name()
+            && session.state.status.carries_over()
+            && !found.iter().any(|known| known.row == session.row)
+    };
+    let by_hand: Vec<SessionRow> = recent.into_iter().filter(by_hand).collect();
+    found.extend(by_hand);
+    found.sort_by_key(|session| (session.started_at, session.row));
+    Ok(found)
+}
+
+fn first_paragraph(prompt: &str) -> Option<&str> {
+    prompt.split("\n\n").map(str::trim).find(|paragraph| !paragraph.is_empty())
+}
+
+/// More of one file does not fit into any handoff.
+const FILE_BYTES_MAX: u64 = 128 * 1024;
+
+/// Names of files that hold secrets and nothing else.
+const PRIVATE: [&str; 8] = [".env", ".pem", ".key", ".p12", ".pfx", ".netrc", "id_rsa", "id_ed25519"];
+
+/// A file's text; or why it does not go along.
+fn included(root: &Path, path: &str) -> Result<IncludedFile, String> {
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if PRIVATE.iter().any(|private| name.ends_with(private)) || name.starts_with(".env") {
+        return Err("it holds secrets".to_string());
+    }
+    let real = root.join(path).canonicalize().map_err(|error| error.to_string())?;
+    // A link must not lead a fresh context to what lies outside.
+    if !real.starts_with(root) {
+        return Err("it lies outside of the project".to_string());
+    }
+    let bytes = outside::beginning(&real, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
+    if bytes.contains(&0) {
+        return Err("it is no text".to_string());
+    }
+    Ok(IncludedFile { path: said(path), text: Passage::new(&String::from_utf8_lossy(&bytes)) })
+}
+
+#[cfg(test)]
+mod tests;

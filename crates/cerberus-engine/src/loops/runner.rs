@@ -1,0 +1,481 @@
+//! The runner: hears what happens, asks the machine what follows, and does it.
+//!
+//! Everything is written down before it is done. Whatever goes wrong here, what was started is ended first.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cerberus_core::loops::failure::Exit;
+use cerberus_core::loops::handoff::written;
+use cerberus_core::loops::history::{Entry, Reboot, Step};
+use cerberus_core::loops::invoke::{Opening, fresh, resumed};
+use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
+use cerberus_core::loops::meter::Windows;
+use cerberus_core::loops::settings::{HookPoint, Layer, Settings, Worker};
+use cerberus_core::loops::stop::Stop;
+use cerberus_core::loops::stream::Said;
+use cerberus_core::loops::totals::{Ended, How, Progress};
+use cerberus_core::session::REBOOT;
+use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::attempt::{Attempt, Came, Launch};
+use super::audience::{Audience, Report, Status};
+use super::checkpoint::{Checkpoints, RUNS_KEPT};
+use super::child::Guarding;
+use super::commands::Commands;
+use super::handover::{self, Left, Story};
+use super::interrupts::Interrupts;
+use super::ledger::{Ledger, LedgerError, Number};
+use super::progress;
+use super::sessions::{Known, Sessions};
+use super::windows;
+use crate::clock::Clock;
+use crate::fault;
+use crate::home::Home;
+use crate::identity::Located;
+use crate::journal::JournalError;
+
+/// How often the clock, the stop file and other terminals are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The number of the checkpoint that holds the files as the loop found them.
+const BEFORE_THE_LOOP: u32 = 0;
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("another runner is at work in this project")]
+    AnotherRunner,
+    #[error("there is nothing to take up again: {0}")]
+    NothingToResume(String),
+}
+
+/// What is to be done, and where.
+pub struct Job {
+    pub home: Home,
+    pub located: Located,
+    pub settings: Settings,
+    /// The settings as they are written down.
+    pub layer: Layer,
+    pub task: String,
+    /// Our own program, which guards what is started.
+    pub program: PathBuf,
+    /// Where Codex keeps its sessions.
+    pub codex_home: Option<PathBuf>,
+}
+
+pub(super) struct Runner<'a> {
+    pub job: &'a Job,
+    pub ledger: Ledger,
+    pub guarding: Guarding,
+    pub run: u32,
+    pub machine: Machine<'a>,
+    pub state: State,
+    pub attempt: Option<Attempt>,
+    pub known: Known,
+    /// What the context before left.
+    pub left: Option<Left>,
+    pub story: Story,
+    pub windows: Windows,
+    pub audience: &'a mut dyn Audience,
+    pub interrupts: &'a Interrupts,
+    pub ticked: Instant,
+}
+
+/// A name for a session that nobody has used: a random UUID, or none where there is no randomness.
+fn new_session_id() -> Option<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
+    (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+}
+
+fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launch<'a> {
+    let codex_home = job.codex_home.as_deref();
+    Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, codex_home }
+}
+
+pub(super) fn now() -> Timestamp {
+    Clock::new(None).wall
+}
+
+impl Runner<'_> {
+    /// Until there is a reason to stop.
+    pub fn run(&mut self) -> Result<Stop, LoopError> {
+        let ended = self.turn();
+        if let Some(attempt) = &mut self.attempt {
+            attempt.stop_now();
+            attempt.wait_for_end();
+        }
+        ended
+    }
+
+    fn turn(&mut self) -> Result<Stop, LoopError> {
+        if self.state.totals.spent == 0 {
+            self.checkpoint(BEFORE_THE_LOOP);
+        }
+        let _ = self.hook(HookPoint::LoopStart, &json!({}));
+        let mut inputs = VecDeque::from([Input::Tick]);
+        loop {
+            while let Some(input) = inputs.pop_front() {
+                let (state, effects) = self.machine.step(self.state.clone(), input, now());
+                self.state = state;
+                for effect in effects {
+                    // What follows from an effect comes before what was heard meanwhile.
+                    self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
+                }
+            }
+            if let Phase::Stopped(stop) = &self.state.phase {
+                return Ok(stop.clone());
+            }
+            inputs.extend(self.hear()?);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) -> Result<Vec<Input>, LoopError> {
+        match effect {
+            Effect::Begin => return self.begin(),
+            Effect::Acknowledged => self.acknowledged()?,
+            Effect::AskHook(how) => return Ok(vec![self.ask_hook(how)]),
+            Effect::AskHandoff => return self.ask_handoff(),
+            Effect::GiveTask => {
+                let task = self.attempt.as_mut().and_then(|attempt| attempt.opening.task.take());
+                if let (Some(attempt), Some(task)) = (&mut self.attempt, task) {
+                    attempt.say(&task);
+                }
+            }
+            Effect::CloseInput => self.attempt.iter_mut().for_each(Attempt::close_input),
+            Effect::StopGroup if self.interrupts.is_now() => self.attempt.iter_mut().for_each(Attempt::stop_now),
+            Effect::StopGroup => self.attempt.iter_mut().for_each(Attempt::stop),
+            Effect::Measure => return self.measure(),
+            Effect::Record(ended) => self.record(ended)?,
+            Effect::Tell(words) => self.audience.hear(&Report::Told(&words)),
+            Effect::Finish(stop) => self.finish(&stop)?,
+        }
+        Ok(Vec::new())
+    }
+
+    fn write(&self, step: Step) -> Result<(), LoopError> {
+        Ok(self.ledger.append(&Entry { at: now(), run: self.run, step })?)
+    }
+
+    fn sessions(&self) -> Sessions<'_> {
+        Sessions { home: &self.job.home, located: &self.job.located, worker: self.job.settings.worker }
+    }
+
+    /// A fresh context: what its predecessor left, its number in the ledger, then the program.
+    fn begin(&mut self) -> Result<Vec<Input>, LoopError> {
+        let (job, began) = (self.job, now());
+        let totals = &self.state.totals;
+        let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
+        let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.story, left));
+        let (handoff, told) = handoff.map_or((None, Vec::new()), |(handoff, told)| (Some(handoff.text), told));
+        told.iter().for_each(|words| self.audience.hear(&Report::Told(words)));
+        let text = handoff.as_deref();
+        let opening = Opening::new(&job.settings, &job.task, text);
+        let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
+        let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
+        self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
+        self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
+        let session = match job.settings.worker {
+            Worker::ClaudeCode => new_session_id(),
+            Worker::Codex => None,
+            Worker::Command => Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt)),
+        };
+        let invocation = fresh(&job.settings, &opening.first, session.as_deref());
+        // The agent may choose another name; then it says so.
+        if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
+            self.session_began(session)?;
+        }
+        let launch = launch(job, &self.guarding, &self.ledger);
+        let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
+        let mut attempt = match started {
+            Ok(attempt) => attempt,
+            Err(error) => {
+                let words = format!("the guard could not be started: {error}");
+                return Ok(vec![Input::Exited { exit: Exit::Code(1), words }]);
+            }
+        };
+        attempt.handoff = handoff;
+        attempt.session = session.filter(|_| invocation.is_named);
+        self.attempt = Some(attempt);
+        Ok(Vec::new())
+    }
+
+    fn session_began(&mut self, session: &str) -> Result<(), LoopError> {
+        let id = Clean::new(session.to_string(), Keep::NAME);
+        self.write(Step::Session { id })?;
+        self.story.sessions.push(session.to_string());
+        self.audience.hear(&Report::Session(session));
+        Ok(())
+    }
+
+    /// The new context is at work: what it was told is on record, and its predecessor's session is closed.
+    fn acknowledged(&mut self) -> Result<(), LoopError> {
+        let Some(attempt) = &self.attempt else { return Ok(()) };
+        let session = attempt.session.clone().unwrap_or_default();
+        let handoff = attempt.handoff.clone().unwrap_or_default();
+        let keep = Keep { head_bytes: handoff.len().max(1), tail_bytes: 0 };
+        let reboot = self.left.as_ref().map(|left| Reboot {
+            reason: left.how,
+            old_session_id: left.session.clone().map(|session| Clean::new(session, Keep::NAME)),
+            new_session_id: Clean::new(session.clone(), Keep::NAME),
+            handoff_message: Clean::new(handoff, keep),
+            transition_time_ms: now().since(left.at).as_millis() as u64,
+            warmed_up: self.job.settings.warm_up.is_some(),
+        });
+        let told = reboot.as_ref().map(|reboot| {
+            json!({ "reason": reboot.reason, "old_session_id": reboot.old_session_id.as_deref(),
+                "new_session_id": session, "handoff_message": &*reboot.handoff_message,
+                "transition_time_ms": reboot.transition_time_ms, "warmed_up": reboot.warmed_up })
+        });
+        self.write(Step::Acknowledged { reboot })?;
+        if !session.is_empty() {
+            self.known = self.sessions().open(&session)?;
+        }
+        if let Some(old) = self.left.take().and_then(|left| left.session).filter(|old| *old != session) {
+            self.sessions().close(&old, REBOOT)?;
+        }
+        if let Some(told) = told {
+            let _ = self.hook(HookPoint::PostReboot, &told);
+        }
+        Ok(())
+    }
+
+    fn ask_hook(&mut self, how: How) -> Input {
+        let preserved = self.attempt.as_ref().map(|attempt| self.leaving(attempt, how));
+        let preserved =
+            preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, &self.story, left).0);
+        match self.hook(HookPoint::PreReboot, &json!({ "reason": how, "state": preserved })) {
+            Ok(()) => Input::HookAgreed,
+            Err(words) => Input::HookRefused { words },
+        }
+    }
+
+    fn ask_handoff(&mut self) -> Result<Vec<Input>, LoopError> {
+        let job = self.job;
+        let Some(attempt) = &mut self.attempt else { return Ok(Vec::new()) };
+        attempt.heard.asked();
+        let session = attempt.session.clone().unwrap_or_default();
+        let request = written::request();
+        let Some(invocation) = resumed(&job.settings, &session, &request) else {
+            attempt.say(&request);
+            return Ok(Vec::new());
+        };
+        let launch = launch(job, &self.guarding, &self.ledger);
+        Ok(match attempt.continue_with(&launch, &invocation) {
+            Ok(()) => Vec::new(),
+            Err(_) => vec![attempt.exited(Exit::Code(1))],
+        })
+    }
+
+    /// The context is gone: did it get anywhere, does it say that all is done, and is it?
+    fn measure(&mut self) -> Result<Vec<Input>, LoopError> {
+        let _ = fault::point("loop-gone");
+        let Phase::Settling { over, .. } = &self.state.phase else { return Ok(Vec::new()) };
+        let (how, has_failed) = (over.how, over.failure.is_some());
+        let job = self.job;
+        let completion = &job.settings.completion;
+        let progress = self.attempt.as_ref().map_or(Progress::Unknown, |attempt| {
+            progress::Standing::look(&job.home, &Clock::new(None), &job.located).since(&attempt.before)
+        });
+        let words = self.attempt.as_ref().map(|attempt| attempt.last_words.as_str()).unwrap_or_default();
+        let claimed = how == How::IterationEnd && !has_failed && completion.is_claimed(words);
+        let may_be_done = !matches!(how, How::Interrupted | How::Limited) && !has_failed;
+        let check = completion.check.as_ref().filter(|_| may_be_done && completion.wants_check(claimed));
+        let checked = check.map(|check| {
+            self.audience.hear(&Report::Checking(check));
+            self.commands().check(check, completion.check_time_limit)
+        });
+        Ok(vec![Input::Measured { checked, progress, claimed }])
+    }
+
+    fn commands(&self) -> Commands<'_> {
+        Commands { guarding: &self.guarding, cwd: &self.job.located.cwd, interrupts: self.interrupts }
+    }
+
+    /// What the attempt leaves, as far as the runner knows it.
+    fn leaving(&self, attempt: &Attempt, how: How) -> Left {
+        Left {
+            how,
+            session: attempt.session.clone().filter(|session| !session.is_empty()),
+            at: now(),
+            words: attempt.last_words.clone(),
+            heard: attempt.heard.clone(),
+        }
+    }
+
+    fn record(&mut self, ended: Ended) -> Result<(), LoopError> {
+        self.write(Step::Ended(ended.clone()))?;
+        let Some(attempt) = self.attempt.take() else { return Ok(()) };
+        self.checkpoint(attempt.number.iteration);
+        windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
+        let left = self.leaving(&attempt, ended.how);
+        if let (Known::ByUs, Some(session)) = (self.known, &left.session)
+            && !left.words.trim().is_empty()
+        {
+            self.sessions().said(session, &left.words)?;
+        }
+        // A successor that never got to work leaves its predecessor's state as it was.
+        match &mut self.left {
+            Some(kept) => kept.how = ended.how,
+            None => self.left = Some(left),
+        }
+        self.audience.hear(&Report::Ended(&ended));
+        let told = serde_json::to_value(&ended).unwrap_or_default();
+        let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
+        Ok(())
+    }
+
+    /// Keeps the files as they are now; a loop without git goes on without.
+    fn checkpoint(&mut self, iteration: u32) {
+        let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
+        let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
+        if let Err(error) = saved {
+            self.audience.hear(&Report::Told(&format!("no checkpoint of this iteration: {error}")));
+        }
+    }
+
+    fn finish(&mut self, stop: &Stop) -> Result<(), LoopError> {
+        let words = Clean::new(stop.words(), Keep::ERROR);
+        self.write(Step::Stopped { class: stop.class(), words })?;
+        if let Some(session) = self.left.as_ref().and_then(|left| left.session.clone()) {
+            self.sessions().close(&session, stop.class().word())?;
+        }
+        let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
+        self.audience.hear(&Report::Stopped(stop));
+        Ok(())
+    }
+
+    /// Runs the user's hook, if there is one; why it failed, if it did, is told.
+    fn hook(&mut self, point: HookPoint, more: &Value) -> Result<(), String> {
+        let hooks = &self.job.settings.hooks;
+        let Some(command) = hooks.at(point) else { return Ok(()) };
+        let mut state = self.told_state();
+        if let (Some(fields), Some(more)) = (state.as_object_mut(), more.as_object()) {
+            fields.insert("hook".to_string(), json!(point));
+            fields.extend(more.clone());
+        }
+        let ran = self.commands().hook(command, &state, hooks.time_limit());
+        if let Err(words) = &ran {
+            let told = format!("the {} hook failed: {words}", point.word());
+            self.audience.hear(&Report::Told(&told));
+        }
+        ran
+    }
+
+    /// What hooks and watchers are told of the loop.
+    fn told_state(&self) -> Value {
+        let status = self.status();
+        let session = self.attempt.as_ref().and_then(|attempt| attempt.session.clone());
+        json!({
+            "project": { "name": self.job.located.name, "root": self.job.located.root },
+            "agent": self.job.settings.worker, "run": self.run, "iteration": status.iteration,
+            "session_id": session.or_else(|| self.left.as_ref().and_then(|left| left.session.clone())),
+            "fill_percent": status.fill_percent, "tokens": status.tokens, "cost_usd": status.cost_usd,
+            "elapsed_ms": status.elapsed.as_millis() as u64,
+        })
+    }
+
+    fn status(&self) -> Status {
+        let totals = &self.state.totals;
+        let (tokens, cost_usd) = self.attempt.as_ref().map_or((0, None), |attempt| attempt.meter.spent());
+        let reading = self.attempt.as_ref().map(|attempt| attempt.meter.reading());
+        Status {
+            iteration: if self.attempt.is_some() { totals.iteration() } else { totals.spent },
+            iterations_max: self.job.settings.limits.iterations,
+            phase: self.phase(),
+            fill_percent: reading.and_then(|reading| reading.percent),
+            certainty: reading.map(|reading| reading.certainty),
+            tokens: totals.tokens.saturating_add(tokens),
+            cost_usd: match (totals.cost_usd, cost_usd) {
+                (None, None) => None,
+                (before, more) => Some(before.unwrap_or(0.0) + more.unwrap_or(0.0)),
+            },
+            elapsed: totals.elapsed(now()),
+        }
+    }
+
+    fn phase(&self) -> String {
+        match &self.state.phase {
+            Phase::Resting { until, .. } if *until > now() => format!("waits until {until}"),
+            Phase::Resting { .. } | Phase::Starting(_) => "starts".to_string(),
+            Phase::Working(_) => "works".to_string(),
+            Phase::HandingOver { .. } => "writes its handoff".to_string(),
+            Phase::Leaving { .. } => "leaves".to_string(),
+            Phase::Settling { .. } => "is checked".to_string(),
+            Phase::Stopped(_) => "stopped".to_string(),
+        }
+    }
+
+    /// The agent's own handoff, once it is whole. It is put on record while its session lives.
+    fn handed_over(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
+        let Some(written) = attempt.heard.finished().filter(|_| attempt.handed_over.is_none()) else {
+            return Ok(None);
+        };
+        if let Some(session) = &attempt.session {
+            self.sessions().wrote(session, &written)?;
+        }
+        attempt.handed_over = Some(now());
+        Ok(Some(Input::HandedOver))
+    }
+
+    /// Waits a little for what comes: from the agent, the clock, the user, another terminal.
+    fn hear(&mut self) -> Result<Vec<Input>, LoopError> {
+        let mut inputs = Vec::new();
+        match self.attempt.take() {
+            Some(mut attempt) => {
+                for heard in attempt.hear(TICK) {
+                    let known = attempt.session.clone();
+                    match heard {
+                        Came::Said(said) => {
+                            self.audience.hear(&Report::Said(&said));
+                            let is_text = matches!(said, Said::Text(_));
+                            inputs.push(attempt.input(said));
+                            if is_text {
+                                inputs.extend(self.handed_over(&mut attempt)?);
+                            }
+                        }
+                        Came::Error(text) => self.audience.hear(&Report::Error(&text)),
+                        Came::Exited(exit) => inputs.push(attempt.exited(exit)),
+                    }
+                    if let Some(session) = attempt.session.clone().filter(|_| attempt.session != known) {
+                        self.session_began(&session)?;
+                    }
+                }
+                self.attempt = Some(attempt);
+            }
+            None => std::thread::sleep(TICK),
+        }
+        if self.ticked.elapsed() >= TICK {
+            self.ticked = Instant::now();
+            inputs.extend(self.asked());
+            inputs.push(Input::Tick);
+            let status = self.status();
+            self.audience.hear(&Report::Status(&status));
+        }
+        Ok(inputs)
+    }
+
+    /// What the user wants, here or from another terminal.
+    fn asked(&mut self) -> Option<Input> {
+        if let Some(request) = self.ledger.asked() {
+            self.interrupts.follow(request);
+        }
+        let stop_file = self.job.settings.stop_file.as_ref();
+        let is_there = stop_file.is_some_and(|path| self.job.located.cwd.join(path).exists());
+        match (self.interrupts.is_now(), self.interrupts.is_asked()) {
+            (true, _) => Some(Input::AskedNow),
+            (false, true) => Some(Input::Asked),
+            (false, false) => is_there.then_some(Input::StopFile),
+        }
+    }
+}

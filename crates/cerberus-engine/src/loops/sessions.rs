@@ -1,0 +1,78 @@
+//! The loop's sessions on record: what an agent's own hooks do not tell, the runner does.
+//!
+//! A session is closed when its successor is at work, not before. Where the agent has our hooks, they have told of its
+//! beginning, and perhaps of its end; then only the reason for the end is added.
+
+use cerberus_core::event::{Event, Note, StartSource};
+use cerberus_core::loops::handoff::written::Written;
+use cerberus_core::loops::settings::Worker;
+use cerberus_core::text::{Clean, Keep};
+
+use crate::capture::own_record;
+use crate::clock::Clock;
+use crate::fold;
+use crate::home::Home;
+use crate::identity::Located;
+use crate::journal::{self, JournalError};
+use crate::process;
+
+pub struct Sessions<'a> {
+    pub home: &'a Home,
+    pub located: &'a Located,
+    pub worker: Worker,
+}
+
+impl Sessions<'_> {
+    /// Puts a session on record that nobody else did. Whether this was needed.
+    pub fn open(&self, session: &str) -> Result<Known, JournalError> {
+        let is_known = fold::open(self.home)
+            .ok()
+            .and_then(|store| store.has_started(self.worker.agent(), session).ok())
+            .unwrap_or(false);
+        if is_known {
+            return Ok(Known::ByHooks);
+        }
+        // As long as the runner lives the session may.
+        let process = process::own();
+        self.record(
+            session,
+            "start",
+            Event::Start { source: StartSource::Startup, transcript: None, phase: None, process },
+        )?;
+        Ok(Known::ByUs)
+    }
+
+    /// The agent's last words, where no hook of its own told them.
+    pub fn said(&self, session: &str, words: &str) -> Result<(), JournalError> {
+        self.record(session, "stop", Event::Stop { message: Clean::new(words.to_string(), Keep::MESSAGE) })
+    }
+
+    /// The handoff that it wrote, as if every item of it had been recorded: contexts after the next one need it too.
+    pub fn wrote(&self, session: &str, written: &Written) -> Result<(), JournalError> {
+        let clock = Clock::new(None);
+        let place = self.located.place();
+        let record = |(number, note): (usize, Note<'static>)| {
+            let key = format!("loop-handoff-{}-{number}", clock.wall.millis());
+            own_record(&clock, self.worker.agent(), session, place.clone(), key, Event::Note(note))
+        };
+        let records: Vec<_> = written.notes().into_iter().enumerate().map(record).collect();
+        journal::append_all(self.home, clock.wall, &records)
+    }
+
+    pub fn close(&self, session: &str, reason: &'static str) -> Result<(), JournalError> {
+        self.record(session, "end", Event::End { reason: Clean::word(reason) })
+    }
+
+    fn record(&self, session: &str, what: &str, event: Event<'static>) -> Result<(), JournalError> {
+        let clock = Clock::new(None);
+        let key = format!("loop-{what}-{}", clock.wall.millis());
+        let record = own_record(&clock, self.worker.agent(), session, self.located.place(), key, event);
+        journal::append(self.home, clock.wall, &record)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    ByHooks,
+    ByUs,
+}

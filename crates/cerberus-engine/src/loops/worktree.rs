@@ -1,0 +1,70 @@
+//! What git says of the files: which differ since the loop began, and the last commits.
+//!
+//! Git only reads here, and starts no program that the repository names. Without git the disk alone is asked.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cerberus_core::loops::handoff::check::{Worktree, read_diff, read_status};
+
+use crate::git::command::{command, on_files, printed};
+use crate::identity::Located;
+use crate::tracked;
+
+/// A fresh context may wait so long for git, no longer.
+const TIME_MAX: Duration = Duration::from_secs(20);
+
+/// What differs from the commit `base`, or from what is checked out where that is not known. `claimed` are the files
+/// that somebody says were changed.
+pub fn look(located: &Located, base: Option<&str>, claimed: &[String]) -> Worktree {
+    let mut worktree = Worktree::default();
+    let mut tracked = Vec::new();
+    if let Some(git_dir) = &located.git_dir {
+        let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--find-renames"];
+        let status = ask(located, &[status.as_slice(), &["--ignore-submodules=all"]].concat());
+        worktree.changed = read_status(&status.unwrap_or_default());
+        // What is compared with the loop's beginning says more than what is compared with the last commit.
+        let diff = base.filter(|base| is_commit(base)).and_then(|base| {
+            let diff = ["diff", "--name-status", "-z", "--find-renames", "--no-ext-diff", "--no-textconv"];
+            ask(located, &[diff.as_slice(), &["--ignore-submodules=all", base, "--"]].concat())
+        });
+        worktree.changed.extend(read_diff(&diff.unwrap_or_default()));
+        tracked = tracked::paths(git_dir);
+    }
+    let is_there = |path: &&String| located.root.join(path).symlink_metadata().is_ok();
+    let unfollowed = claimed.iter().filter(|path| !tracked.contains(path)).filter(is_there);
+    worktree.unfollowed = unfollowed.cloned().collect();
+    worktree
+}
+
+/// `1a2b3c4 subject`, the newest first.
+pub fn recent_commits(located: &Located, count: u32) -> Vec<String> {
+    if located.git_dir.is_none() || count == 0 {
+        return Vec::new();
+    }
+    let mut git = command(&located.root);
+    git.args(["log", "-n", &count.to_string(), "--no-show-signature", "--no-color", "--format=%h %s", "HEAD"]);
+    printed(git, TIME_MAX).unwrap_or_default().lines().map(str::to_string).collect()
+}
+
+fn ask(located: &Located, args: &[&str]) -> Option<String> {
+    let mut git = files_command(&located.root)?;
+    git.args(args);
+    printed(git, TIME_MAX)
+}
+
+/// Git for the files. Which programs it must not start is asked within a short time; a busy machine is asked again.
+pub(super) fn files_command(root: &Path) -> Option<Command> {
+    let deadline = Instant::now() + TIME_MAX;
+    loop {
+        match on_files(root) {
+            None if Instant::now() < deadline && root.is_dir() => std::thread::sleep(Duration::from_millis(20)),
+            found => return found,
+        }
+    }
+}
+
+fn is_commit(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

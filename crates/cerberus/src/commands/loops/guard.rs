@@ -1,0 +1,44 @@
+use std::ffi::OsString;
+
+use cerberus_core::id::ProjectId;
+use cerberus_engine::loops::guard::{self, Launch, Note};
+use cerberus_engine::loops::ledger::{Ledger, Number};
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Guard one program of a loop: nothing of it outlives the runner (used by `loop run` itself)
+#[derive(clap::Args)]
+#[command(hide = true)]
+pub struct Guard {
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
+
+    /// Run, iteration and attempt
+    #[arg(long, value_name = "N-N-N", value_parser = number)]
+    attempt: Option<Number>,
+
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+fn number(text: &str) -> std::result::Result<Number, String> {
+    let numbers: Vec<u32> = text.split('-').filter_map(|part| part.parse().ok()).collect();
+    match numbers[..] {
+        [run, iteration, attempt] => Ok(Number { run, iteration, attempt }),
+        _ => Err("three numbers".to_string()),
+    }
+}
+
+impl Guard {
+    /// Does not return: the program's exit is ours.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let mut command = self.command.into_iter();
+        let note = self.project.zip(self.attempt).map(|(project, number)| Note {
+            ledger: Ledger::new(&context.home, &ProjectId::from_stored(project)),
+            number,
+        });
+        let launch = Launch { program: command.next().unwrap_or_default(), args: command.collect(), note };
+        std::process::exit(guard::run(&launch))
+    }
+}

@@ -1,0 +1,96 @@
+use cerberus_core::loops::history::{self, Iteration};
+use serde_json::{Value, json};
+
+use super::{DOCTOR, ledger};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+use crate::render::loops::{duration, money, thousands};
+
+/// Tell what this project's last loop did, iteration by iteration
+#[derive(clap::Args)]
+pub struct History {
+    /// Every run, not only the last
+    #[arg(long)]
+    all: bool,
+}
+
+impl History {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let entries = ledger(context).read(context.clock.now).hint(DOCTOR)?;
+        let mut rows = history::iterations(&entries);
+        let last = rows.iter().map(|row| row.run).max();
+        rows.retain(|row| self.all || Some(row.run) == last);
+        if context.json {
+            render::json(&rows.iter().map(told).collect::<Vec<_>>());
+            return Ok(());
+        }
+        if rows.is_empty() {
+            render::line("no loop ever ran in this project");
+        }
+        for row in &rows {
+            show(row, self.all);
+        }
+        Ok(())
+    }
+}
+
+/// As the contract has it, and a little more.
+fn told(row: &Iteration) -> Value {
+    let mut value = json!({
+        "run": row.run, "iteration": row.iteration, "attempts": row.attempts, "session_id": row.session_id,
+        "agent": row.worker, "started_at": row.started_at.to_string(),
+        "ended_at": row.ended_at.map(|at| at.to_string()),
+    });
+    let reboot = row.reboot.as_ref().map(|reboot| {
+        let mut told = json!({
+            "reason": reboot.reason, "new_session_id": &*reboot.new_session_id,
+            "handoff_message": &*reboot.handoff_message, "transition_time_ms": reboot.transition_time_ms,
+            "warmed_up": reboot.warmed_up,
+        });
+        if let Some(old) = &reboot.old_session_id {
+            told["old_session_id"] = json!(&**old);
+        }
+        told
+    });
+    let optional = [
+        ("fill_percent", row.fill_percent.map(|percent| json!((percent * 10.0).round() / 10.0))),
+        ("fill_certainty", row.certainty.map(|certainty| json!(certainty))),
+        ("tokens", row.tokens.map(|tokens| json!(tokens))),
+        ("cost_usd", row.cost_usd.map(|cost| json!(cost))),
+        ("ended_by", row.how.map(|how| json!(how))),
+        ("failure", row.failure.as_ref().map(|words| json!(words))),
+        ("reboot", reboot),
+        ("stop_reason", row.stop.as_ref().map(|(class, words)| json!(format!("{}: {words}", class.word())))),
+    ];
+    for (name, known) in optional {
+        if let Some(known) = known {
+            value[name] = known;
+        }
+    }
+    value
+}
+
+fn show(row: &Iteration, with_run: bool) {
+    let number = if with_run { format!("{}.{}", row.run, row.iteration) } else { row.iteration.to_string() };
+    let took = row.ended_at.map_or("going on".to_string(), |ended| duration(ended.since(row.started_at)));
+    let fill = row.fill_percent.map(|percent| format!("  {percent:.0} % full")).unwrap_or_default();
+    let tokens = row.tokens.map(|tokens| format!("  {} tokens", thousands(tokens))).unwrap_or_default();
+    let how = row.how.map(|how| format!("  {}", how.word())).unwrap_or_default();
+    let again = if row.attempts > 1 { format!("  {} attempts", row.attempts) } else { String::new() };
+    let cost = money(row.cost_usd);
+    render::line(&format!("{number:>4}  {}  {took}{fill}{tokens}{cost}{how}{again}", row.started_at));
+    if let Some(session) = &row.session_id {
+        let after = row.reboot.as_ref().map(|reboot| {
+            let bytes = reboot.handoff_message.len();
+            format!(", after {} in {} ms with {bytes} bytes", reboot.reason.word(), reboot.transition_time_ms)
+        });
+        render::line(&format!("      session {session}{}", after.unwrap_or_default()));
+    }
+    if let Some(words) = &row.failure {
+        render::line(&format!("      {words}"));
+    }
+    if let Some((class, words)) = &row.stop {
+        render::line(&format!("      {}: {words}", class.word()));
+    }
+}

@@ -1,0 +1,52 @@
+//! `cerberus loop`: one fresh context after another, and what is asked of it from any terminal.
+
+mod guard;
+mod history;
+mod restore;
+mod run;
+mod status;
+mod stop;
+
+use cerberus_engine::loops::ledger::Ledger;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Let an agent work through a task in one fresh context after another
+///
+/// When a context is nearly full, or ends, the next one is told what it needs to go on: what is done and pending, which
+/// files differ, what was decided, what is in the way, how the tests stand.
+#[derive(clap::Args)]
+pub struct Loop {
+    #[command(subcommand)]
+    command: LoopCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum LoopCommand {
+    Run(Box<run::Run>),
+    Status(status::Status),
+    Stop(stop::Stop),
+    History(history::History),
+    Restore(restore::Restore),
+    Guard(guard::Guard),
+}
+
+impl Loop {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match self.command {
+            LoopCommand::Run(command) => command.run(context),
+            LoopCommand::Status(command) => command.run(context),
+            LoopCommand::Stop(command) => command.run(context),
+            LoopCommand::History(command) => command.run(context),
+            LoopCommand::Restore(command) => command.run(context),
+            LoopCommand::Guard(command) => command.run(context),
+        }
+    }
+}
+
+const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+
+fn ledger(context: &Context) -> Ledger {
+    Ledger::new(&context.home, &context.located().project)
+}

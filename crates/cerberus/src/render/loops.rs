@@ -1,0 +1,169 @@
+//! A loop on the screen: what the agent says to standard output, the rest to standard error, with a line of status at
+//! the bottom of a terminal. With `--json` every report is a line of JSON.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use cerberus_core::loops::stream::{Finish, Said};
+use cerberus_core::text::printable;
+use cerberus_engine::loops::audience::{Audience, Report, Status};
+use serde_json::{Value, json};
+
+use super::{block, json_text, talk};
+
+pub struct Screen {
+    json: bool,
+    has_status: bool,
+    is_colored: bool,
+    /// A status line stands at the bottom.
+    is_dirty: bool,
+    last: String,
+}
+
+impl Screen {
+    pub fn new(json: bool) -> Screen {
+        let is_colored = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Screen { json, has_status: std::io::stderr().is_terminal(), is_colored, is_dirty: false, last: String::new() }
+    }
+
+    /// Takes the status line away.
+    pub fn clear(&mut self) {
+        if self.is_dirty {
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+            self.is_dirty = false;
+            self.last.clear();
+        }
+    }
+
+    fn status(&mut self, status: &Status) {
+        if !self.has_status {
+            return;
+        }
+        let of = status.iterations_max.map(|max| format!("/{max}")).unwrap_or_default();
+        let fill = match (status.fill_percent, status.certainty) {
+            (Some(percent), Some(certainty)) => format!("context {percent:.0} % ({})", certainty.word()),
+            _ => "context unknown".to_string(),
+        };
+        let (tokens, cost, took) = (thousands(status.tokens), money(status.cost_usd), duration(status.elapsed));
+        let (iteration, phase) = (status.iteration, &status.phase);
+        let text = format!("iteration {iteration}{of} {phase} · {fill} · {tokens} tokens{cost} · {took}");
+        // A line that wraps could not be taken away again.
+        let text: String = text.chars().take(columns().saturating_sub(1)).collect();
+        if text != self.last {
+            let (dim, plain) = if self.is_colored { ("\u{1b}[2m", "\u{1b}[0m") } else { ("", "") };
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K{dim}{}{plain}", printable(&text));
+            let _ = std::io::stderr().flush();
+            (self.last, self.is_dirty) = (text, true);
+        }
+    }
+
+    fn say(&mut self, said: &Said) {
+        match said {
+            Said::Text(text) => block(&text.replace('\t', "    ")),
+            Said::Tool { name, what } => talk(&format!("  · {name} {what}")),
+            Said::Compacted => talk("  · its context was compacted"),
+            Said::Waiting { fault, .. } => {
+                let words = if fault.words.is_empty() { &fault.kind } else { &fault.words };
+                talk(&format!("  · the model cannot be reached: {words}"));
+            }
+            Said::Finished(Finish::Failed(fault)) => talk(&format!("  · it failed: {} {}", fault.kind, fault.words)),
+            _ => {}
+        }
+    }
+}
+
+impl Audience for Screen {
+    fn hear(&mut self, report: &Report) {
+        if let Report::Status(status) = report {
+            if !self.json {
+                self.status(status);
+            }
+            return;
+        }
+        self.clear();
+        if self.json {
+            told(report).iter().for_each(|value| json_text(&value.to_string()));
+            return;
+        }
+        match report {
+            Report::Begun { iteration, attempt: 1 } => talk(&format!("── iteration {iteration}")),
+            Report::Begun { iteration, attempt } => talk(&format!("── iteration {iteration}, attempt {attempt}")),
+            Report::Said(said) => self.say(said),
+            Report::Error(text) => talk(&format!("  ! {text}")),
+            Report::Checking(command) => talk(&format!("── check: {command}")),
+            Report::Told(words) => talk(&format!("── {words}")),
+            Report::Ended(ended) => {
+                let failure = ended.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+                talk(&format!("── ended: {}{failure}", ended.how.word()));
+            }
+            Report::Stopped(stop) => {
+                talk(&format!("cerberus: {}: {}", stop.class().word(), stop.words()));
+                talk(&format!("          {}", stop.hint()));
+            }
+            Report::Session(_) | Report::Status(_) => {}
+        }
+    }
+}
+
+fn columns() -> usize {
+    const USUAL: usize = 80;
+    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    size.map_or(USUAL, |size| usize::from(size.ws_col)).max(20)
+}
+
+/// A report as data; what nobody can use is left out.
+fn told(report: &Report) -> Option<Value> {
+    Some(match report {
+        Report::Begun { iteration, attempt } => json!({"event": "begun", "iteration": iteration, "attempt": attempt}),
+        Report::Session(id) => json!({"event": "session", "session_id": id}),
+        Report::Said(Said::Text(text)) => json!({"event": "text", "text": text}),
+        Report::Said(Said::Tool { name, what }) => json!({"event": "tool", "name": name, "what": what}),
+        Report::Said(_) | Report::Status(_) => return None,
+        Report::Error(text) => json!({"event": "error", "text": text}),
+        Report::Checking(command) => json!({"event": "check", "command": command}),
+        Report::Told(words) => json!({"event": "told", "text": words}),
+        Report::Ended(ended) => json!({"event": "ended", "ended": ended}),
+        Report::Stopped(stop) => {
+            json!({"event": "stopped", "class": stop.class(), "reason": stop.words(), "hint": stop.hint()})
+        }
+    })
+}
+
+/// `1,234,567`
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `, $1.20`, where a price is known.
+pub fn money(cost_usd: Option<f64>) -> String {
+    cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default()
+}
+
+/// `2h 03m`, `3m 05s`, `12s`
+pub fn duration(span: Duration) -> String {
+    let secs = span.as_secs();
+    match secs {
+        0..60 => format!("{secs}s"),
+        60..3600 => format!("{}m {:02}s", secs / 60, secs % 60),
+        _ => format!("{}h {:02}m", secs / 3600, secs % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([5, 65, 7_380].map(|secs| duration(Duration::from_secs(secs))), ["5s", "1m 05s", "2h 03m"]);
+    }
+}

@@ -1,0 +1,158 @@
+//! What agents do wrong, and that the loop goes on, waits or stops as it should.
+
+use cerberus_testkit::fake_agent::{Act, Tongue};
+
+use super::{Stage, begins, prints, with, works};
+
+#[test]
+fn the_hard_redline_stops_the_group_and_the_handoff_is_made_from_facts() {
+    let full =
+        [Act::Shell("echo x > lexer.rs"), Act::Say("still at it", 90_000), Act::IgnoreTerm, Act::ForkAway, Act::Hang];
+    let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &full]), works("echo y > b")]);
+    stage.run(&["--context-window", "100000", "--max-iterations", "2"]).ended(3, "iterations");
+    let history = stage.history();
+    assert_eq!(
+        (history[0]["ended_by"].as_str(), history[0]["fill_percent"].as_f64()),
+        (Some("hard-redline"), Some(90.0))
+    );
+    assert_eq!(history[1]["reboot"]["reason"], "hard-redline");
+    assert!(stage.agent.told(2).contains("lexer.rs"), "{}", stage.agent.told(2));
+    assert_eq!(stage.agent.asked(1), "");
+}
+
+#[test]
+fn a_redline_in_tokens_needs_no_window() {
+    let full =
+        [Act::Say("crowded", 60_000), Act::Await, Act::Say("no handoff from me", 60_500), Act::Done(""), Act::Leave];
+    let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &full]), works("echo y > b")]);
+    stage.write("a", "x");
+    stage.run(&["--soft-redline", "50000", "--hard-redline", "150k", "--max-iterations", "2"]).ended(3, "iterations");
+    assert_eq!(stage.history()[0]["ended_by"], "soft-redline");
+}
+
+#[test]
+fn an_agent_without_live_input_is_taken_up_again_for_its_handoff() {
+    let answer = "<handoff>\n## Pending\n- [ ] write the lexer\n</handoff>";
+    let first = with(&[&begins(), &[Act::Shell("echo x > a.rs"), Act::Say("STUCK", 0), Act::Hang]]);
+    let resumed = vec![Act::Say(answer, 0), Act::Done("")];
+    let stage = Stage::new(Tongue::Codex, &[first, resumed, works("echo y > b")]);
+    stage.run(&["--reboot-on-output", "STUCK", "--max-iterations", "2"]).ended(3, "iterations");
+    assert!(stage.agent.arguments(2).starts_with("exec --json resume fake-1-"), "{}", stage.agent.arguments(2));
+    assert!(stage.agent.told(2).contains("Context Handoff Request"));
+    assert!(stage.agent.told(3).contains("- [ ] write the lexer"), "{}", stage.agent.told(3));
+    let history = stage.history();
+    assert_eq!((history.len(), history[0]["ended_by"].as_str()), (2, Some("output-pattern")));
+}
+
+#[test]
+fn torn_lines_and_unknown_events_are_no_failure() {
+    let odd = [Act::Unknown, Act::Tear("torn in two", 8_000), Act::Retry, Act::Unknown, Act::Shell("echo x > a")];
+    let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &odd, &[Act::Done("ok"), Act::Leave]])]);
+    let ran = stage.run(&["--max-iterations", "1"]);
+    ran.ended(3, "iterations");
+    assert!(ran.stdout().contains("torn in two"), "{}", ran.stdout());
+    assert_eq!(stage.history()[0].get("failure"), None);
+}
+
+#[test]
+fn an_overload_is_waited_for_and_spends_no_iteration() {
+    let overloaded = vec![Act::Start, Act::Fail(529, "Overloaded"), Act::Leave];
+    let stage = Stage::new(Tongue::ClaudeCode, &[overloaded.clone(), overloaded, works("echo x > a")]);
+    stage.run(&["--max-iterations", "1", "--backoff-max", "1s"]).ended(3, "iterations");
+    let history = stage.history();
+    assert_eq!((history.len(), history[0]["attempts"].as_u64(), stage.agent.contexts()), (1, Some(3), 3));
+}
+
+#[test]
+fn what_only_the_user_can_mend_stops_at_once_and_says_how() {
+    let login = vec![Act::Start, Act::Fail(401, "Invalid API key"), Act::Leave];
+    let flag = vec![Act::Complain("error: unknown option '--sandbx'"), Act::Exit(1)];
+    let denied = with(&[&begins(), &[Act::Denied("Bash"), Act::Leave]]);
+    for (acts, why, hint) in [
+        (login, "Invalid API key", "log in"),
+        (flag, "unknown option", "agent_args"),
+        (denied, "not allowed to use what it needed: Bash", "allow the tools"),
+    ] {
+        let stage = Stage::new(Tongue::ClaudeCode, &[acts]);
+        stage.run(&[]).ended(5, why).ended(5, hint);
+        assert_eq!(stage.agent.contexts(), 1, "{why}");
+    }
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("true")]);
+    std::fs::remove_file(&stage.agent.program).unwrap();
+    stage.run(&[]).ended(5, "cannot start").ended(5, "--program");
+}
+
+#[test]
+fn a_successor_that_cannot_start_leaves_the_state_as_it_was() {
+    let crash = vec![Act::Complain("out of memory"), Act::Exit(70)];
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("echo x > a"), crash.clone(), crash, works("echo y > b")]);
+    let ran = stage.run(&["--max-iterations", "2", "--same-failure", "9"]);
+    ran.ended(3, "iterations").ended(3, "out of memory");
+    let history = stage.history();
+    assert_eq!((history.len(), history[1]["attempts"].as_u64()), (2, Some(3)));
+    assert_eq!(history[1]["reboot"]["old_session_id"], history[0]["session_id"]);
+    assert!(stage.agent.told(4).contains("# Context Handoff"));
+    // Where it never starts, the old session is not closed as handed over.
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("echo x > a"), vec![Act::Exit(70)]]);
+    stage.run(&["--same-failure", "2"]).ended(1, "2 times in the same way");
+    let sessions = stage.env.sessions();
+    assert_eq!(sessions.len(), 1);
+    assert_ne!(sessions[0]["end_trigger"], "reboot");
+}
+
+#[test]
+fn a_stall_is_noticed_and_the_next_context_goes_on() {
+    let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &[Act::Hang]]), works("echo x > a")]);
+    stage.run(&["--stall", "1s", "--max-iterations", "2"]).ended(3, "iterations");
+    let history = stage.history();
+    assert_eq!(
+        (history[0]["ended_by"].as_str(), history[1]["reboot"]["reason"].as_str()),
+        (Some("stall"), Some("stall"))
+    );
+}
+
+#[test]
+fn an_early_exit_is_a_crash_and_is_tried_again() {
+    let early = with(&[&begins(), &[Act::Exit(0)]]);
+    let stage = Stage::new(Tongue::ClaudeCode, &[early, works("echo x > a")]);
+    stage.run(&["--max-iterations", "2"]).ended(3, "iterations");
+    assert_eq!(stage.history()[0]["ended_by"], "failure");
+}
+
+#[test]
+fn children_that_hide_do_not_survive_a_program_that_ends() {
+    let stage = Stage::new(Tongue::Plain, &[vec![Act::Fork, Act::ForkAway, Act::Say("bye", 0), Act::Exit(0)]]);
+    // `run` itself waits until nothing works in the project any more.
+    stage.run(&["--max-iterations", "1"]).ended(3, "iterations");
+}
+
+#[test]
+fn what_marks_an_agent_as_nested_is_not_passed_on() {
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("echo x > a")]);
+    let output = stage.command(&["--max-iterations", "1"]).env("CLAUDECODE", "1").env("KEPT", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let variables = std::fs::read_to_string(stage.env.root().join("agent/variables-1")).unwrap();
+    let names: Vec<&str> = variables.lines().collect();
+    assert!(names.contains(&"KEPT") && !names.contains(&"CLAUDECODE"), "{names:?}");
+}
+
+#[test]
+fn what_was_printed_is_kept_without_secrets() {
+    let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+    let stage = Stage::new(Tongue::Plain, &[prints("echo x > a")]);
+    let script = std::fs::read_to_string(&stage.agent.program).unwrap();
+    std::fs::write(&stage.agent.program, script.replace("working", &format!("the key is {key}"))).unwrap();
+    stage.run(&["--max-iterations", "2"]).ended(3, "iterations");
+    let mut kept = 0;
+    for entry in walk(&stage.env.home()) {
+        let text = String::from_utf8_lossy(&std::fs::read(&entry).unwrap()).into_owned();
+        assert!(!text.contains(key), "{}", entry.display());
+        kept += usize::from(text.contains("the key is [redacted"));
+    }
+    assert!(kept > 0, "the output is kept somewhere");
+}
+
+fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
