@@ -39,6 +39,8 @@ pub struct Attempt {
     pub meter: Meter,
     pub last_words: String,
     pub heard: Heard,
+    /// When it had written its handoff.
+    pub handed_over: Option<Timestamp>,
     pub before: progress::Standing,
     child: Child,
     has_started: bool,
@@ -93,6 +95,7 @@ impl Attempt {
             meter,
             last_words: String::new(),
             heard: Heard::default(),
+            handed_over: None,
             before,
             child,
             has_started: false,

@@ -170,7 +170,7 @@ impl Watch {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stopping.is_some_and(|from| Instant::now() >= from) {
-                self.signal(Signal::KILL);
+                self.kill_all();
             }
         }
     }
@@ -186,20 +186,29 @@ impl Watch {
         }
     }
 
-    /// Asks everything below to end; after the grace it is killed. Asked again, the shorter grace counts.
+    /// Asks the program to end, and when it is gone, what it left; after the grace everything is killed. Asked again, the
+    /// shorter grace counts.
     fn stop(&mut self, grace: Duration) {
         self.input = None;
         let from = Instant::now() + grace;
         self.stopping = Some(self.stopping.map_or(from, |earlier| earlier.min(from)));
-        self.signal(Signal::TERM);
+        match self.exit {
+            // An agent whose tool ends before it would take up its work again.
+            None => self.signal_group(Signal::TERM),
+            Some(_) => below::signal_below(std::process::id(), Signal::TERM),
+        }
     }
 
-    fn signal(&self, signal: Signal) {
+    fn kill_all(&self) {
+        self.signal_group(Signal::KILL);
+        below::signal_below(std::process::id(), Signal::KILL);
+    }
+
+    fn signal_group(&self, signal: Signal) {
         // Once its leader was waited for, the group's number may be another's.
         if self.exit.is_none() {
             let _ = kill_process_group(self.group, signal);
         }
-        below::signal_below(std::process::id(), signal);
     }
 }
 

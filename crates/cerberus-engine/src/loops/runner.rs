@@ -324,9 +324,6 @@ impl Runner<'_> {
         {
             self.sessions().said(session, &left.words)?;
         }
-        if let (Some(session), Some(written)) = (&left.session, left.heard.written()) {
-            self.sessions().wrote(session, &written)?;
-        }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {
             Some(kept) => kept.how = ended.how,
@@ -419,6 +416,18 @@ impl Runner<'_> {
         }
     }
 
+    /// The agent's own handoff, once it is whole. It is put on record while its session lives.
+    fn handed_over(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
+        let Some(written) = attempt.heard.finished().filter(|_| attempt.handed_over.is_none()) else {
+            return Ok(None);
+        };
+        if let Some(session) = &attempt.session {
+            self.sessions().wrote(session, &written)?;
+        }
+        attempt.handed_over = Some(now());
+        Ok(Some(Input::HandedOver))
+    }
+
     /// Waits a little for what comes: from the agent, the clock, the user, another terminal.
     fn hear(&mut self) -> Result<Vec<Input>, LoopError> {
         let mut inputs = Vec::new();
@@ -431,8 +440,9 @@ impl Runner<'_> {
                             self.audience.hear(&Report::Said(&said));
                             let is_text = matches!(said, Said::Text(_));
                             inputs.push(attempt.input(said));
-                            let is_written = is_text && attempt.heard.written().is_some();
-                            inputs.extend(is_written.then_some(Input::HandedOver));
+                            if is_text {
+                                inputs.extend(self.handed_over(&mut attempt)?);
+                            }
                         }
                         Came::Error(text) => self.audience.hear(&Report::Error(&text)),
                         Came::Exited(exit) => inputs.push(attempt.exited(exit)),

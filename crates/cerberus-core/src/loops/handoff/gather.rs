@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::check::Change;
 use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, TestState, said};
+use super::written::settles;
 use crate::brief::failing::{self, Ran};
 use crate::brief::{Item, Known, Section, Settlement, open_items};
 use crate::event::Severity;
@@ -22,7 +23,9 @@ pub struct Evidence<'a> {
 const USUAL_SEVERITY: Severity = Severity::Medium;
 
 pub fn gather(evidence: Evidence) -> PreservedState {
-    let open = open_items(evidence.facts, evidence.settlements, &mut Vec::new());
+    // What was done settles here only what it names: a brief may guess, a list of work must not lose any.
+    let not_done: Vec<Known> = evidence.facts.iter().filter(|known| known.fact.kind != Kind::Done).cloned().collect();
+    let open = open_items(&not_done, evidence.settlements, &mut Vec::new());
     let of_kind = |kind: Kind| open.iter().filter(move |item| item.kind == kind);
     let ledger = ledger(evidence.runs);
     let behind = |item: &Item| fact_behind(evidence.facts, item);
@@ -34,7 +37,7 @@ pub fn gather(evidence: Evidence) -> PreservedState {
     PreservedState {
         current_objective: of_kind(Kind::Objective).next().map(|item| said(&item.text)),
         completed_items: completed(evidence.facts),
-        pending_items: of_kind(Kind::Next).map(|item| said(&item.text)).collect(),
+        pending_items: pending(evidence.facts, of_kind(Kind::Next)),
         modified_files: edited(evidence.facts),
         decisions: of_kind(Kind::Decision).filter_map(|item| Some(decision(behind(item)?, item))).collect(),
         known_issues,
@@ -64,6 +67,15 @@ fn decision(fact: &Fact, item: &Item) -> Decision {
     let reason = why.map(|why| format!(": {why}")).unwrap_or_default();
     let description = fact.text.strip_suffix(&reason).unwrap_or(&fact.text);
     Decision { description: said(description), rationale: why.map(said), timestamp: Some(item.at) }
+}
+
+/// What is to be done and was not done since.
+fn pending<'a>(facts: &[Known], open: impl Iterator<Item = &'a Item>) -> Vec<Line> {
+    let done = |item: &Item| {
+        let later = facts.iter().filter(|known| known.fact.kind == Kind::Done && known.at >= item.at);
+        later.into_iter().any(|known| settles(&known.fact.text, &item.text))
+    };
+    open.filter(|item| !done(item)).map(|item| said(&item.text)).collect()
 }
 
 /// What was done, the newest first, each once.

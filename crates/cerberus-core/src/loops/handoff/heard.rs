@@ -45,6 +45,11 @@ impl Heard {
         written::read(self.answer.as_deref()?)
     }
 
+    /// The same, once it said that this is all of it.
+    pub fn finished(&self) -> Option<Written> {
+        self.written().filter(|_| self.answer.as_ref().is_some_and(|answer| answer.contains(written::CLOSE)))
+    }
+
     /// What its last words say about what is done, decided, open or in the way.
     fn facts(&self) -> Vec<Fact> {
         let message = Clean::new(self.words.as_str(), Keep::MESSAGE);
@@ -108,6 +113,9 @@ mod tests {
         assert_eq!(heard(&[form], &[]).written(), None);
         let written = heard(&["before"], &["Right away.", form]).written().unwrap();
         assert_eq!(&*written.pending[0], "Write the tests");
+        let torn = heard(&[], &["<handoff>\n## Pending\n- Write"]);
+        assert!(torn.written().is_some() && torn.finished().is_none());
+        assert!(heard(&[], &["<handoff>\n## Pending", "- Write\n</handoff>"]).finished().is_some());
         assert_eq!(heard(&[form], &["I would rather go on."]).written(), None);
     }
 

@@ -232,6 +232,8 @@ fn everything_that_can_be_recorded_is_preserved() {
             note(Kind::Next, "write the docs"),
             note(Kind::Next, "fix the lexer"),
             note(Kind::Done, "fix the lexer"),
+            note(Kind::Next, "write part two"),
+            note(Kind::Done, "write part one"),
             Note { why: Some(Clean::word("no copies: fast")), ..note(Kind::Decision, "borrow: tokens") },
             note(Kind::Decision, "one pass"),
             note(Kind::Blocker, "disk is slow"),
@@ -253,8 +255,8 @@ fn everything_that_can_be_recorded_is_preserved() {
     let issues: Vec<_> =
         state.known_issues.iter().map(|one| (&*one.description, one.severity, one.addressed)).collect();
     assert_eq!(state.current_objective.as_deref(), Some("Build the parser"));
-    assert_eq!(state.pending_items, items(&["write the docs"]));
-    assert_eq!(state.completed_items, items(&["fix the lexer"]));
+    assert_eq!(state.pending_items, items(&["write part two", "write the docs"]));
+    assert_eq!(state.completed_items, items(&["write part one", "fix the lexer"]));
     assert_eq!(decisions, [("one pass", None), ("borrow: tokens", Some("no copies: fast"))]);
     assert_eq!(
         issues,

@@ -17,7 +17,7 @@ pub(super) const REQUEST_HEAD: &str = "# Context Handoff Request";
 pub(super) const REQUEST_END: &str = "End your turn after that; this session is then released.";
 
 const OPEN: &str = "<handoff>";
-const CLOSE: &str = "</handoff>";
+pub(super) const CLOSE: &str = "</handoff>";
 
 /// What a session is asked whose context is nearly full.
 pub fn request() -> String {
@@ -223,8 +223,9 @@ impl Written {
             resolved: one.addressed,
             ..note(Kind::Blocker, &one.description)
         };
-        let mut notes = of(Kind::Next, &self.pending);
-        notes.extend(of(Kind::Done, &self.completed));
+        // What is done settles what was open before it, so it stands first.
+        let mut notes = of(Kind::Done, &self.completed);
+        notes.extend(of(Kind::Next, &self.pending));
         notes.extend(self.decisions.iter().map(decided));
         notes.extend(self.issues.iter().map(issue));
         notes.extend(of(Kind::Note, &self.notes));
@@ -238,7 +239,7 @@ impl PreservedState {
         let Written { objective, completed, pending, decisions, issues, files, notes } = written;
         // An objective on record was set on purpose.
         self.current_objective = self.current_objective.take().or(objective);
-        self.pending_items.retain(|item| !any_same(&completed, item));
+        self.pending_items.retain(|item| !completed.iter().any(|done| settles(done, item)));
         before(&mut self.pending_items, pending);
         before(&mut self.completed_items, completed);
         before(&mut self.notes, notes);
@@ -264,12 +265,26 @@ pub(super) fn any_same(items: &[Line], text: &str) -> bool {
     items.iter().any(|item| same(item, text))
 }
 
-/// Do both say the same, give or take a few words?
+/// Do both say the same? The shorter one may leave something out, but never a number.
 pub(super) fn same(one: &str, other: &str) -> bool {
-    let words = |text: &str| crate::text::words(text).collect::<HashSet<String>>();
-    let (one, other) = (words(one), words(other));
-    let shared = one.intersection(&other).count();
-    one == other || (shared * 10 >= one.len() * 7 && shared * 10 >= other.len() * 7 && shared > 0)
+    let (one, other) = (telling(one), telling(other));
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    let is_told = |word: &String| word.chars().all(|c| !c.is_ascii_digit());
+    short == long || (short.len() >= 2 && short.is_subset(&long) && long.difference(&short).all(is_told))
+}
+
+/// Is what was to be done said to be done? All of it must be; what shares only most of its words is its neighbour.
+pub(super) fn settles(done: &str, pending: &str) -> bool {
+    let (done, pending) = (telling(done), telling(pending));
+    done == pending || (pending.len() >= 3 && pending.is_subset(&done))
+}
+
+/// Words that say nothing about what is meant.
+const EMPTY_WORDS: [&str; 8] = ["a", "an", "the", "to", "of", "in", "for", "and"];
+
+fn telling(text: &str) -> HashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    words.filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect()
 }
 
 #[cfg(test)]
@@ -329,6 +344,21 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_are_not_the_same() {
+        for (one, other, is_same, is_settled) in [
+            ("Write the tests", "write tests", true, true),
+            ("write part one", "write part two", false, false),
+            ("Do step 2 of the plan", "Do step 3 of the plan", false, false),
+            ("write the tests first", "write the tests", true, false),
+            ("write the tests for step 3", "write the tests", false, false),
+            ("wire the lexer into the build of the parser", "wire the lexer into the build", true, true),
+            ("", "", true, true),
+        ] {
+            assert_eq!((same(one, other), settles(one, other)), (is_same, is_settled), "{one} / {other}");
+        }
+    }
+
+    #[test]
     fn what_was_written_can_be_kept_like_anything_recorded() {
         let answer = "## Completed\n- [x] Lexer\n## Pending\n- [ ] Tests\n## Key Decisions\n- One pass (fast)\n\
             ## Known Issues\n- [HIGH] slow\n- [fixed] leaks\n## Notes\n- be quick";
@@ -337,8 +367,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Kind::Next, "Tests", false),
                 (Kind::Done, "Lexer", false),
+                (Kind::Next, "Tests", false),
                 (Kind::Decision, "One pass", false),
                 (Kind::Blocker, "slow", false),
                 (Kind::Blocker, "leaks", true),

@@ -15,6 +15,10 @@ use super::{LIMIT, Stage};
 const SOFT: usize = 75_000;
 const HARD: usize = 90_000;
 
+/// What only the second and the third context were told; an agent that is stopped may ask once more before it ends.
+const SECOND: &str = "# Context Handoff\n";
+const THIRD: &str = "two.txt (new)";
+
 const HANDOFF: &str = "I stop here.\n<handoff>\n## Completed\n- [x] write part one\n## Pending\n- [ ] write part two\n\
     - [ ] write part three\n## Key Decisions\n- plain text files (anybody can read them)\n\
     ## Known Issues\n- [LOW] the parts have no headings\n</handoff>";
@@ -111,6 +115,8 @@ fn check(stage: &Stage, server: &ModelServer, group: u32) {
         let of_row = |session: &&Value| session["agent_session_id"] == row["session_id"];
         let session = sessions.iter().find(of_row).unwrap_or_else(|| panic!("{row:#} in {sessions:#?}"));
         assert_eq!(session["status"], "ended", "{session:#}");
+        let trigger = if row == &rows[2] { "complete" } else { "reboot" };
+        assert_eq!(session["end_trigger"], trigger, "{session:#}");
     }
     let called = std::fs::read_to_string(stage.scratch.root().join("called")).unwrap();
     let told: Value = serde_json::from_str(&called).unwrap();
@@ -126,10 +132,10 @@ fn claude_code_works_through_three_contexts() {
         part(&ClaudeCode, &stage, "one"),
         ClaudeCode.run(&wait_for_hook(&stage)).reading(SOFT),
         Reply::text(HANDOFF).to("# Context Handoff Request").reading(SOFT + 1_000),
-        part(&ClaudeCode, &stage, "two"),
-        ClaudeCode.run("sleep 600 & sleep 601").reading(HARD),
-        part(&ClaudeCode, &stage, "three"),
-        Reply::text("All three parts are there.").reading(6_000),
+        part(&ClaudeCode, &stage, "two").to(SECOND),
+        ClaudeCode.run("sleep 600 & sleep 601").to(SECOND).reading(HARD),
+        part(&ClaudeCode, &stage, "three").to(THIRD),
+        Reply::text("All three parts are there.").to(THIRD).reading(6_000),
     ]);
     let client = ClaudeCode.command(&stage.place(&server));
     let mut command = loop_run(&stage, &client, "claude-code", &["--context-window", "100000"]);
@@ -148,10 +154,10 @@ fn codex_works_through_three_contexts() {
         part(&Codex, &stage, "one"),
         Codex.run("sleep 600 & sleep 601").reading(SOFT),
         Reply::text(HANDOFF).to("# Context Handoff Request").reading(SOFT + 1_000),
-        part(&Codex, &stage, "two"),
-        Codex.run("sleep 600 & sleep 601").reading(HARD),
-        part(&Codex, &stage, "three"),
-        Reply::text("All three parts are there.").reading(6_000),
+        part(&Codex, &stage, "two").to(SECOND),
+        Codex.run("sleep 600 & sleep 601").to(SECOND).reading(HARD),
+        part(&Codex, &stage, "three").to(THIRD),
+        Reply::text("All three parts are there.").to(THIRD).reading(6_000),
     ]);
     let client = Codex.command(&stage.place(&server), &[]);
     let mut command = loop_run(&stage, &client, "codex", &["--soft-redline", "70k", "--hard-redline", "85k"]);
