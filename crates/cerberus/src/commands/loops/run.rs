@@ -185,7 +185,7 @@ impl Run {
         screen.clear();
         let code = match ended {
             Ok(stop) => {
-                context.now_again().learn()?;
+                context.now_again().ended(&[])?;
                 stop.class().exit_code()
             }
             Err(LoopError::AnotherRunner) => {
