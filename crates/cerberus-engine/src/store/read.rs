@@ -7,6 +7,7 @@ use cerberus_core::brief::rank::Worked;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
 use cerberus_core::echo::{ECHO_MAX, same_words};
 use cerberus_core::event::{AgentProcess, Severity};
+use cerberus_core::extract::INTERRUPTED;
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
 use cerberus_core::session::{self, Mark, MarkKind, State};
@@ -57,27 +58,22 @@ impl Carried {
         (self.facts, self.sources) = all.into_iter().unzip();
     }
 
-    /// Adds the files that these sessions touched, each as it was last edited and last read; and each session's last edit,
-    /// the sign that it was at work.
+    /// Adds the files that these sessions touched, each as it was last edited and last read.
     pub fn add_files(&mut self, history: &[Worked], sessions: &[SessionRow]) {
         let ids: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
         let mut last: HashMap<(Kind, &str), (Timestamp, &SessionId)> = HashMap::new();
-        let mut files = HashSet::new();
         for worked in history.iter().filter(|worked| ids.contains(&worked.session)) {
-            let mut last_edit = None;
             for touched in &worked.touched {
-                last_edit = last_edit.max(touched.last_edit.map(|at| (at, touched.path.as_str())));
                 for (kind, at) in [(Kind::File, touched.last_edit), (Kind::Read, touched.last_read)] {
                     let Some(at) = at else { continue };
                     let newest = last.entry((kind, &touched.path)).or_insert((at, &worked.session));
                     *newest = (*newest).max((at, &worked.session));
                 }
             }
-            files.extend(last_edit.map(|(at, path)| (at, Kind::File, path, &worked.session)));
         }
-        files.extend(last.into_iter().map(|((kind, path), (at, session))| (at, kind, path, session)));
-        let mut files: Vec<_> = files.into_iter().collect();
-        // The same input gives the same bytes, whatever the order of a set.
+        let files = last.into_iter().map(|((kind, path), (at, session))| (at, kind, path, session));
+        let mut files: Vec<_> = files.collect();
+        // The same input gives the same bytes, whatever the order of a map.
         files.sort_unstable();
         let known = |(at, kind, path, session): (Timestamp, Kind, &str, &SessionId)| Known {
             fact: Fact::file(kind, path),
@@ -265,8 +261,29 @@ impl Store {
             })
         })?;
         let mut carried = Carried { facts, sources, settlements };
+        let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
+        if wanted != Wanted::All && carried.facts.iter().any(is_interrupted) {
+            carried.add(self.last_edits(sessions, now)?);
+        }
         carried.add(done_by_reference(&carried.facts, &carried.settlements));
         Ok(carried)
+    }
+
+    /// Each session's last edit: whether anybody worked since something was broken off.
+    fn last_edits(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Known>> {
+        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
+        let sql = format!(
+            "SELECT session, path, at, max(event) FROM fact WHERE kind = 'file' AND path IS NOT NULL
+             AND session IN ({}) AND at <= ?1 GROUP BY session",
+            numbers(sessions)
+        );
+        let found = self.rows(&sql, [now.millis()], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, time(row, 2)?, row.get(3)?))
+        })?;
+        let known = |(session, path, at, event): (i64, String, Timestamp, i64)| {
+            Some(Known { fact: Fact::file(Kind::File, &path), session: (*ids.get(&session)?).clone(), at, event })
+        };
+        Ok(found.into_iter().filter_map(known).collect())
     }
 
     /// Tests, builds and lints of these sessions up to `now`, in the order in which they happened.

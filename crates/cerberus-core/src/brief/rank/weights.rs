@@ -77,7 +77,7 @@ pub const FOLDER_SESSIONS_MAX: usize = 4;
 pub const UNCOMMITTED_HALF_HOURS: f64 = 24.0;
 
 /// How far back traces are looked for.
-pub const SESSIONS_MAX: usize = 80;
+pub const SESSIONS_MAX: usize = 120;
 pub const COMMITS_MAX: usize = 150;
 pub const MENTIONING_SESSIONS_MAX: usize = 8;
 pub const MENTIONING_TURNS_MAX: usize = 6;
