@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use cerberus_core::forget::Wish;
 use cerberus_core::id::Agent;
 use cerberus_core::session::CARRY_OVER;
+use cerberus_core::span::{NotASpan, Span};
 use cerberus_core::time::Timestamp;
 use serde::Deserialize;
 
@@ -40,19 +41,17 @@ pub struct Size {
     pub bytes: u64,
 }
 
+const AGE_FORM: &str = "write an age as 30d or 12w";
+const DAY_SECS: u64 = 24 * 60 * 60;
+
 impl TryFrom<String> for Age {
     type Error = String;
 
     fn try_from(text: String) -> Result<Age, String> {
-        let wrong = || "write an age as 30d or 12w".to_string();
-        let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-        let days = match unit {
-            "d" => 1,
-            "w" => 7,
-            _ => return Err(wrong()),
-        };
-        let number: u64 = number.trim().parse().map_err(|_| wrong())?;
-        Ok(Age(Duration::from_secs(number.saturating_mul(days * 86_400))))
+        let Span(span) = text.parse().map_err(|_: NotASpan| AGE_FORM.to_string())?;
+        // What is forgotten by hours is forgotten by a slip.
+        let is_days = span.as_secs().is_multiple_of(DAY_SECS) && span.subsec_nanos() == 0;
+        is_days.then_some(Age(span)).ok_or_else(|| AGE_FORM.to_string())
     }
 }
 

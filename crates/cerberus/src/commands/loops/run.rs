@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use cerberus_core::loops::redline::Level;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
-use cerberus_core::loops::span::Span;
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
+use cerberus_core::span::Span;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
 use cerberus_engine::loops::runner::{Job, LoopError};
