@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use cerberus_testkit::answering::{Answer, Answering};
@@ -44,6 +44,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     ensure!(instant.answered() >= RUNS, "only {} of {RUNS} summaries were asked for", instant.answered());
     // The last ones may still be on their way; that most were asked for shows that they were begun.
     ensure!(hanging.requests().len() * 2 > RUNS, "only {} of {RUNS} summaries were begun", hanging.requests().len());
+    stage.settle(&with);
     if let [without, with, summarize] = measured.as_slice() {
         let ratio = with.median_ms() / without.median_ms();
         let aims = [
@@ -87,6 +88,17 @@ impl Stage<'_> {
             payload::write(&self.scratch.repo(), &session, &format!("toolu_{number}"), "src/ledger.rs", &content);
         self.scratch.heard(self.programs, home, None, &said)?;
         Ok(session)
+    }
+
+    /// Waits until every summary that was begun has failed, as it must: their folder is about to be removed.
+    fn settle(&self, home: &Path) {
+        let failures = home.join("failures.jsonl");
+        let noted = || std::fs::read_to_string(&failures).map_or(0, |noted| noted.lines().count());
+        let begun = std::fs::read_dir(home.join("summaries")).map_or(0, Iterator::count);
+        let given_up = Instant::now() + Duration::from_secs(60);
+        while noted() < begun && Instant::now() < given_up {
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// The end of a session, as its agent waits for it.
