@@ -16,6 +16,10 @@ pub const TOKEN_VARIABLE: &str = "CERBERUS_LOOP";
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// A look takes a while, and what is started meanwhile is not in it, though whoever started it is gone by its end: one look
+/// that finds nothing proves nothing.
+const EMPTY_LOOKS: u32 = 3;
+
 /// What loses its parent below this process becomes its child.
 pub fn adopt() {
     #[cfg(target_os = "linux")]
@@ -43,9 +47,11 @@ pub fn kill_with_token(token: &str, time_max: Duration) -> usize {
 fn kill_until_none(time_max: Duration, find: impl Fn() -> Vec<u32>) -> usize {
     let begun = Instant::now();
     let mut ended: HashSet<u32> = HashSet::new();
+    let mut empty_looks = 0;
     loop {
         let found = find();
-        if found.is_empty() || begun.elapsed() > time_max {
+        empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
+        if empty_looks == EMPTY_LOOKS || begun.elapsed() > time_max {
             return ended.len();
         }
         signal_all(&found, Signal::KILL);

@@ -87,11 +87,17 @@ impl Guarding {
         ];
         let (guard_pid, orders) = (guard.id(), guard.stdin.take());
         std::thread::spawn(move || {
-            let exit = guard.wait().map_or(Exit::Code(1), |status| exit_of(&status));
-            if matches!(exit, Exit::Signal(_)) {
+            let status = guard.wait();
+            let was_killed = status.as_ref().is_ok_and(|status| status.signal().is_some());
+            let exit = status.map_or(Exit::Code(1), |status| exit_of(&status));
+            if was_killed {
                 below::kill_below(std::process::id(), KILL_TIME_MAX);
             }
             for reader in readers.into_iter().flatten() {
+                // What still has the output open is still there.
+                while was_killed && !reader.is_finished() {
+                    below::kill_below(std::process::id(), KILL_TIME_MAX);
+                }
                 let _ = reader.join();
             }
             let _ = send.send(News::Ended(exit));
