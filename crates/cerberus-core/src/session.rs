@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::loops::stop::Class;
 use crate::time::Timestamp;
 
 /// After this long without activity a session leaves the brief.
@@ -108,6 +109,11 @@ pub enum Effect {
     Archive,
 }
 
+/// Did a loop end the session, for a fresh one or because it ended itself?
+fn is_by_loop(trigger: &str) -> bool {
+    trigger == REBOOT || Class::ALL.iter().any(|class| class.word() == trigger)
+}
+
 /// What a mark makes of a state.
 pub fn step(state: State, mark: &Mark) -> State {
     match (&mark.what, state.status) {
@@ -117,7 +123,7 @@ pub fn step(state: State, mark: &Mark) -> State {
             let status = if status.is_live() { Status::Ended } else { status };
             let ended = match state.ended {
                 // Its agent only said that it left; whoever made it leave knows why.
-                Some((at, _)) if trigger == REBOOT => (at, trigger.clone()),
+                Some((at, _)) if is_by_loop(trigger) => (at, trigger.clone()),
                 known => known.unwrap_or_else(|| (mark.at, trigger.clone())),
             };
             State { status, ended: Some(ended) }
@@ -208,6 +214,7 @@ mod tests {
             (vec![alive(1), reboot(5)], (5, REBOOT)),
             (vec![alive(1), ended(4), reboot(5)], (4, REBOOT)),
             (vec![alive(1), reboot(5), ended(6)], (5, REBOOT)),
+            (vec![alive(1), ended(4), mark(5, MarkKind::Ended { trigger: "complete".into() })], (4, "complete")),
             (vec![alive(1), ended(4), ended(5)], (4, "other")),
         ] {
             let found = state(&marks, at(5), at(9));
