@@ -226,7 +226,7 @@ impl<'a> Machine<'a> {
         }
         let silent = now.since(attempt.heard.max(attempt.quiet_until));
         if silent >= self.settings.stall {
-            let words = format!("nothing was heard for {}", super::span::Span(self.settings.stall));
+            let words = format!("nothing was heard for {}", crate::span::Span(self.settings.stall));
             let over = Over { failure: Some(Failure::Crashed { words }), ..Over::of(How::Stall) };
             return leave_now(attempt, over, now);
         }

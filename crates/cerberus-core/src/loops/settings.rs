@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
-use super::span::Span;
 use super::stream::Dialect;
 use crate::secret::redact;
+use crate::span::Span;
 
 /// Who works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

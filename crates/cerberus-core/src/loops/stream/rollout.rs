@@ -1,6 +1,7 @@
 //! Codex's session file, of which the loop reads what `codex exec --json` does not tell: how full the context is.
 //!
-//! Everything else in it is skipped here; `wire::transcripts` reads what was done.
+//! It is written when the model's answer is worked off, so while a tool runs it is not known yet. Everything else in it is
+//! skipped here; `wire::transcripts` reads what was done.
 
 use serde::Deserialize;
 
