@@ -51,6 +51,7 @@ pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
     let mut kept = String::with_capacity(printed.len());
     for commit in printed.split('\u{1}').skip(1) {
         let mut fields = commit.split('\0').map(|field| field.trim_start_matches('\n'));
+        let begin = kept.len();
         kept.push('\u{1}');
         kept.push_str(fields.next().unwrap_or_default());
         kept.push('\0');
@@ -58,6 +59,8 @@ pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
             let names = if status.starts_with(['R', 'C']) { 2 } else { 1 };
             let paths: Vec<&str> = fields.by_ref().take(names).collect();
             if paths.len() < names {
+                // Git was cut off in the middle of it.
+                kept.truncate(begin);
                 break;
             }
             if !paths.iter().any(|path| is_private(path)) {
