@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Request, compose};
 use cerberus_core::event::StartSource;
+use cerberus_core::summary::render::Format;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::clock::Clock;
 use cerberus_engine::fold;
@@ -18,6 +19,7 @@ use cerberus_engine::guides::UserFolders;
 use cerberus_engine::home::Home;
 use cerberus_engine::identity::locate;
 use cerberus_engine::recall::{self, Budget, Question};
+use cerberus_engine::store::Wanted;
 use cerberus_engine::survey::{AskGit, View, survey};
 use serde_json::json;
 
@@ -284,15 +286,18 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: None,
             folders: &UserFolders::default(),
+            format: Format::Codes,
             session: None,
         };
         let briefing = recall::brief(&store, &located, &question)?;
         let loaded = begun.elapsed();
         // The same once more, the last step alone.
         let sessions = recall::recent_sessions(&store, &located, now)?;
-        let mut carried = store.carried(&sessions, now)?;
+        let history = store.history(&recall::project_ids(&located), now)?;
+        let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+        carried.add_files(&history, &sessions);
         let view = View { store: &store, located: &located, now };
-        let survey = survey(&view, &mut carried, &sessions, None, AskGit::WhenNew)?;
+        let survey = survey(&view, history, &mut carried, &sessions, None, AskGit::WhenNew)?;
         let mut files = FileNames::of_project(survey.tracked.len());
         let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
         paths.for_each(|path| files.add(path));

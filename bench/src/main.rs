@@ -19,6 +19,7 @@ mod prompts;
 mod scale;
 mod scratch;
 mod secrets;
+mod summary;
 mod trace;
 
 use std::path::PathBuf;
@@ -47,6 +48,7 @@ Benchmarks:
   prompts   how well the user's words are understood, on labelled prompts (--data)
   secrets   how well secrets are found on labelled texts (--data DIR), and what looking costs a megabyte
   continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
+  summary   a session's end with a provider of summaries that hangs; what a summary costs beside the model
   all       all of them
 
 Options:
@@ -60,7 +62,7 @@ TMPDIR says where the scratch folder is made: a sync costs what it costs there."
 
 type Benchmark = fn(&Programs) -> Result<()>;
 
-const BENCHMARKS: [(&str, Benchmark); 12] = [
+const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
@@ -73,6 +75,7 @@ const BENCHMARKS: [(&str, Benchmark); 12] = [
     ("prompts", prompts::run),
     ("secrets", secrets::run),
     ("continuity", continuity::run),
+    ("summary", summary::run),
 ];
 
 #[derive(Debug, Default)]

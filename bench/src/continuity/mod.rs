@@ -6,6 +6,7 @@
 //! told in the order of its first mention; a name that several files share counts for each by its share.
 
 mod baselines;
+mod made;
 mod open_items;
 mod replay;
 mod session;
@@ -73,7 +74,10 @@ pub fn run(programs: &Programs) -> Result<()> {
         }
     }
     print(&figures)?;
-    carried.print()?;
+    carried.print("real sessions")?;
+    let mut of_made = Carried::default();
+    made::score(programs, &mut of_made)?;
+    of_made.print("made sessions")?;
     say("\nin a fresh process after the largest chain, git included; floor: the least a durable process can do\n")?;
     table(&[TIME_COLUMNS.as_slice(), &["aim ms"]].concat(), &times)
 }

@@ -20,29 +20,35 @@ impl Carried {
     pub fn score(&mut self, past: &[Session], start: &str, text: &str) {
         let last = past.iter().filter_map(|session| Some((session.before(start).next_back()?.at.as_str(), session)));
         let Some((_, session)) = last.max_by_key(|(at, _)| *at) else { return };
+        let todos = session.todos.iter().rfind(|left| left.at.as_str() < start).map(|list| list.open.as_slice());
+        let answers = session.answers.iter().filter(|left| left.at.as_str() < start);
+        let answers: Vec<String> = answers.flat_map(|left| left.open.iter().cloned()).collect();
+        self.count(todos.unwrap_or_default(), &answers, text);
+    }
+
+    /// How many of these the text tells.
+    pub fn count(&mut self, todos: &[String], answers: &[String], text: &str) {
         let told: HashSet<&str> = text.lines().collect();
-        if let Some(list) = session.todos.iter().rfind(|left| left.at.as_str() < start) {
-            for todo in &list.open {
-                self.todos.0 += 1;
-                self.todos.1 += usize::from(told.contains(Fact::words(Kind::Next, todo).code.as_str()));
-            }
+        for todo in todos {
+            self.todos.0 += 1;
+            self.todos.1 += usize::from(told.contains(Fact::words(Kind::Next, todo).code.as_str()));
         }
-        for answer in session.answers.iter().filter(|left| left.at.as_str() < start).flat_map(|left| &left.open) {
+        for answer in answers {
             let code = Fact::words(Kind::Decision, answer).code;
             self.answers.0 += 1;
             self.answers.1 += usize::from(told.iter().any(|line| line.starts_with(&code)));
         }
     }
 
-    pub fn print(&self) -> Result<()> {
+    pub fn print(&self, whose: &str) -> Result<()> {
         for (what, (left, told)) in [("open todos", self.todos), ("answered questions", self.answers)] {
             if left == 0 {
-                say(&format!("{what}: none were left by the session before"))?;
+                say(&format!("{whose}: {what}: none were left by the session before"))?;
                 continue;
             }
             let share = told as f64 / left.max(1) as f64;
             say(&format!(
-                "{what} told in the next brief: {told} of {left}, {share:.2}, {}",
+                "{whose}: {what} told in the next brief: {told} of {left}, {share:.2}, {}",
                 Aim::AtLeast(0.9).beside(share)
             ))?;
         }

@@ -131,6 +131,9 @@ pub enum Event<'a> {
     /// What a crashed session left was taken care of.
     #[serde(borrow)]
     Recover(Recovery<'a>),
+    /// A model's sentences about it, checked against its facts.
+    #[serde(borrow)]
+    Summary(Summary<'a>),
     /// Its items no longer carry over.
     Complete,
     /// It left the brief for good, because of its age.
@@ -184,6 +187,20 @@ pub struct Recovery<'a> {
     /// At a session's start, nobody asked for it.
     #[serde(default)]
     pub is_automatic: bool,
+}
+
+/// What a model said about a session, and the facts that stood beside it then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary<'a> {
+    #[serde(borrow)]
+    pub text: Clean<'a>,
+    /// Who wrote it: the provider's name, never where it is or how it is paid.
+    #[serde(borrow)]
+    pub provider: Clean<'a>,
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub key_context: Vec<Clean<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub next_actions: Vec<Clean<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! What we told an agent must never come back as evidence: our own lines are recognised by their form.
 //!
 //! A brief is lines of codes, so any line that is nothing but a code is ours, wherever it turns up: quoted by the
-//! agent, pasted by the user, copied into a compaction summary.
+//! agent, pasted by the user, copied into a compaction summary. A summary in prose is known by its title and the marks of
+//! the lines below it.
 
 use std::borrow::Cow;
 
@@ -9,6 +10,10 @@ use crate::fact::Kind;
 
 /// What lines begin with that are no facts: the project, and memories.
 const OTHER_PREFIXES: [&str; 3] = ["proj:", "rule:", "pref:"];
+
+/// What a summary in prose begins with, and what its other lines begin with.
+pub const SUMMARY_TITLE: &str = "## Previous Session Context";
+const SUMMARY_MARKS: [&str; 5] = ["**Project:**", "**Summary:**", "**Context:**", "**Next:**", "- "];
 
 /// Is this line one that only a brief has?
 pub fn is_ours(line: &str) -> bool {
@@ -25,10 +30,28 @@ pub fn is_ours(line: &str) -> bool {
 
 /// `text` without the lines we wrote.
 pub fn without_ours(text: &str) -> Cow<'_, str> {
-    if !text.lines().any(is_ours) {
+    if !text.lines().any(|line| is_ours(line) || is_title(line)) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.lines().filter(|line| !is_ours(line)).collect::<Vec<_>>().join("\n"))
+    let mut in_summary = false;
+    let is_theirs = |line: &&str| {
+        in_summary = is_title(line) || (in_summary && is_below_title(line));
+        !in_summary && !is_ours(line)
+    };
+    Cow::Owned(text.lines().filter(is_theirs).collect::<Vec<_>>().join("\n"))
+}
+
+fn unquoted(line: &str) -> &str {
+    line.trim().trim_start_matches(['>', ' '])
+}
+
+fn is_title(line: &str) -> bool {
+    unquoted(line) == SUMMARY_TITLE
+}
+
+fn is_below_title(line: &str) -> bool {
+    let line = unquoted(line);
+    line.is_empty() || SUMMARY_MARKS.iter().any(|mark| line.starts_with(mark))
 }
 
 #[cfg(test)]
@@ -57,5 +80,17 @@ mod tests {
     fn evidence_is_what_remains() {
         assert_eq!(without_ours("proj:x\nnext:a-b\nplease go on"), "please go on");
         assert!(matches!(without_ours("please go on"), Cow::Borrowed(_)));
+        let told = format!(
+            "{SUMMARY_TITLE}\n\n**Project:** hydra\n\n**Summary:** Decided to use WAL.\n\n**Next:**\n- fix the race\n"
+        );
+        assert_eq!(
+            without_ours(&format!("You said:\n> {told}\nplease go on\n- fix the race")),
+            "You said:\nplease go on\n- fix the race"
+        );
+        assert_eq!(
+            without_ours("**Summary:** Decided to use WAL."),
+            "**Summary:** Decided to use WAL.",
+            "others sum up too"
+        );
     }
 }

@@ -20,6 +20,8 @@ pub mod secret;
 pub mod seed;
 pub mod session;
 pub mod settings;
+pub mod span;
+pub mod summary;
 pub mod text;
 pub mod time;
 pub mod tokens;

@@ -118,6 +118,15 @@ impl Wishes {
             Event::Note(note) => Event::Note(self.note(note)?),
             // A look at a file that has become private since: nothing of it is needed.
             Event::Named(named) if self.is_private(&named.path) => Event::Pulse,
+            Event::Recover(recovery) => {
+                let mut kept = recovery.clone();
+                for text in kept.actions.iter_mut().chain(&mut kept.in_flight) {
+                    if let Some(hidden) = self.text(text, Keep::SUBJECT, Speech::Exact) {
+                        *text = hidden;
+                    }
+                }
+                return (kept != *recovery).then_some(Event::Recover(kept));
+            }
             Event::Seed(codes) => {
                 let mut kept = codes.clone();
                 let sections = [
@@ -138,6 +147,9 @@ impl Wishes {
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
         let touches = used.files.iter().any(|file| self.is_private(&file.path));
         let command = used.command.as_ref().and_then(|text| self.text(text, Keep::COMMAND, Speech::Exact));
+        if !touches && command.is_none() && !self.is_mentioned(used) {
+            return None;
+        }
         let mut kept = used.clone();
         if touches || command.is_some() {
             kept.files.retain(|file| !self.is_private(&file.path));
@@ -165,7 +177,16 @@ impl Wishes {
                 *task = hidden;
             }
         }
-        (kept != *used).then_some(Event::Tool(kept))
+        Some(Event::Tool(kept))
+    }
+
+    /// Does anything that was printed, asked or planned name a private file?
+    fn is_mentioned(&self, used: &ToolUse) -> bool {
+        let names = |text: &Clean, speech| self.private_words(text, speech).next().is_some();
+        let tasks = used.todos.iter().flatten().chain(&used.task).filter_map(|task| task.subject.as_ref());
+        let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
+        used.error.iter().chain(&used.output).any(|text| names(text, Speech::Exact))
+            || used.plan.iter().chain(answers).chain(tasks).any(|text| names(text, Speech::Spoken))
     }
 
     fn task<'a>(&self, task: &Task<'a>) -> Option<Task<'a>> {
@@ -185,13 +206,7 @@ impl Wishes {
     fn text<'a>(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'a>> {
         let mut out = String::new();
         let mut kept = 0;
-        for (start, word) in words(text) {
-            // Plain words are no files of a pattern of ours.
-            let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
-            let Some(glob) = may_be.then(|| self.pattern_of(word)).flatten() else { continue };
-            if speech == Speech::Spoken && glob.is_named_by(word) {
-                continue;
-            }
+        for (start, word) in self.private_words(text, speech) {
             out.push_str(&text[kept..start]);
             out.push_str(MARK);
             kept = start + word.len();
@@ -201,6 +216,16 @@ impl Wishes {
         }
         out.push_str(&text[kept..]);
         Some(Clean::new(out, keep))
+    }
+
+    /// The words of a text that name a private file, each with where it begins.
+    fn private_words<'t>(&self, text: &'t str, speech: Speech) -> impl Iterator<Item = (usize, &'t str)> {
+        words(text).filter(move |(_, word)| {
+            // Plain words are no files of a pattern of ours.
+            let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
+            let glob = if may_be { self.pattern_of(word) } else { None };
+            glob.is_some_and(|glob| speech == Speech::Exact || !glob.is_named_by(word))
+        })
     }
 }
 
@@ -212,7 +237,10 @@ fn replace<'a>(text: &mut Option<Clean<'a>>, hide: impl Fn(&Clean<'a>) -> Option
 
 /// The words of a text that may be paths, each with where it begins. What ends a sentence is no part of one.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let ends = |c: char| c.is_whitespace() || "'\"`()[]{}<>|;&,=:@!?".contains(c);
+    let ends = |c: char| {
+        let opens_or_closes = matches!(c, '\'' | '"' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>');
+        opens_or_closes || matches!(c, ',' | ':' | ';' | '=' | '|' | '&' | '@' | '!' | '?') || c.is_whitespace()
+    };
     let mut at = 0;
     text.split(ends).filter_map(move |word| {
         let start = at;

@@ -93,14 +93,14 @@ fn code(value: &Value) -> Option<Clean<'static>> {
 fn names_a_file(code: &str) -> bool {
     let name = code.strip_prefix(Kind::File.prefix()).unwrap_or(code);
     match name.rsplit_once('.') {
-        Some((_, ending)) => {
-            name.contains('/')
-                || (ending.len() <= 5
-                    && ending.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-                    && ENDINGS.contains(&ending))
-        }
+        Some((_, ending)) => name.contains('/') || is_file_ending(ending),
         None => name.contains('/'),
     }
+}
+
+/// Is this what names of source files end with, after the dot?
+pub(crate) fn is_file_ending(ending: &str) -> bool {
+    ENDINGS.contains(&ending)
 }
 
 const ENDINGS: &[&str] = &[
@@ -147,6 +147,19 @@ pub struct SeedExport {
 
 #[derive(Debug, Serialize)]
 pub struct SeedMetadata {
+    pub expires_at: String,
+}
+
+/// A summary in the original tool's form.
+#[derive(Debug, Serialize)]
+pub struct SeedSummary {
+    pub session_id: String,
+    pub project: String,
+    pub summary: String,
+    pub key_context: Vec<String>,
+    pub next_actions: Vec<String>,
+    pub token_estimate: usize,
+    pub timestamp: String,
     pub expires_at: String,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cerberus_core::brief::memories::BOTH_TOKENS;
 use cerberus_core::event::{Event, Record, StartSource};
 use cerberus_core::id::{Agent, MemoryId};
-use cerberus_core::session::IDLE_AFTER;
+use cerberus_core::session::{IDLE_AFTER, Status};
 use cerberus_core::text::{Clean, Keep};
 use cerberus_core::wire::host::{self, Host, Occasion};
 
@@ -26,7 +26,8 @@ use crate::recall::{self, Budget, Question};
 use crate::recover;
 use crate::remember;
 use crate::store::Store;
-use crate::survey::View;
+use crate::summary::detached;
+use crate::survey::{self, View};
 
 /// An agent waits for its brief: names that are not found by then are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -70,6 +71,11 @@ pub fn answer(
             let mut store = fold::open(home)?;
             if !waiting.is_echo(clock, &store)? {
                 distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+                if config::load(home)?.summary.provider.is_some() {
+                    let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+                    detached::start_each(home, clock, ended.iter());
+                }
+                survey::ask_ahead(&View { store: &store, located: &waiting.located, now: clock.now })?;
             }
             Ok(None)
         }
@@ -90,9 +96,14 @@ fn at_start(
     }
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
-    recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
+    let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recall::recent_sessions(&store, &waiting.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, &recent)?;
+    if config.summary.provider.is_some() {
+        let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
+        let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
+        detached::start_each(home, clock, ended.chain(recovered));
+    }
     distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
     let host = Host::of(waiting.agent);
     let session = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
@@ -104,6 +115,7 @@ fn at_start(
         chars_max: host.chars_max,
         prompt: None,
         folders,
+        format: config.summary.format(),
         session: session.as_ref(),
     };
     let brief = recall::brief(&store, &waiting.located, &question)?.brief;

@@ -3,11 +3,13 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::Wishes;
 use cerberus_core::secret::Own;
+use cerberus_core::summary::render::Format;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -24,6 +26,7 @@ pub struct Config {
     pub brief: BriefConfig,
     #[serde(rename = "loop")]
     pub loops: Layer,
+    pub summary: SummaryConfig,
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
     pub store: StoreConfig,
@@ -69,6 +72,92 @@ impl Default for BriefConfig {
     }
 }
 
+/// Who writes summaries, and how sessions are told of them. Off as long as no provider is named.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SummaryConfig {
+    pub provider: Option<ProviderName>,
+    pub model: Option<String>,
+    /// Where the provider is, when that is not where it usually is.
+    pub base_url: Option<String>,
+    /// Better kept in the environment.
+    pub key: Option<Key>,
+    /// The program that the provider `command` runs, and its arguments.
+    pub command: Vec<String>,
+    /// How long one try may take.
+    pub timeout_secs: f64,
+    format: Option<Format>,
+}
+
+impl Default for SummaryConfig {
+    fn default() -> Self {
+        SummaryConfig {
+            provider: None,
+            model: None,
+            base_url: None,
+            key: None,
+            command: Vec::new(),
+            timeout_secs: 10.0,
+            format: None,
+        }
+    }
+}
+
+impl SummaryConfig {
+    /// Whoever has summaries written wants to hear them.
+    pub fn format(&self) -> Format {
+        let unsaid = if self.provider.is_some() { Format::Summary } else { Format::Codes };
+        self.format.unwrap_or(unsaid)
+    }
+
+    pub fn limit(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout_secs)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderName {
+    Ollama,
+    Anthropic,
+    Openai,
+    Command,
+}
+
+impl ProviderName {
+    pub fn word(self) -> &'static str {
+        match self {
+            ProviderName::Ollama => "ollama",
+            ProviderName::Anthropic => "anthropic",
+            ProviderName::Openai => "openai",
+            ProviderName::Command => "command",
+        }
+    }
+}
+
+/// What a provider is paid with. It is sent to that provider, and shown to nobody: not even by `{:?}`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Key(String);
+
+impl Key {
+    pub fn new(key: String) -> Option<Key> {
+        let key = key.trim().to_string();
+        (!key.is_empty()).then_some(Key(key))
+    }
+
+    /// For the request's header alone.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read {path}: {source}")]
@@ -100,9 +189,14 @@ pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>,
 
 fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     let path = home.config();
+    let is_absence = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    // Every hook asks, and mostly there is none: one look is enough.
+    if path.symlink_metadata().is_err_and(|error| is_absence(&error)) {
+        return Ok(None);
+    }
     match home.text(&path, CONFIG_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_absence(&error) => Ok(None),
         Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
     }
 }
@@ -110,6 +204,9 @@ fn read(home: &Home) -> Result<Option<String>, ConfigError> {
 fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
     parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
 }
+
+/// A try that is over sooner was none; one that takes longer is forgotten by whoever waits for it.
+const TIMEOUT_SECS_RANGE: std::ops::RangeInclusive<f64> = 0.1..=120.0;
 
 /// What a project says about its loops.
 pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
@@ -134,6 +231,10 @@ fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 fn parse(text: &str) -> Result<Config, String> {
     let config: Config = toml(text)?;
+    if !TIMEOUT_SECS_RANGE.contains(&config.summary.timeout_secs) {
+        let (low, high) = (TIMEOUT_SECS_RANGE.start(), TIMEOUT_SECS_RANGE.end());
+        return Err(format!("summary.timeout_secs must be between {low} and {high}"));
+    }
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
@@ -145,6 +246,7 @@ fn parse(text: &str) -> Result<Config, String> {
     Ok(config)
 }
 
+/// Where it is wrong, and why. Not the line itself, as the parser would show it: a key may stand in it.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +267,9 @@ mod tests {
             "[brief]\nsesion_tokens = 700",
             "[brief",
             "[brief]\nsession_tokens = \"x\"",
+            "[summary]\nprovider = \"oracle\"",
+            "[summary]\ntimeout_secs = 0",
+            "[summary]\nformat = \"prose\"",
             "[secrets]\nrules = [\"key acme\"]",
             "[private]\nprojects = [\"work\"]",
             "[private]\npaths = [\"\"]",
@@ -172,6 +277,29 @@ mod tests {
             "[store]\nmax_size = 5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("[brief]\nx = 1").unwrap_err().starts_with("line 2: unknown field `x`"));
+    }
+
+    #[test]
+    fn summaries_are_off_until_a_provider_is_named_and_then_told() {
+        let of = |text: &str| parse(text).unwrap().summary;
+        assert_eq!((of("").provider, of("").format(), of("").limit().as_secs()), (None, Format::Codes, 10));
+        let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");
+        assert_eq!((set.provider, set.format()), (Some(ProviderName::Ollama), Format::Summary));
+        assert_eq!(set.limit().as_millis(), 500);
+        assert_eq!(of("[summary]\nprovider = \"command\"\nformat = \"both\"").format(), Format::Both);
+    }
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let key = ["sk", "-made-up-for-this-test"].concat();
+        let config = parse(&format!("[summary]\nkey = \"{key}\"")).unwrap();
+        assert!(!format!("{config:?}").contains("made-up"));
+        assert_eq!(config.summary.key.unwrap().reveal(), key);
+        for broken in [format!("[summary]\nkey = \"{key}"), format!("[summary]\nkey = {key}"), key.clone()] {
+            let said = parse(&broken).unwrap_err();
+            assert!(!said.contains("made-up") && said.starts_with("line "), "{said}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Resu
         let is_meant = |line: &str| serde_json::from_str(line).is_ok_and(|failure| is_meant(&failure));
         let kept: String = text.lines().filter(|line| !is_meant(line)).map(|line| format!("{line}\n")).collect();
         if kept != text {
-            crate::replace::replace(&path, kept.as_bytes(), 0o600)?;
+            home.replace(&path, kept.as_bytes())?;
         }
     }
     Ok(())

@@ -34,7 +34,7 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
     crate::home::create_dir(home.root())
         .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
-    let mut store = Store::open(home)?;
+    let mut store = Store::open(home)?.with_wishes(home.wishes());
     scan::finish(home, &mut store)?;
     fold(home, &mut store)?;
     Ok(store)

@@ -19,6 +19,8 @@ use cerberus_core::memory::{Evidence, Status};
 use cerberus_core::text::{Clean, Keep, without_words};
 use cerberus_core::time::Timestamp;
 
+use rustix::fs::{FlockOperation, flock};
+
 use crate::clock::Clock;
 use crate::failures::{self, Failure};
 use crate::fault;
@@ -71,7 +73,8 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, wish: &Wish) -> Res
     // Nobody else rewrites a record while we hold this.
     let transaction = store.begin_fold()?;
     let plan = Plan::of(home, wish, &memories)?;
-    home.open(&home.forgetting(), Access::AppendOrMake).map_err(|source| failed(home, source))?;
+    let mark = home.open(&home.forgetting(), Access::AppendOrMake).map_err(|source| failed(home, source))?;
+    flock(&mark, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(home, error.into()))?;
     pass(home, "forget-marked")?;
     plan.rewrite(home, clock.wall)?;
     blank(home, &plan.gone)?;
@@ -88,7 +91,9 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, wish: &Wish) -> Res
 
 /// Completes what was cut short as far as it is known: the view. Says whether anything was.
 pub fn complete(home: &Home, clock: &Clock, store: &mut Store) -> Result<bool, FoldError> {
-    if !home.forgetting().exists() {
+    let Ok(mark) = home.open(&home.forgetting(), Access::Read) else { return Ok(false) };
+    // Whoever is at it still holds it.
+    if flock(&mark, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(false);
     }
     let transaction = store.begin_fold()?;
@@ -107,8 +112,10 @@ pub fn complete(home: &Home, clock: &Clock, store: &mut Store) -> Result<bool, F
 
 fn wipe(home: &Home, store: &Store) -> Result<(), FoldError> {
     store.wipe_deleted()?;
-    std::fs::remove_file(home.forgetting()).map_err(|source| failed(home, source))?;
-    Ok(())
+    match std::fs::remove_file(home.forgetting()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(home, error).into()),
+        _ => Ok(()),
+    }
 }
 
 fn all_memories(store: &Store) -> store::Result<Vec<MemoryRow>> {
@@ -356,7 +363,7 @@ fn shrink(home: &Home, wall: Timestamp) -> io::Result<()> {
         let kept: Vec<u8> = lines.iter().flat_map(|line| [b"\n", *line, b"\n"].concat()).collect();
         match kept.is_empty() {
             true => std::fs::remove_file(&path)?,
-            false if kept.len() < bytes.len() => crate::replace::replace(&path, &kept, 0o600)?,
+            false if kept.len() < bytes.len() => home.replace(&path, &kept)?,
             false => {}
         }
     }

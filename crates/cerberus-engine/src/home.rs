@@ -14,8 +14,10 @@ use cerberus_core::private::Wishes;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use crate::outside;
+use crate::replace::replace;
 
 #[derive(Clone, Debug)]
 pub struct Home {
@@ -44,7 +46,7 @@ impl Home {
         Home { wishes: Arc::new(wishes), ..self }
     }
 
-    pub fn wishes(&self) -> &Wishes {
+    pub fn wishes(&self) -> &Arc<Wishes> {
         &self.wishes
     }
 
@@ -87,6 +89,11 @@ impl Home {
         self.root.join("backups")
     }
 
+    /// Which sessions a summary was already begun of: one empty file each.
+    pub fn claims_dir(&self) -> PathBuf {
+        self.root.join("summaries")
+    }
+
     /// Stands there while something is being forgotten.
     pub fn forgetting(&self) -> PathBuf {
         self.root.join("forgetting")
@@ -122,7 +129,7 @@ impl Home {
         // A pipe in its place must not keep us waiting.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR);
-        outside::regular(File::from(opened.map_err(|error| explained(error, path))?))
+        outside::regular(File::from(opened.map_err(|error| self.explained(error, path))?))
     }
 
     /// The text of a file below the home.
@@ -131,10 +138,18 @@ impl Home {
         String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
     }
 
+    /// Replaces a file below the home as a whole; a symbolic link in its place is refused.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        match self.open(path, Access::Read) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => replace(path, bytes, 0o600),
+        }
+    }
+
     /// Opens a folder below the home, without following a symbolic link.
     pub fn open_folder(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.folder_of(path)?;
-        Ok(File::from(below(&folder, name, path)?))
+        Ok(File::from(self.below(&folder, name, path)?))
     }
 
     /// The opened folder that a path of ours lies in, and the last part of the path.
@@ -144,28 +159,29 @@ impl Home {
         let name = inside.file_name().ok_or_else(not_ours)?;
         let mut folder = openat(CWD, &self.root, FOLDER, Mode::empty())?;
         for part in inside.parent().into_iter().flat_map(Path::iter) {
-            folder = below(&folder, part, path)?;
+            folder = self.below(&folder, part, path)?;
         }
         Ok((folder, name))
+    }
+
+    fn below(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
+        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explained(error, path))
+    }
+
+    /// What the system calls a loop, or no folder, is a link that we do not follow.
+    fn explained(&self, error: Errno, path: &Path) -> io::Error {
+        let mut inside = path.ancestors().take_while(|part| *part != self.root);
+        let is_link = inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
+        match error {
+            Errno::LOOP | Errno::NOTDIR if is_link => io::Error::other(
+                "a symbolic link stands there, and none is followed out of the home; put the real thing in its place",
+            ),
+            error => error.into(),
+        }
     }
 }
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-fn below(folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
-    openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| explained(error, path))
-}
-
-/// What the system calls a loop, or no folder, is a link that we do not follow.
-fn explained(error: rustix::io::Errno, path: &Path) -> io::Error {
-    let is_link = path.ancestors().any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
-    match error {
-        rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR if is_link => io::Error::other(
-            "a symbolic link stands there, and none is followed out of the home; put the real thing in its place",
-        ),
-        error => error.into(),
-    }
-}
 
 /// Makes a folder, and those above it.
 pub fn create_dir(path: &Path) -> io::Result<()> {
@@ -199,8 +215,11 @@ mod tests {
             for name in ["file", "new", "folder/file"] {
                 let error = home.open(&home.root().join(name), access).unwrap_err();
                 assert!(error.to_string().contains("symbolic link"), "{name}: {error}");
+                assert!(home.replace(&home.root().join(name), b"ours").is_err(), "{name}");
             }
         }
+        home.replace(&inside, b"ours").unwrap();
+        assert_eq!(fs::read(real.join("journal/day")).unwrap(), b"ours");
         assert!(home.open_folder(&home.root().join("folder")).is_err());
         assert!(home.open(&elsewhere.join("file"), Access::Read).is_err());
         assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is no file");

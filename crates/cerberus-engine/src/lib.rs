@@ -1,6 +1,7 @@
 //! Synchronous I/O around `cerberus-core`: the journal, its SQLite view, git, settings files.
 //!
-//! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments.
+//! No argument parser, no terminal, no environment, no async. Where the home is and what time it is are arguments. The
+//! network is spoken to by `summary` alone.
 
 pub mod agents;
 pub mod answer;
@@ -23,6 +24,7 @@ pub mod lifecycle;
 pub mod loops;
 pub mod memories;
 pub mod name;
+mod output;
 pub mod outside;
 pub mod privacy;
 pub mod process;
@@ -33,5 +35,6 @@ pub mod replace;
 pub mod retention;
 pub mod scan;
 pub mod store;
+pub mod summary;
 pub mod survey;
 pub mod tracked;

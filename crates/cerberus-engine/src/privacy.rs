@@ -1,7 +1,7 @@
 //! May anything be stored here and now? Not while it is paused, not of a private project, not where a `.nocerberus`
 //! stands at the top of the project.
 //!
-//! A hook pays for this with two looks at files that are not there. What cannot be read counts as a no.
+//! A hook pays for this with two looks at files that are not there, and one for the settings. What cannot be read counts as a no.
 
 use std::fs;
 use std::io;
@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::home::{Home, create_dir};
 use crate::identity::Located;
-use crate::replace::replace;
 
 /// At the top of a project, or of the main worktree of a linked one: nothing of the project is stored or told.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
+
+/// A line for every project that is paused.
+const PAUSED_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Why nothing is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,10 +102,10 @@ struct ProjectPause {
 }
 
 fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
-    let text = match fs::read_to_string(home.paused()) {
-        Err(error) if is_absence(&error) => return None,
-        read => read.unwrap_or_default(),
-    };
+    if !is_there(&home.paused()) {
+        return None;
+    }
+    let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     // A damaged file: the user asked for silence, for how long is lost.
     let Ok(paused) = serde_json::from_str::<Paused>(&text) else {
         return Some(Shut::Paused { whose: Reach::Everywhere, until: None });
@@ -143,7 +145,7 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, reach: Reach) -> 
 
 /// The pauses that have not run out.
 fn still_paused(home: &Home, now: Timestamp) -> Paused {
-    let text = fs::read_to_string(home.paused()).unwrap_or_default();
+    let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     let mut paused: Paused = serde_json::from_str(&text).unwrap_or_default();
     paused.projects.retain(|known| known.pause.holds(now));
     paused.everywhere = paused.everywhere.filter(|pause| pause.holds(now));
@@ -152,5 +154,5 @@ fn still_paused(home: &Home, now: Timestamp) -> Paused {
 
 fn write(home: &Home, paused: &Paused) -> io::Result<()> {
     create_dir(home.root())?;
-    replace(&home.paused(), &serde_json::to_vec(paused)?, 0o600)
+    home.replace(&home.paused(), &serde_json::to_vec(paused)?)
 }

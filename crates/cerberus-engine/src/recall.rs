@@ -6,19 +6,26 @@ use std::path::Path;
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, failing};
 use cerberus_core::event::StartSource;
+use cerberus_core::fact::Kind;
 use cerberus_core::id::{ProjectId, SessionId};
+use cerberus_core::injected::SUMMARY_TITLE;
 use cerberus_core::seed::expiry;
 use cerberus_core::session::CARRY_OVER;
+use cerberus_core::summary::read_stored;
+use cerberus_core::summary::render::{self, Format};
 use cerberus_core::time::Timestamp;
 
 use crate::guides::UserFolders;
 use crate::identity::{self, Located};
 use crate::remember;
-use crate::store::{self, SessionRow, Store};
+use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
 use crate::survey::{self, AskGit, Survey, View};
 
 /// Files whose names are told apart; no brief has more.
 const NAMED_MAX: usize = 60;
+
+/// By its last prompts a session's topic is known.
+const PROMPTS_MAX: usize = 20;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -30,6 +37,7 @@ pub struct Question<'a> {
     pub prompt: Option<&'a str>,
     /// Where the guides are that the agent reads by itself.
     pub folders: &'a UserFolders,
+    pub format: Format,
     /// Who asks; nobody yet when a user wants to see what the next session would be told.
     pub session: Option<&'a SessionRow>,
 }
@@ -62,6 +70,15 @@ pub struct Briefing {
     /// The newest session that is told of.
     pub session_id: Option<SessionId>,
     pub expires_at: Option<Timestamp>,
+    /// What a model said of the session that worked last, where it is told.
+    pub summary: Option<Summarized>,
+}
+
+/// A summary, and whose it is.
+#[derive(Debug)]
+pub struct Summarized {
+    pub session: SessionId,
+    pub row: SummaryRow,
 }
 
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
@@ -73,7 +90,9 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let mut sessions = recent_sessions(store, located, now)?;
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let mut carried = store.carried(&sessions, now)?;
+    let history = store.history(&project_ids(located), now)?;
+    let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+    carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -81,10 +100,11 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let view = View { store, located, now };
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
-        false => survey::survey(&view, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
     };
     let files = file_names(&view, &survey)?;
-    let brief = brief::compose(&Request {
+    let summary = last_summary(store, &sessions, question)?;
+    let request = Request {
         project: &located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
@@ -96,7 +116,11 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
-    });
+    };
+    let brief = match &summary {
+        Some(summary) => render::compose(&request, question.format, &summary.row.text),
+        None => brief::compose(&request),
+    };
     let brief = brief.after(memories, forgone);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
@@ -104,8 +128,38 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         project: located.name.clone(),
         session_id: newest.map(|session| session.id.clone()),
         expires_at: newest.map(|session| expiry(session.last_activity)),
+        summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
         brief,
     })
+}
+
+/// What was said of the session that changed something last, if that was after its last fact. Otherwise the codes know
+/// more. A session that goes on hears codes: it knows the rest.
+fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<Summarized>> {
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    if question.format == Format::Codes || !is_fresh {
+        return Ok(None);
+    }
+    let others = sessions.iter().filter(|session| question.session.is_none_or(|own| own.row != session.row));
+    let mut others: Vec<&SessionRow> = others.collect();
+    others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
+    let mut last: Option<(&SessionRow, Timestamp)> = None;
+    for session in others {
+        let facts = store.carried(std::slice::from_ref(session), Wanted::All, question.now)?.facts;
+        let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
+        // A note of the user's is no work that a summary would have to speak of.
+        let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
+        if worked || last.is_none() {
+            last = Some((session, newest));
+        }
+        if worked {
+            break;
+        }
+    }
+    let Some((session, newest)) = last else { return Ok(None) };
+    let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
+    let told = row.and_then(|row| Some(SummaryRow { text: read_stored(&row.text)?.to_string(), ..row }));
+    Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
 }
 
 /// What a prompt makes relevant that its session was not told yet, beside these memories.
@@ -118,12 +172,14 @@ pub fn on_prompt(
 ) -> store::Result<Brief> {
     let mut sessions = recent_sessions(view.store, view.located, view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let mut carried = view.store.carried(&sessions, view.now)?;
+    let history = view.store.history(&project_ids(view.located), view.now)?;
+    let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
+    carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
     if carried.facts.is_empty() {
         return Ok(Brief::default());
     }
-    let survey = survey::survey(view, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
+    let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
         told_codes: view.store.told(session, view.now)?.into_iter().collect(),
@@ -145,7 +201,10 @@ pub fn on_prompt(
         memories,
         known: Some(&known),
     };
-    let prompted = if turns <= 1 { Prompted::First } else { Prompted::Later };
+    let prompted = match turns {
+        0 | 1 => Prompted::First,
+        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
+    };
     Ok(brief::on_prompt(&request, prompt, prompted, &known))
 }
 
@@ -190,11 +249,10 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
     let bases: HashSet<&str> = told.map(brief::base).collect();
+    let listed: Vec<&str> = bases.iter().copied().collect();
     let mut files = FileNames::of_project(survey.tracked.len());
-    for base in &bases {
-        for project in project_ids(view.located) {
-            view.store.files(&project, base, view.now)?.iter().for_each(|path| files.add(path));
-        }
+    for project in project_ids(view.located) {
+        view.store.files(&project, &listed, view.now)?.iter().for_each(|path| files.add(path));
     }
     survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
     Ok(files)

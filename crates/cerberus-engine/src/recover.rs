@@ -23,7 +23,7 @@ use crate::lifecycle::place_of;
 use crate::memories::Keeper;
 use crate::outside;
 use crate::process;
-use crate::store::{self, SessionRow, Store};
+use crate::store::{self, SessionRow, Store, Wanted};
 
 /// The end of a transcript is what hooks may have missed; the beginning they saw.
 const TAIL_BYTES: u64 = 1024 * 1024;
@@ -112,7 +112,7 @@ pub fn recover(
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
     }
-    let facts = store.carried(std::slice::from_ref(session), clock.now)?.facts.len();
+    let facts = store.carried(std::slice::from_ref(session), Wanted::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     actions.extend(learn(home, clock, store, session)?);
     if !in_flight.is_empty() {

@@ -9,7 +9,7 @@ use cerberus_core::extract::symbols::Language;
 use cerberus_core::id::MemoryId;
 use cerberus_core::memory::Scope;
 use cerberus_core::memory::guide::GuideLines;
-use cerberus_core::memory::rank::{Candidate, RankContext, rank, speaks_of};
+use cerberus_core::memory::rank::{Candidate, RankContext, Spoken, rank};
 use cerberus_core::time::Timestamp;
 
 use crate::guides::{self, UserFolders};
@@ -85,7 +85,10 @@ pub fn for_prompt(
     let here = Scope::Project(located.name.clone()).to_string();
     rows.retain(|row| !row.memory.scope.starts_with("project:") || *row.memory.scope == *here);
     retain_standing(&mut rows, located);
-    rows.retain(|row| speaks_of(prompt, &row.memory.content));
+    if !rows.is_empty() {
+        let spoken = Spoken::of(prompt);
+        rows.retain(|row| spoken.is_of(&row.memory.content));
+    }
     if rows.is_empty() {
         return Ok(Vec::new());
     }

@@ -3,11 +3,12 @@
 //! The oldest sessions leave first, whole, from the journal and the view; memories never do, nor does anything that a
 //! brief still tells. Never called by a hook.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use cerberus_core::forget::Wish;
 use cerberus_core::id::Agent;
 use cerberus_core::session::CARRY_OVER;
+use cerberus_core::span::{NotASpan, Span};
 use cerberus_core::time::Timestamp;
 use serde::Deserialize;
 
@@ -40,19 +41,17 @@ pub struct Size {
     pub bytes: u64,
 }
 
+const AGE_FORM: &str = "write an age as 30d or 12w";
+const DAY_SECS: u64 = 24 * 60 * 60;
+
 impl TryFrom<String> for Age {
     type Error = String;
 
     fn try_from(text: String) -> Result<Age, String> {
-        let wrong = || "write an age as 30d or 12w".to_string();
-        let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-        let days = match unit {
-            "d" => 1,
-            "w" => 7,
-            _ => return Err(wrong()),
-        };
-        let number: u64 = number.trim().parse().map_err(|_| wrong())?;
-        Ok(Age(Duration::from_secs(number.saturating_mul(days * 86_400))))
+        let Span(span) = text.parse().map_err(|_: NotASpan| AGE_FORM.to_string())?;
+        // What is forgotten by hours is forgotten by a slip.
+        let is_days = span.as_secs().is_multiple_of(DAY_SECS) && span.subsec_nanos() == 0;
+        is_days.then_some(Age(span)).ok_or_else(|| AGE_FORM.to_string())
     }
 }
 
@@ -148,13 +147,13 @@ pub fn apply(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig)
 pub fn apply_daily(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig) -> Result<(), FoldError> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mark = home.retention_mark();
-    let is_recent = |at: std::time::SystemTime| at.elapsed().is_ok_and(|age| age < DAY);
+    let now = SystemTime::UNIX_EPOCH + clock.wall.since(Timestamp::EPOCH);
     let last = std::fs::symlink_metadata(&mark).and_then(|known| known.modified());
-    if config == StoreConfig::default() || last.is_ok_and(is_recent) {
+    let is_recent = last.is_ok_and(|last| now.duration_since(last).is_ok_and(|age| age < DAY));
+    if config == StoreConfig::default() || is_recent {
         return Ok(());
     }
-    let touched =
-        home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(std::time::SystemTime::now()));
+    let touched = home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(now));
     touched.map_err(|source| JournalError::Write { path: mark, source })?;
     apply(home, clock, store, config).map(drop)
 }

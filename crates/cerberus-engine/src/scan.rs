@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault;
 use crate::fold::{self, FoldError};
-use crate::home::Home;
+use crate::home::{Access, Home};
 use crate::journal::{self, JournalError, SEAL_BYTES, seal};
 use crate::replace::replace;
 use crate::store::Store;
@@ -155,7 +155,7 @@ fn clean_journal(home: &Home, store: &mut Store) -> Result<(), ScanError> {
         plan.extend(serde_json::to_vec(redo).map_err(JournalError::from)?);
         plan.push(b'\n');
     }
-    replace(&path, &plan, 0o600).map_err(failed)?;
+    home.replace(&path, &plan).map_err(failed)?;
     fault::point("redact-planned").map_err(failed)?;
     apply(home, &redos)?;
     fs::remove_file(&path).map_err(failed)?;
@@ -171,7 +171,7 @@ pub fn finish(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     }
     let transaction = store.begin_fold()?;
     // Another process may have finished it while we waited.
-    if let Ok(text) = fs::read_to_string(&path) {
+    if let Ok(text) = home.text(&path, FILE_BYTES_MAX) {
         let redos: Vec<Redo> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         apply(home, &redos)?;
         fs::remove_file(&path).map_err(|source| JournalError::Write { path, source })?;
@@ -187,7 +187,7 @@ fn apply(home: &Home, redos: &[Redo]) -> Result<(), JournalError> {
         }
         let path = home.journal_dir().join(&of_segment[0].segment);
         let write = || -> io::Result<()> {
-            let file = OpenOptions::new().write(true).open(&path)?;
+            let file = home.open(&path, Access::Overwrite)?;
             for redo in of_segment {
                 file.write_all_at(redo.line.as_bytes(), redo.offset)?;
                 fault::point("redact-written")?;

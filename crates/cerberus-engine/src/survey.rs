@@ -13,9 +13,11 @@ use cerberus_core::time::Timestamp;
 
 use crate::git;
 use crate::identity::Located;
-use crate::recall::project_ids;
 use crate::store::{self, Carried, SessionRow, Store};
-use crate::tracked;
+use crate::tracked::{self, Tracked};
+
+/// Of the files last edited so many are compared with what git holds.
+const COMPARED_MAX: usize = 200;
 
 /// From where and when a project is looked at.
 #[derive(Clone, Copy)]
@@ -32,6 +34,9 @@ pub enum AskGit {
     Never,
 }
 
+/// Of files further down nobody is told, so nobody asks whether they are private.
+const LOOKED_AT_MAX: usize = 500;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -40,18 +45,18 @@ pub struct Survey {
     pub sessions: Vec<Worked>,
 }
 
-/// Ranks the project's files as of now. Facts get the names that their files have now.
+/// Ranks the project's files as of now, from what all its sessions did. Facts get the names that their files have now.
 pub fn survey(
     view: &View,
+    mut history: Vec<Worked>,
     carried: &mut Carried,
     sessions: &[SessionRow],
     prompt: Option<&str>,
     ask: AskGit,
 ) -> store::Result<Survey> {
-    let mut history = view.store.history(&project_ids(view.located), view.now)?;
-    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
+    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
     let mut commits = git::commits(&printed_log(view, ask)?, view.now);
-    let is_tracked: HashSet<&str> = tracked.iter().map(String::as_str).collect();
+    let is_tracked: HashSet<&str> = tracked.paths.iter().map(String::as_str).collect();
     let renames = Renames::new(&commits, &is_tracked);
     renames.follow_facts(&mut carried.facts);
     renames.follow_work(&mut history);
@@ -59,20 +64,33 @@ pub fn survey(
     let recent: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
     let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
-    let gone = gone(&Disk { located: view.located, tracked: &is_tracked }, &recent, &old, &commits);
-    let files = rank::files(&Evidence {
+    let disk = Disk { located: view.located, tracked: &is_tracked };
+    let gone = gone(&disk, &recent, &old, &commits);
+    let changed = changed(&disk, &history, &tracked);
+    let mut files = rank::files(&Evidence {
         now: view.now,
         sessions: &history,
         commits: &commits,
-        tracked: &tracked,
+        tracked: &tracked.paths,
+        changed: &changed,
         gone: &gone,
         prompt,
+    });
+    let mut looked_at = 0;
+    files.retain(|ranked| {
+        looked_at += 1;
+        looked_at > LOOKED_AT_MAX || !view.store.wishes().is_private(&ranked.path)
     });
     let unmerged = match ask {
         AskGit::WhenNew => unmerged(view.located, carried, sessions),
         AskGit::Never => HashMap::new(),
     };
-    Ok(Survey { likely: Likely { files, gone, unmerged }, sessions: history, tracked })
+    Ok(Survey { likely: Likely { files, gone, unmerged }, sessions: history, tracked: tracked.paths })
+}
+
+/// Asks git now for what the next start needs, which then need not wait for it.
+pub fn ask_ahead(view: &View) -> store::Result<()> {
+    printed_log(view, AskGit::WhenNew).map(|_| ())
 }
 
 /// What git says of recent commits: what it said last when nothing else is checked out since, or it does not answer.
@@ -84,6 +102,7 @@ fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
         return Ok(kept);
     }
     let Some(printed) = git::log(view.located) else { return Ok(kept) };
+    let printed = git::without(&printed, |path| view.store.wishes().is_private(path));
     if let Some(head) = head {
         view.store.keep_git_log(&root, &head, &printed);
     }
@@ -126,6 +145,20 @@ fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) ->
     }
     gone.retain(|path| !words_stand.contains(path.as_str()));
     gone
+}
+
+/// Files that sessions edited and that differ from what git holds: open work, whoever left it.
+fn changed(disk: &Disk, history: &[Worked], tracked: &Tracked) -> HashSet<String> {
+    let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
+    let mut seen = HashSet::new();
+    let wanted: HashSet<&str> =
+        edited.map(|touched| touched.path.as_str()).filter(|path| seen.insert(*path)).take(COMPARED_MAX).collect();
+    let places = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
+    let is_changed = |(place, path): &(usize, &String)| {
+        let found = disk.located.root.join(path).symlink_metadata();
+        found.is_ok_and(|found| tracked.is_changed(*place, &found))
+    };
+    places.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }
 
 fn touched<'a>(worked: &[&'a Worked]) -> HashSet<&'a str> {

@@ -1,8 +1,11 @@
-//! The paths git tracks, read from its index by hand: no process is started, no configuration is obeyed.
+//! The paths git tracks, read from its index by hand: no process is started, no configuration is obeyed. Beside each stands
+//! what the file looked like when git last looked, which tells cheaply whether it was changed since.
 //!
 //! Anything unexpected (split index, another hash, a damaged file) gives no paths; names are then only as short as
 //! the sessions' own files allow.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::outside;
@@ -14,23 +17,59 @@ const INDEX_BYTES_MAX: u64 = 128 * 1024 * 1024;
 const FIXED_BYTES: usize = 62;
 const EXTENDED_FLAG: u16 = 0x4000;
 
+/// Everything git tracks in one worktree.
+#[derive(Debug, Default)]
+pub struct Tracked {
+    pub paths: Vec<String>,
+    /// Of each path, in the same order.
+    stamps: Vec<Stamp>,
+}
+
+/// When a file was last changed and how long it was, as git keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    secs: u32,
+    nanos: u32,
+    bytes: u32,
+}
+
+impl Tracked {
+    /// Was the file at this place changed since git last looked? Only what is sure counts.
+    pub fn is_changed(&self, place: usize, found: &Metadata) -> bool {
+        let Some(stamp) = self.stamps.get(place).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
+            return false;
+        };
+        // Git keeps the lower half of larger numbers.
+        let (secs, nanos, bytes) = (found.mtime() as u32, found.mtime_nsec() as u32, found.len() as u32);
+        stamp.bytes != bytes || stamp.secs != secs || stamp.nanos != 0 && stamp.nanos != nanos
+    }
+}
+
 /// The tracked paths of the worktree whose own git directory this is.
 pub fn paths(git_dir: &Path) -> Vec<String> {
+    read(git_dir).paths
+}
+
+/// The same with what git knows of each.
+pub fn read(git_dir: &Path) -> Tracked {
     let index = outside::bytes(&git_dir.join("index"), INDEX_BYTES_MAX);
     index.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
 }
 
-fn parse(bytes: &[u8]) -> Option<Vec<String>> {
+fn parse(bytes: &[u8]) -> Option<Tracked> {
     let mut rest = bytes.strip_prefix(b"DIRC")?;
     let version = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?);
     let count = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?) as usize;
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut paths: Vec<String> = Vec::with_capacity(count.min(bytes.len() / FIXED_BYTES));
+    let count_max = count.min(bytes.len() / FIXED_BYTES);
+    let mut tracked = Tracked { paths: Vec::with_capacity(count_max), stamps: Vec::with_capacity(count_max) };
     let mut name: Vec<u8> = Vec::new();
     for _ in 0..count {
         let fixed = take(&mut rest, FIXED_BYTES)?;
+        let number = |at: usize| Some(u32::from_be_bytes(fixed.get(at..at + 4)?.try_into().ok()?));
+        tracked.stamps.push(Stamp { secs: number(8)?, nanos: number(12)?, bytes: number(36)? });
         let flags = u16::from_be_bytes(fixed[60..].try_into().ok()?);
         let extended = version >= 3 && flags & EXTENDED_FLAG != 0;
         if extended {
@@ -46,9 +85,9 @@ fn parse(bytes: &[u8]) -> Option<Vec<String>> {
         name.extend_from_slice(take(&mut rest, end)?);
         let padding = if version == 4 { 1 } else { 8 - (FIXED_BYTES + 2 * usize::from(extended) + end) % 8 };
         take(&mut rest, padding)?;
-        paths.push(String::from_utf8_lossy(&name).into_owned());
+        tracked.paths.push(String::from_utf8_lossy(&name).into_owned());
     }
-    Some(paths)
+    Some(tracked)
 }
 
 fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
@@ -95,7 +134,13 @@ mod tests {
             git(&["update-index", "--skip-worktree", "src/ab.rs"]);
             let mut expected = names.to_vec();
             expected.sort_unstable_by_key(|name| name.as_bytes());
-            assert_eq!(paths(&dir.path().join(".git")), expected, "version {version}");
+            let tracked = read(&dir.path().join(".git"));
+            assert_eq!(tracked.paths, expected, "version {version}");
+            let place = expected.iter().position(|name| *name == "README.md").unwrap();
+            let is_changed = || tracked.is_changed(place, &dir.path().join("README.md").metadata().unwrap());
+            assert!(!is_changed(), "version {version}");
+            std::fs::write(dir.path().join("README.md"), "longer").unwrap();
+            assert!(is_changed(), "version {version}");
 
             let whole = std::fs::read(dir.path().join(".git/index")).unwrap();
             for cut in 0..whole.len() {

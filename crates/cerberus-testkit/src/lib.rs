@@ -7,6 +7,7 @@
 // This is test code: a broken expectation must stop the test where it is, with its message.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod answering;
 pub mod clients;
 pub mod env;
 pub mod fake_agent;

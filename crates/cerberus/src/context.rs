@@ -2,14 +2,15 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::process::Child;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use cerberus_core::secret::use_own;
-use cerberus_core::session::IDLE_AFTER;
+use cerberus_core::session::{IDLE_AFTER, Status};
 use cerberus_core::time::{NotATime, Timestamp};
 use cerberus_engine::clock::Clock;
-use cerberus_engine::config::{self, Config, ConfigError};
+use cerberus_engine::config::{self, Config, ConfigError, Key};
 use cerberus_engine::distill;
 use cerberus_engine::fold;
 use cerberus_engine::forget;
@@ -22,7 +23,9 @@ use cerberus_engine::name;
 use cerberus_engine::privacy;
 use cerberus_engine::recover;
 use cerberus_engine::retention;
-use cerberus_engine::store::Store;
+use cerberus_engine::store::{SessionRow, Store};
+use cerberus_engine::summary::detached;
+use cerberus_engine::summary::provider::Surroundings;
 
 use crate::failure::{Hint, Result};
 
@@ -104,11 +107,23 @@ impl Context {
         Keeper { home: &self.home, clock: &self.clock, located }
     }
 
-    /// After a session ended: what the user corrected in it becomes proposals, the surest of them memories.
-    pub fn learn(&self) -> Result<()> {
+    /// After sessions ended: what the user corrected in them becomes proposals, the surest of them memories; and where
+    /// the user has set a provider, a summary of each is begun, in processes that go on by themselves.
+    pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
+        const DOCTOR: &str = "`cerberus doctor` says what is wrong";
         let mut store = self.view()?;
-        distill::distill(&self.keeper(&self.located()), &mut store).hint("`cerberus doctor` says what is wrong")?;
-        Ok(())
+        distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
+        Ok(self.begin_summaries(sessions))
+    }
+
+    /// Nothing when the user has set no provider; `doctor` says when the settings cannot be read.
+    fn begin_summaries(&self, sessions: &[SessionRow]) -> Vec<Child> {
+        match config::load(&self.home) {
+            Ok(config) if config.summary.provider.is_some() => {
+                detached::start_each(&self.home, &self.clock, sessions.iter())
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The user's settings.
@@ -130,9 +145,16 @@ impl Context {
     pub fn swept_store(&self) -> Result<Store> {
         let mut store = self.store()?;
         if !self.clock.is_given {
-            recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER)
-                .hint("`cerberus doctor` says what is wrong")?;
-            retention::apply_daily(&self.home, &self.clock, &mut store, self.config()?.store)
+            let swept = recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
+            let mut ended = swept.hint("`cerberus doctor` says what is wrong")?;
+            // What crashed is summed up when it is recovered.
+            ended.retain(|session| session.state.status == Status::Ended);
+            if !ended.is_empty() {
+                self.begin_summaries(&ended);
+            }
+            // Settings that are not understood let nothing go.
+            let kept = self.config().map(|config| config.store).unwrap_or_default();
+            retention::apply_daily(&self.home, &self.clock, &mut store, kept)
                 .hint("`cerberus doctor` says what is wrong")?;
         }
         Ok(store)
@@ -144,6 +166,16 @@ pub fn user_folders() -> UserFolders {
     let home = set("HOME");
     let claude = set("CLAUDE_CONFIG_DIR").or_else(|| home.as_ref().map(|home| home.join(".claude")));
     UserFolders { home, claude }
+}
+
+/// What the environment says about providers of summaries.
+pub fn surroundings() -> Surroundings {
+    let key = |name: &str| Key::new(env::var(name).ok()?);
+    Surroundings {
+        anthropic_key: key("ANTHROPIC_API_KEY"),
+        openai_key: key("OPENAI_API_KEY"),
+        ollama_host: env::var("OLLAMA_HOST").ok(),
+    }
 }
 
 fn set(name: &str) -> Option<PathBuf> {

@@ -15,6 +15,7 @@ use cerberus_engine::config::ConfigError;
 use cerberus_engine::failures;
 use cerberus_engine::fault;
 use cerberus_engine::home::Home;
+use cerberus_engine::summary::provider::SUMMARIZING;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -33,6 +34,10 @@ const SILENCE_SECS_MAX: i64 = 5;
 pub fn run(agent: &str) -> ExitCode {
     // A bug of ours must not look like a failing hook.
     std::panic::set_hook(Box::new(|_| std::process::exit(0)));
+    // An agent that sums up a session for us is no session itself, and must not be summed up in turn.
+    if std::env::var_os(SUMMARIZING).is_some() {
+        return ExitCode::SUCCESS;
+    }
     let Some(home) = context::home() else {
         return ExitCode::SUCCESS;
     };

@@ -9,16 +9,19 @@ use crate::text;
 #[derive(Debug, Default)]
 pub struct FileNames {
     by_base: HashMap<String, Vec<String>>,
-    with_folder: bool,
+    /// So many folders are told with every name.
+    folders: usize,
 }
 
-/// In a project of more files agents look for a bare name in the wrong folder.
+/// In a project of more files agents look for a bare name in the wrong folder, and folders of one name are common.
 const BARE_NAMES_FILES_MAX: usize = 200;
+const FOLDERS_TOLD: usize = 2;
 
 impl FileNames {
     /// For a project of so many files.
     pub fn of_project(files: usize) -> FileNames {
-        FileNames { with_folder: files > BARE_NAMES_FILES_MAX, ..FileNames::default() }
+        let folders = if files > BARE_NAMES_FILES_MAX { FOLDERS_TOLD } else { 0 };
+        FileNames { folders, ..FileNames::default() }
     }
 
     pub fn add(&mut self, path: &str) {
@@ -31,7 +34,7 @@ impl FileNames {
     /// `src/store/mod.rs` is `store/mod.rs` when another `mod.rs` exists but no other `store/mod.rs`.
     pub fn shortest<'a>(&self, path: &'a str) -> &'a str {
         let same_base = self.by_base.get(base(path)).map(Vec::as_slice).unwrap_or_default();
-        let starts = path.rmatch_indices('/').map(|(at, _)| at + 1).skip(usize::from(self.with_folder));
+        let starts = path.rmatch_indices('/').map(|(at, _)| at + 1).skip(self.folders);
         let unique = |suffix: &str| !same_base.iter().any(|other| other != path && ends_with_path(other, suffix));
         starts.map(|start| &path[start..]).find(|suffix| !suffix.is_empty() && unique(suffix)).unwrap_or(path)
     }
@@ -82,7 +85,7 @@ mod tests {
             assert_eq!(files.shortest(path), short, "{path}");
         }
         let large = FileNames::of_project(BARE_NAMES_FILES_MAX + 1);
-        for (path, short) in [("a/b/c.rs", "b/c.rs"), ("b/c.rs", "b/c.rs"), ("c.rs", "c.rs")] {
+        for (path, short) in [("x/a/b/c.rs", "a/b/c.rs"), ("b/c.rs", "b/c.rs"), ("c.rs", "c.rs")] {
             assert_eq!(large.shortest(path), short, "{path}");
         }
     }

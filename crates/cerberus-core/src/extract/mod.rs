@@ -55,6 +55,7 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Used { .. }
         | Event::Pulse
         | Event::Crash { .. }
+        | Event::Summary(_)
         | Event::Complete
         | Event::Archive => {}
     }

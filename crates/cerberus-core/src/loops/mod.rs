@@ -12,7 +12,6 @@ pub mod meter;
 pub mod preserve;
 pub mod redline;
 pub mod settings;
-pub mod span;
 pub mod stop;
 pub mod stream;
 pub mod totals;

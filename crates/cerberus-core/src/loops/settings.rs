@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
-use super::span::Span;
 use super::stream::Dialect;
 use crate::secret::redact;
+use crate::span::Span;
 
 /// Who works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -306,6 +306,20 @@ pub enum Contradiction {
     CostUnknown(&'static str),
 }
 
+impl Pace {
+    fn new(layer: &Layer) -> Result<Pace, Contradiction> {
+        let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
+        Ok(Pace {
+            min_interval: span(layer.min_interval, 5),
+            per_hour: at_least_one(layer.max_reboots_per_hour.unwrap_or(30), "max_reboots_per_hour")?,
+            failures_max: at_least_one(layer.max_failures.unwrap_or(5), "max_failures")?,
+            same_failure_max: at_least_one(layer.same_failure.unwrap_or(3), "same_failure")?,
+            backoff: span(layer.backoff, 5),
+            backoff_max: span(layer.backoff_max, 300),
+        })
+    }
+}
+
 impl Settings {
     pub fn new(layer: Layer) -> Result<Settings, Contradiction> {
         let standard = Redline::default();
@@ -321,14 +335,7 @@ impl Settings {
         }
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
         let words = |given: Option<String>| given.filter(|text| !text.trim().is_empty());
-        let pace = Pace {
-            min_interval: span(layer.min_interval, 5),
-            per_hour: at_least_one(layer.max_reboots_per_hour.unwrap_or(30), "max_reboots_per_hour")?,
-            failures_max: at_least_one(layer.max_failures.unwrap_or(5), "max_failures")?,
-            same_failure_max: at_least_one(layer.same_failure.unwrap_or(3), "same_failure")?,
-            backoff: span(layer.backoff, 5),
-            backoff_max: span(layer.backoff_max, 300),
-        };
+        let pace = Pace::new(&layer)?;
         let limits = Limits {
             iterations: Some(at_least_one(layer.max_iterations.unwrap_or(100), "max_iterations")?),
             duration: Some(span(layer.max_duration, 4 * 60 * 60)),

@@ -77,9 +77,19 @@ pub fn is_stale(memory: &Candidate, now: Timestamp) -> bool {
     memory.category != PREFERENCE && now.since(touched_at(memory)) > STALE_AFTER
 }
 
-/// Whether a prompt speaks of what a memory is about, so that it is worth telling just then.
-pub fn speaks_of(prompt: &str, content: &str) -> bool {
-    Meaning::of(content).share_in(&Meaning::of(prompt)) >= SPOKEN_OF_MIN
+/// A prompt, read once and compared with many things that could be told.
+#[derive(Debug)]
+pub struct Spoken(Meaning);
+
+impl Spoken {
+    pub fn of(prompt: &str) -> Spoken {
+        Spoken(Meaning::of(prompt))
+    }
+
+    /// Whether it speaks of what a memory is about, so that it is worth telling just then.
+    pub fn is_of(&self, content: &str) -> bool {
+        Meaning::of(content).share_in(&self.0) >= SPOKEN_OF_MIN
+    }
 }
 
 fn touched_at(memory: &Candidate) -> Timestamp {

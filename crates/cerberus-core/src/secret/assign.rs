@@ -108,7 +108,7 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     let name = text.slice(key.start, key.end);
     let spaced = key_end < operator || spaced;
     let mut value = value_at(text, from, Written::Bare);
-    if value.written == Written::Bare && is_literal(text, &key, spaced) {
+    if value.written == Written::Bare && (is_literal(text, &key, spaced) || in_connection_string(text, value.end)) {
         value.written = Written::Literal;
     }
     // `--- PASS: TestName` is a verdict, `these pass: x` a verb.
@@ -252,8 +252,7 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
     let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
     let start = key.end - name.len();
     let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
-    let listed =
-        matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&') || in_connection_string(text, key);
+    let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
     let own_line = matches!(text.before(start), b'\n' | b' ' | b'#' | b'&' | b'?') && {
         let value = text.slice(key.end, key.end + JUDGED_BYTES);
         value.first() == Some(&b'=')
@@ -262,11 +261,13 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
     (!spaced && !key.quoted && (shell || own_line || name.first() == Some(&b'-'))) || listed
 }
 
-/// `Password =x;Initial Catalog=`: what follows is the next part of a connection string.
-fn in_connection_string(text: &Text, key: &Key) -> bool {
-    let end = text.scan(key.end, JUDGED_BYTES, |byte| !matches!(byte, b';' | b'\n' | b'"' | b'('));
+/// `Password =x;Initial Catalog=`: what follows the value is the next part of a connection string.
+fn in_connection_string(text: &Text, end: usize) -> bool {
+    if text.at(end) != b';' || !is(text.at(end + 1), UPPER) {
+        return false;
+    }
     let next = text.run(end + 1, ALPHA | SPACE, 24);
-    text.at(end) == b';' && is(text.at(end + 1), UPPER) && text.at(next) == b'=' && is(text.before(next), ALPHA)
+    text.at(next) == b'=' && is(text.before(next), ALPHA)
 }
 
 fn is_end(byte: u8) -> bool {

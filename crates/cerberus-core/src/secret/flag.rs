@@ -106,6 +106,9 @@ fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
 
 /// `password 'x'`, `login a password x`, `<password>x</`, `the password … is "x"`. `at` is the `w`.
 pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
+    if !matches!(text.at(at + 1) | 0x20, b'o' | b'd') {
+        return None;
+    }
     let fold = |start: usize, word: &[u8]| text.slice(start, start + word.len()).eq_ignore_ascii_case(word);
     let end = if fold(at, b"word") {
         at + 4
@@ -115,6 +118,10 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
         return None;
     };
     let start = at.checked_sub(4).filter(|&start| start >= text.floor && fold(start, b"pass"))?;
+    // Most names that end so stand before an operator, which is looked at by itself.
+    if matches!(text.at(end), b'=' | b':' | b']' | b'_' | b'(' | b')') {
+        return None;
+    }
     let from = text.skip_spaces(end);
     let next = text.at(from);
     if text.at(end) == b'>' {

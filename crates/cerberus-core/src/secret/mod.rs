@@ -52,11 +52,12 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
     let by_own = own.and_then(|own| own.pass(text));
     let given = by_own.as_deref().unwrap_or(text);
-    let Some(mut out) = pass(given, own, std::iter::once(0..given.len())) else {
+    let Some(mut out) = pass(given, own, Cuts::of(given, 0..given.len())) else {
         return by_own.map_or(Cow::Borrowed(text), Cow::Owned);
     };
     for _ in 1..PASSES {
-        match pass(&out, own, around_marks(&out)) {
+        let around = around_marks(&out).flat_map(|stretch| Cuts::of(&out, stretch));
+        match pass(&out, own, around) {
             Some(next) => out = next,
             None => break,
         }
@@ -85,13 +86,15 @@ pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
     redacted.split(MARK).skip(1).filter_map(|rest| Some(rest.split_once(']')?.0))
 }
 
-/// The text without the secrets that begin in these stretches of it; `None` when there are none.
-fn pass(text: &str, own: Option<&Own>, stretches: impl Iterator<Item = Range<usize>>) -> Option<String> {
-    let is_meant = |cut: &Cut| own.is_none_or(|own| !own.allows(Cuts::covered(text, cut)));
-    let cuts = stretches.flat_map(|stretch| Cuts::of(text, stretch)).filter(is_meant);
-    let mut cuts = cuts.peekable();
-    cuts.peek()?;
-    Some(replaced(text, cuts))
+/// The text without these secrets, but for those that the user allows; `None` when there are none.
+fn pass(text: &str, own: Option<&Own>, cuts: impl Iterator<Item = Cut>) -> Option<String> {
+    let mut cuts = cuts.filter(|cut| own.is_none_or(|own| !own.allows(covered(text, cut))));
+    let first = cuts.next()?;
+    Some(replaced(text, std::iter::once(first).chain(cuts)))
+}
+
+fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
+    &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
 }
 
 /// The text with a mark in the place of every cut.
@@ -153,10 +156,6 @@ impl Iterator for Cuts<'_> {
 impl<'a> Cuts<'a> {
     fn of(text: &'a str, stretch: Range<usize>) -> Cuts<'a> {
         Cuts { text: Text::of(text), end: stretch.end, at: stretch.start, searched: stretch.start }
-    }
-
-    fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
-        &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
     }
 
     /// Looks closer at the word at `at`; `filled` tells whether the one before it has no break.

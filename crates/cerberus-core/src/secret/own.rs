@@ -9,7 +9,7 @@ use super::assign::assignment_by;
 use super::key::{Announced, starts_word, strip_end};
 use super::table::{Rule, Words, announced, key_rule};
 use super::text::{Text, WORD, is};
-use super::{Cut, replaced};
+use super::{Cut, covered, replaced};
 use crate::glob::Glob;
 
 /// More would slow every hook down.
@@ -47,7 +47,8 @@ impl Own {
                 format!("{line:?} is no rule: write `key NAME PREFIX BODY LENGTH` or `word NAME WEIGHT WORD…`")
             })?;
         }
-        own.allowed = allowed.iter().map(|value| Glob::parse(value)).collect::<Result<_, String>>()?;
+        // From the beginning of a value, not from any slash in it.
+        own.allowed = allowed.iter().map(|value| Glob::parse(&format!("/{value}"))).collect::<Result<_, String>>()?;
         Ok(own)
     }
 
@@ -86,7 +87,7 @@ impl Own {
         });
         let operators = text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'=' | b':'));
         let named = operators.filter_map(|(at, _)| assignment_by(&view, at, |name| self.announces(name)));
-        let mut cuts: Vec<Cut> = by_format.chain(named).filter(|cut| !self.allows(&text[cut.start..cut.end])).collect();
+        let mut cuts: Vec<Cut> = by_format.chain(named).filter(|cut| !self.allows(covered(text, cut))).collect();
         cuts.sort_by_key(|cut| (cut.start, std::cmp::Reverse(cut.end)));
         let mut end = 0;
         cuts.retain(|cut| {

@@ -12,7 +12,7 @@ use cerberus_core::settings::{self, SettingsError, Wiring, diff};
 use serde::{Deserialize, Serialize};
 
 use super::SettingsFile;
-use crate::home::{Access, Home, create_dir};
+use crate::home::{Home, create_dir};
 use crate::outside;
 use crate::replace::{is_writable, replace};
 
@@ -77,7 +77,7 @@ impl Change {
         if let Some(backup) = &self.backup {
             let bytes = serde_json::to_vec_pretty(backup).unwrap_or_default();
             create_dir(&home.backups_dir())
-                .and_then(|()| write_backup(home, &self.backup_path, &bytes))
+                .and_then(|()| home.replace(&self.backup_path, &bytes))
                 .map_err(|source| WiringError::Io { doing: "write", path: self.backup_path.clone(), source })?;
         }
         let (doing, done) = match &self.after {
@@ -156,14 +156,6 @@ fn read(path: &Path) -> Result<Option<String>, WiringError> {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(WiringError::NotText { path: path.to_path_buf() }),
         },
-    }
-}
-
-/// Below the home no link is followed; in the agents' own folders they are.
-fn write_backup(home: &Home, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match home.open(path, Access::Read) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => replace(path, bytes, 0o600),
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use cerberus_core::brief::rank::Commit;
 use cerberus_core::brief::rank::weights::COMMITS_MAX;
+use cerberus_core::secret::redact;
 use cerberus_core::time::Timestamp;
 
 use self::command::{TIME_MAX, command, printed};
@@ -43,6 +44,31 @@ pub fn log(located: &Located) -> Option<String> {
 pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
     let commits = printed.split('\u{1}').filter_map(commit);
     commits.filter(|commit| commit.at <= now).collect()
+}
+
+/// What `log` printed, without these files and without secrets in names.
+pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
+    let mut kept = String::with_capacity(printed.len());
+    for commit in printed.split('\u{1}').skip(1) {
+        let mut fields = commit.split('\0').map(|field| field.trim_start_matches('\n'));
+        kept.push('\u{1}');
+        kept.push_str(fields.next().unwrap_or_default());
+        kept.push('\0');
+        while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
+            let names = if status.starts_with(['R', 'C']) { 2 } else { 1 };
+            let paths: Vec<&str> = fields.by_ref().take(names).collect();
+            if paths.len() < names {
+                break;
+            }
+            if !paths.iter().any(|path| is_private(path)) {
+                for field in std::iter::once(&status).chain(&paths) {
+                    kept.push_str(&redact(field));
+                    kept.push('\0');
+                }
+            }
+        }
+    }
+    kept
 }
 
 fn commit(printed: &str) -> Option<Commit> {
@@ -194,5 +220,11 @@ mod tests {
         let files: Vec<_> =
             commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
         assert_eq!(files, [["a.rs", "c.rs"]]);
+        let names = |private: &str| -> Vec<Vec<String>> {
+            let kept = without(printed, |path| path == private);
+            commits(&kept, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect()
+        };
+        assert_eq!((names(""), names("a.rs")), (vec![vec!["a.rs".into(), "c.rs".into()]], vec![vec!["c.rs".into()]]));
+        assert_eq!(names("b.rs"), [["a.rs"]], "nor what it was renamed to");
     }
 }

@@ -45,7 +45,7 @@ pub struct Preserved {
 /// The state that the next context is told. The view must have been folded.
 pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
     let sessions = sessions(store, wanted)?;
-    let carried = store.carried(&sessions, wanted.now)?;
+    let carried = store.carried(&sessions, store::Wanted::All, wanted.now)?;
     let runs = store.runs(&sessions, wanted.now)?;
     let evidence = Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
     Ok(completed(gather(evidence), wanted))

@@ -16,6 +16,7 @@ use crate::git;
 use crate::home::Home;
 use crate::identity::Located;
 use crate::recall;
+use crate::store::Wanted;
 
 /// Beyond this many files a folder without git is not looked through.
 const FILES_MAX: usize = 50_000;
@@ -47,7 +48,7 @@ impl Standing {
 fn done(home: &Home, clock: &Clock, located: &Located) -> Option<usize> {
     let store = fold::open(home).ok()?;
     let sessions = recall::recent_sessions(&store, located, clock.now).ok()?;
-    let carried = store.carried(&sessions, clock.now).ok()?;
+    let carried = store.carried(&sessions, Wanted::Words, clock.now).ok()?;
     Some(carried.facts.iter().filter(|known| known.fact.kind == Kind::Done).count())
 }
 

@@ -12,15 +12,6 @@ use rusqlite::params;
 use super::read::time;
 use super::{Result, Store};
 
-/// One row of `fact_files`: everything a session did with a file in one way.
-struct Row {
-    session: i64,
-    path: String,
-    kind: Kind,
-    times: usize,
-    last_at: Timestamp,
-}
-
 impl Store {
     /// The project's sessions up to `now`, however old, the one last at work on a file first.
     pub fn history(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<Worked>> {
@@ -32,40 +23,48 @@ impl Store {
             sessions.extend(self.rows(sql, params![project.as_str(), now.millis(), SESSIONS_MAX], read)?);
         }
         let ids: HashMap<i64, SessionId> = sessions.into_iter().collect();
-        let mut worked: HashMap<i64, Worked> = HashMap::new();
-        for row in self.file_rows(&ids, now)? {
-            let id = ids.get(&row.session);
-            let Some(session) = id.cloned() else { continue };
-            let new = || Worked { session, touched: Vec::new(), mentions: Vec::new() };
-            add(&mut worked.entry(row.session).or_insert_with(new).touched, row);
-        }
-        let mut order: Vec<(Timestamp, i64)> = worked.iter().map(|(row, done)| (last_at(done), *row)).collect();
+        let mut worked = self.touched(&ids, now)?;
+        let mut order: Vec<(Timestamp, i64)> = worked.iter().map(|(row, touched)| (last_at(touched), *row)).collect();
         order.sort_unstable_by(|a, b| b.cmp(a));
         order.truncate(SESSIONS_MAX);
         let mut history: Vec<Worked> = Vec::with_capacity(order.len());
         for (place, (_, row)) in order.into_iter().enumerate() {
-            let Some(mut done) = worked.remove(&row) else { continue };
-            if place < MENTIONING_SESSIONS_MAX {
-                done.mentions = self.mentions(row, now)?;
-            }
-            history.push(done);
+            let (Some(touched), Some(session)) = (worked.remove(&row), ids.get(&row).cloned()) else { continue };
+            let mentions = if place < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
+            history.push(Worked { session, touched, mentions });
         }
         Ok(history)
     }
 
-    fn file_rows(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<Vec<Row>> {
+    /// Read in the order of the index, which is the order in which they are gathered.
+    fn touched(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<HashMap<i64, Vec<Touched>>> {
+        // The index that is named below cannot be used for an empty list, which SQLite calls an error.
+        if sessions.is_empty() {
+            return Ok(HashMap::new());
+        }
         let mut rows: Vec<i64> = sessions.keys().copied().collect();
         rows.sort_unstable();
         let rows = rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT session, path, kind, count(*), max(at) FROM fact INDEXED BY fact_files
+            "SELECT session, path, kind, at FROM fact INDEXED BY fact_files
              WHERE kind IN ('file', 'read') AND session IN ({rows}) AND path IS NOT NULL AND at <= ?1
-             GROUP BY session, path, kind"
+             ORDER BY session, path, kind, at"
         );
+        let mut touched: HashMap<i64, Vec<Touched>> = HashMap::new();
+        let mut current: (i64, Vec<Touched>) = (0, Vec::new());
         self.rows(&sql, [now.millis()], |row| {
-            let kind = if row.get_ref(2)?.as_str()? == Kind::File.word() { Kind::File } else { Kind::Read };
-            Ok(Row { session: row.get(0)?, path: row.get(1)?, kind, times: row.get(3)?, last_at: time(row, 4)? })
-        })
+            let session: i64 = row.get(0)?;
+            if session != current.0 {
+                let done = std::mem::replace(&mut current, (session, Vec::new()));
+                touched.insert(done.0, done.1);
+            }
+            let touch = if row.get_ref(2)?.as_str()? == Kind::File.word() { Touch::Edit } else { Touch::Read };
+            add(&mut current.1, row.get_ref(1)?.as_str()?, touch, time(row, 3)?);
+            Ok(())
+        })?;
+        touched.insert(current.0, current.1);
+        touched.retain(|_, touched| !touched.is_empty());
+        Ok(touched)
     }
 
     fn mentions(&self, session: i64, now: Timestamp) -> Result<Vec<Vec<String>>> {
@@ -97,21 +96,26 @@ impl Store {
     }
 }
 
-/// Rows come path by path: editing and reading the same file stand side by side.
-fn add(touched: &mut Vec<Touched>, row: Row) {
-    let is_same = touched.last().is_some_and(|last| last.path == row.path);
-    if !is_same {
-        let (path, last_at) = (row.path, row.last_at);
-        touched.push(Touched { path, edits: 0, reads: 0, last_at, last_edit: None, last_read: None });
+/// How a session touched a file.
+enum Touch {
+    Edit,
+    Read,
+}
+
+/// Rows come path by path, in the order of the index, the older before the newer.
+fn add(touched: &mut Vec<Touched>, path: &str, touch: Touch, at: Timestamp) {
+    if touched.last().is_none_or(|last| last.path != path) {
+        let path = path.to_string();
+        touched.push(Touched { path, edits: 0, reads: 0, last_at: at, last_edit: None, last_read: None });
     }
     let Some(last) = touched.last_mut() else { return };
-    last.last_at = last.last_at.max(row.last_at);
-    match row.kind {
-        Kind::File => (last.edits, last.last_edit) = (row.times, Some(row.last_at)),
-        _ => (last.reads, last.last_read) = (row.times, Some(row.last_at)),
+    last.last_at = last.last_at.max(at);
+    match touch {
+        Touch::Edit => (last.edits, last.last_edit) = (last.edits + 1, last.last_edit.max(Some(at))),
+        Touch::Read => (last.reads, last.last_read) = (last.reads + 1, last.last_read.max(Some(at))),
     }
 }
 
-fn last_at(worked: &Worked) -> Timestamp {
-    worked.touched.iter().map(|touched| touched.last_at).max().unwrap_or(Timestamp::EPOCH)
+fn last_at(touched: &[Touched]) -> Timestamp {
+    touched.iter().map(|touched| touched.last_at).max().unwrap_or(Timestamp::EPOCH)
 }

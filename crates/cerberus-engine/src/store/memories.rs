@@ -173,7 +173,7 @@ impl FoldTransaction<'_> {
             find.query_row(names, |row| row.get::<_, i64>(0)).optional()
         });
         let Some(event) = self.said(found)? else { return Ok(()) };
-        for table in ["fact", "closing", "run", "prompt", "unnamed", "correction"] {
+        for table in ["fact", "closing", "run", "prompt", "unnamed", "correction", "summary"] {
             self.run(&format!("DELETE FROM {table} WHERE event = ?1"), [event])?;
         }
         self.run("DELETE FROM event WHERE row = ?1", [event])?;

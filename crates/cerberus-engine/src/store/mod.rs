@@ -7,10 +7,14 @@ mod memories;
 mod opencode;
 mod read;
 mod search;
+mod summary;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use cerberus_core::private::Wishes;
 
 use crate::home::{Access, Home};
 use rusqlite::config::DbConfig;
@@ -18,8 +22,9 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
-pub use read::{Carried, SessionRow, UnnamedEdit};
+pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
+pub use summary::SummaryRow;
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
@@ -59,6 +64,8 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     connection: Connection,
     path: String,
+    /// What may not be stored in it, for what reaches it past the journal.
+    wishes: Arc<Wishes>,
 }
 
 impl Store {
@@ -72,12 +79,19 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             // SQLite would make it readable by others; its log files take this one's mode.
-            let _ = home.open(&home.view(), Access::AppendOrMake);
+            if let Err(error) = home.open(&home.view(), Access::AppendOrMake)
+                && error.kind() == std::io::ErrorKind::Other
+            {
+                let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+                return Err(rusqlite::Error::SqliteFailure(refused, Some(error.to_string())));
+            }
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY)?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            // Whatever is bound, the plan stays: a statement is not prepared again for every new value.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
@@ -90,9 +104,17 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name }),
+            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default() }),
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
+    }
+
+    pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
+        Store { wishes: Arc::clone(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 
     /// Takes the write lock, or fails when another writer keeps it too long.

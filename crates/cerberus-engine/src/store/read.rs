@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::failing::Ran;
+use cerberus_core::brief::rank::Worked;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
 use cerberus_core::echo::{ECHO_MAX, same_words};
 use cerberus_core::event::{AgentProcess, Severity};
+use cerberus_core::extract::INTERRUPTED;
 use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::id::{Agent, ProjectId, SessionId};
 use cerberus_core::session::{self, Mark, MarkKind, State};
@@ -46,10 +48,60 @@ pub struct Carried {
 impl Carried {
     /// Adds what follows from the rest, in the order in which it happened.
     pub fn add(&mut self, derived: Vec<Known>) {
-        for known in derived {
-            let at = self.facts.partition_point(|other| (other.at, other.event) <= (known.at, known.event));
-            self.facts.insert(at, known);
-            self.sources.insert(at, "hook".to_string());
+        if derived.is_empty() {
+            return;
+        }
+        let said = std::mem::take(&mut self.facts).into_iter().zip(std::mem::take(&mut self.sources));
+        let derived = derived.into_iter().map(|known| (known, "hook".to_string()));
+        let mut all: Vec<(Known, String)> = said.chain(derived).collect();
+        all.sort_by_key(|(known, _)| (known.at, known.event));
+        (self.facts, self.sources) = all.into_iter().unzip();
+    }
+
+    /// Adds the files that these sessions touched, each as it was last edited and last read.
+    pub fn add_files(&mut self, history: &[Worked], sessions: &[SessionRow]) {
+        let ids: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+        let mut last: HashMap<(Kind, &str), (Timestamp, &SessionId)> = HashMap::new();
+        for worked in history.iter().filter(|worked| ids.contains(&worked.session)) {
+            for touched in &worked.touched {
+                for (kind, at) in [(Kind::File, touched.last_edit), (Kind::Read, touched.last_read)] {
+                    let Some(at) = at else { continue };
+                    let newest = last.entry((kind, &touched.path)).or_insert((at, &worked.session));
+                    *newest = (*newest).max((at, &worked.session));
+                }
+            }
+        }
+        let files = last.into_iter().map(|((kind, path), (at, session))| (at, kind, path, session));
+        let mut files: Vec<_> = files.collect();
+        // The same input gives the same bytes, whatever the order of a map.
+        files.sort_unstable();
+        let known = |(at, kind, path, session): (Timestamp, Kind, &str, &SessionId)| Known {
+            fact: Fact::file(kind, path),
+            session: session.clone(),
+            at,
+            // The history does not say where in the journal it stood: of what shares its moment, work is the later.
+            event: i64::MAX,
+        };
+        self.add(files.into_iter().map(known).collect());
+    }
+}
+
+/// Which of the facts are asked for: files are most of them, and what became of each is in the history too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    All,
+    /// Without edited and read files.
+    NoFiles,
+    /// Without functions, too.
+    Words,
+}
+
+impl Wanted {
+    fn filter(self) -> &'static str {
+        match self {
+            Wanted::All => "",
+            Wanted::NoFiles => "AND kind NOT IN ('file', 'read')",
+            Wanted::Words => "AND kind NOT IN ('file', 'read') AND kind <> 'function'",
         }
     }
 }
@@ -89,9 +141,7 @@ impl Store {
              ORDER BY started_at, row"
         );
         let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
-        for session in &mut rows {
-            self.settle(session, now)?;
-        }
+        self.settle(&mut rows, now)?;
         rows.retain(|session| session.last_activity >= since);
         Ok(rows)
     }
@@ -102,9 +152,7 @@ impl Store {
             "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
         );
         let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
-        for session in &mut rows {
-            self.settle(session, now)?;
-        }
+        self.settle(&mut rows, now)?;
         Ok(rows)
     }
 
@@ -114,6 +162,13 @@ impl Store {
             WHERE event.session = ?1 AND event.row > prompt.event AND event.at <= ?2 AND event.kind = 'stop')
             ORDER BY event DESC LIMIT 1";
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
+    }
+
+    /// What the user said before the last prompt, the newest first.
+    pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC
+            LIMIT ?3 OFFSET 1";
+        self.rows(sql, params![session.row, now.millis(), limit], |row| row.get(0))
     }
 
     /// Was the session recovered by a start, without anybody asking?
@@ -145,45 +200,55 @@ impl Store {
         let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter}");
         let found = self.rows(&sql, params, session_row)?.into_iter().find(|session| session.started_at <= now);
         let Some(mut session) = found else { return Ok(None) };
-        self.settle(&mut session, now)?;
+        self.settle(std::slice::from_mut(&mut session), now)?;
         Ok(Some(session))
     }
 
-    /// Brings a session to the moment asked for.
-    fn settle(&self, session: &mut SessionRow, now: Timestamp) -> Result<()> {
-        if session.last_activity > now {
+    /// Brings sessions to the moment asked for.
+    fn settle(&self, sessions: &mut [SessionRow], now: Timestamp) -> Result<()> {
+        for session in sessions.iter_mut().filter(|session| session.last_activity > now) {
             let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
-                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'complete', 'archive')";
+                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'complete', 'archive')";
             let last = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
             session.last_activity =
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
         }
-        let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
-        let marks = self.rows(sql, params![session.row, now.millis()], mark_row)?;
-        session.state = session::state(&marks, session.last_activity, now);
+        let sql = format!(
+            "SELECT at, what, detail, session FROM mark WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, row",
+            numbers(sessions)
+        );
+        let mut marks: HashMap<i64, Vec<Mark>> = HashMap::new();
+        for (session, mark) in self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, i64>(3)?, mark_row(row)?)))? {
+            marks.entry(session).or_default().push(mark);
+        }
+        for session in sessions {
+            let own = marks.remove(&session.row).unwrap_or_default();
+            session.state = session::state(&own, session.last_activity, now);
+        }
         Ok(())
     }
 
     /// Facts and settlements of these sessions up to `now`, in the order in which they happened.
-    pub fn carried(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Carried> {
+    pub fn carried(&self, sessions: &[SessionRow], wanted: Wanted, now: Timestamp) -> Result<Carried> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
+        let rows = numbers(sessions);
         let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
             let session: i64 = row.get(column)?;
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
         };
-        // The newest: a session that says more is at work on something else than what comes next.
+        // Of more than anybody needs the newest, in the order of the index.
         let sql = format!(
-            "SELECT * FROM (
-             SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
-             WHERE session IN ({rows}) AND at <= ?1 ORDER BY at DESC, event DESC, row DESC LIMIT {FACTS_MAX})
-             ORDER BY at, event, row"
+            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
+             WHERE session IN ({rows}) AND at <= ?1 {} ORDER BY session DESC, at DESC LIMIT {FACTS_MAX}",
+            wanted.filter()
         );
-        let facts = self.rows(&sql, [now.millis()], |row| {
+        let mut facts = self.rows(&sql, [now.millis()], |row| {
             let known = Known { fact: fact_row(row)?, session: id_of(row, 0)?, at: time(row, 1)?, event: row.get(10)? };
-            Ok((known, row.get(9)?))
+            Ok((known, row.get(9)?, row.get::<_, i64>(12)?))
         })?;
-        let (facts, sources) = facts.into_iter().unzip();
+        // Here rather than in SQL, which would copy every row once more.
+        facts.sort_unstable_by_key(|(known, _, row)| (known.at, known.event, *row));
+        let (facts, sources) = facts.into_iter().map(|(known, source, _)| (known, source)).unzip();
         let sql = format!(
             "SELECT session, at, target, kind, done, event FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
         );
@@ -196,14 +261,35 @@ impl Store {
             })
         })?;
         let mut carried = Carried { facts, sources, settlements };
+        let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
+        if wanted != Wanted::All && carried.facts.iter().any(is_interrupted) {
+            carried.add(self.last_edits(sessions, now)?);
+        }
         carried.add(done_by_reference(&carried.facts, &carried.settlements));
         Ok(carried)
+    }
+
+    /// Each session's last edit: whether anybody worked since something was broken off.
+    fn last_edits(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Known>> {
+        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
+        let sql = format!(
+            "SELECT session, path, at, max(event) FROM fact WHERE kind = 'file' AND path IS NOT NULL
+             AND session IN ({}) AND at <= ?1 GROUP BY session",
+            numbers(sessions)
+        );
+        let found = self.rows(&sql, [now.millis()], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, time(row, 2)?, row.get(3)?))
+        })?;
+        let known = |(session, path, at, event): (i64, String, Timestamp, i64)| {
+            Some(Known { fact: Fact::file(Kind::File, &path), session: (*ids.get(&session)?).clone(), at, event })
+        };
+        Ok(found.into_iter().filter_map(known).collect())
     }
 
     /// Tests, builds and lints of these sessions up to `now`, in the order in which they happened.
     pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Ran>> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",");
+        let rows = numbers(sessions);
         let sql = format!(
             "SELECT * FROM (SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
              ORDER BY at DESC, event DESC LIMIT {RUNS_MAX}) ORDER BY at, event"
@@ -245,10 +331,12 @@ impl Store {
         Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
     }
 
-    /// The project's known files of this last component.
-    pub fn files(&self, project: &ProjectId, base: &str, now: Timestamp) -> Result<Vec<String>> {
-        let sql = "SELECT path FROM file WHERE project = ?1 AND base = ?2 AND first_at <= ?3";
-        self.rows(sql, params![project.as_str(), base, now.millis()], |row| row.get(0))
+    /// The project's known files of these last components.
+    pub fn files(&self, project: &ProjectId, bases: &[&str], now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT path FROM file WHERE project = ?1 AND base IN (SELECT value FROM json_each(?2))
+            AND first_at <= ?3";
+        let bases = serde_json::to_string(bases).unwrap_or_default();
+        self.rows(sql, params![project.as_str(), bases, now.millis()], |row| row.get(0))
     }
 
     /// How often a session used each tool, and how often its user spoke.
@@ -302,7 +390,8 @@ impl Store {
             WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
                 AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
                 AND (NOT ?9 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
-                    AND event.row > told.row AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'start', 'end')))
+                    AND event.row > told.row
+                        AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'start', 'end')))
             LIMIT 1";
         let is_timed = same_words(key).is_some();
         let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until, is_timed];
@@ -336,6 +425,11 @@ impl Store {
         };
         self.said(run())
     }
+}
+
+/// The rows of sessions, as SQL lists them.
+fn numbers(sessions: &[SessionRow]) -> String {
+    sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",")
 }
 
 pub(super) fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
@@ -382,10 +476,9 @@ fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
 }
 
 fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
-    let kind: String = row.get(2)?;
     let severity: Option<String> = row.get(7)?;
     Ok(Fact {
-        kind: Kind::from_word(&kind).unwrap_or(Kind::Note),
+        kind: Kind::from_word(row.get_ref(2)?.as_str()?).unwrap_or(Kind::Note),
         code: row.get(3)?,
         text: row.get(4)?,
         path: row.get(5)?,

@@ -71,6 +71,8 @@ CREATE TABLE IF NOT EXISTS fact (
 CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
 -- What sessions did with files is asked for all of a project's sessions at once.
 CREATE INDEX IF NOT EXISTS fact_files ON fact (session, path, kind, at) WHERE kind IN ('file', 'read');
+-- Of the others a brief reads each; they are few.
+CREATE INDEX IF NOT EXISTS fact_said ON fact (session, at) WHERE kind NOT IN ('file', 'read');
 
 -- Tests, builds and lints, with what came of them.
 CREATE TABLE IF NOT EXISTS run (
@@ -191,6 +193,19 @@ CREATE TABLE IF NOT EXISTS receipt (
     memories TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
+
+-- What a model said about a session; the newest counts.
+CREATE TABLE IF NOT EXISTS summary (
+    row INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    text TEXT NOT NULL,
+    key_context TEXT NOT NULL,
+    next_actions TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS summary_by_session ON summary (session, at);
 
 -- Every file of a project that a session ever named, for telling names apart.
 CREATE TABLE IF NOT EXISTS file (

@@ -58,7 +58,7 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
-            memory_use memory_terms distilled git_log";
+            memory_use memory_terms distilled git_log summary";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -115,6 +115,8 @@ impl<'a> FoldTransaction<'a> {
             // A transcript speaks of files as they were; looking at them now would tell of others.
             Event::Tool(used) if !record.imported => self.unnamed(&source, record, used)?,
             Event::Named(named) => self.named(&source, named)?,
+            Event::Summary(said) => self.summary(&source, said)?,
+            Event::Seed(codes) => self.seed_summary(&source, codes)?,
             Event::Prompt { text } => {
                 let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4)";
                 self.run(sql, params![source.event, session, source.at.millis(), &**text])?;
@@ -162,7 +164,7 @@ impl<'a> FoldTransaction<'a> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
         let sql = "SELECT 1 FROM event AS told WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5
             AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row
-                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'start', 'end')) LIMIT 1";
+                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'start', 'end')) LIMIT 1";
         let mut other = self.said(self.transaction.prepare_cached(sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
         self.said(other.exists(params![session, low, high, since, until]))
@@ -352,8 +354,8 @@ pub(super) fn json<T: Serialize>(value: &T) -> String {
 }
 
 fn is_activity(event: &Event) -> bool {
-    use Event::{Archive, Complete, Crash, Named, Receipt, Recover};
-    !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Complete | Archive)
+    use Event::{Archive, Complete, Crash, Named, Receipt, Recover, Summary};
+    !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Summary(_) | Complete | Archive)
 }
 
 fn is_of_no_session(event: &Event) -> bool {
@@ -385,6 +387,7 @@ fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
         Event::Pulse => ("pulse", None),
         Event::Crash { .. } => ("crash", None),
         Event::Recover(_) => ("recover", None),
+        Event::Summary(_) => ("summary", None),
         Event::Complete => ("complete", None),
         Event::Archive => ("archive", None),
         Event::Seed(_) => ("seed", None),

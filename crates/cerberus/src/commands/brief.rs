@@ -6,9 +6,10 @@ use anyhow::Context as _;
 use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
 use cerberus_core::event::StartSource;
 use cerberus_core::id::SessionId;
+use cerberus_core::summary::render::Format;
 use cerberus_engine::config;
 use cerberus_engine::outside;
-use cerberus_engine::recall::{self, Briefing, Budget, Question};
+use cerberus_engine::recall::{self, Briefing, Budget, Question, Summarized};
 use serde::Serialize;
 use serde_json::json;
 
@@ -36,6 +37,11 @@ pub struct BriefCommand {
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     budget: Option<u32>,
 
+    /// How the session part is told: codes; the summary that a model wrote of the last session; or both. Without such a
+    /// summary: codes [default: `summary.format` in config.toml; without one, summary where a provider is set]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<Format>,
+
     /// Say where each line came from, what it costs, why it was chosen, and what was left out
     #[arg(long)]
     explain: bool,
@@ -51,10 +57,18 @@ fn source(text: &str) -> std::result::Result<StartSource, String> {
     })
 }
 
+fn format(text: &str) -> std::result::Result<Format, String> {
+    Format::from_name(text).ok_or_else(|| {
+        let names: Vec<_> = Format::ALL.into_iter().map(Format::name).collect();
+        format!("one of {}", names.join(", "))
+    })
+}
+
 impl BriefCommand {
     /// As for a session that begins with this prompt, or with none yet.
     pub fn for_start(prompt: Option<String>) -> BriefCommand {
-        BriefCommand { prompt, prompt_file: None, source: StartSource::Startup, budget: None, explain: false }
+        let (prompt_file, budget, format) = (None, None, None);
+        BriefCommand { prompt, prompt_file, source: StartSource::Startup, budget, format, explain: false }
     }
 
     pub fn run(self, context: &Context) -> Result<()> {
@@ -86,6 +100,7 @@ impl BriefCommand {
             chars_max: CLAUDE_CODE_CHARS_MAX,
             prompt: prompt.as_deref(),
             folders: &user_folders(),
+            format: self.format.unwrap_or(config.summary.format()),
             session: None,
         };
         let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
@@ -144,6 +159,10 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
         "text": brief.text, "tokens": brief.tokens, "chars": brief.text.chars().count(), "budget": budget_tokens,
         "project": briefing.project, "items": items, "dropped": dropped,
     });
+    if let Some(Summarized { session, row }) = &briefing.summary {
+        let (text, at, provider) = (&row.text, row.at.to_string(), &row.provider);
+        value["summary"] = json!({"session": session, "text": text, "at": at, "provider": provider});
+    }
     if let (Some(session), Some(expires)) = (&briefing.session_id, briefing.expires_at) {
         value["session_id"] = json!(session);
         value["expires_at"] = json!(expires.to_string());
@@ -159,6 +178,9 @@ fn explain(briefing: &Briefing, budget_tokens: usize) {
     let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
+    }
+    if let Some(Summarized { session, row }) = &briefing.summary {
+        render::line(&format!("{}  written {} by {} of {session}", row.text, row.at, row.provider));
     }
     for item in &brief.items {
         render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why()));

@@ -1,11 +1,13 @@
 //! The commands: one file each, whose doc comment is its help.
 
 pub mod brief;
+mod completions;
 mod doctor;
 mod forget;
 mod import;
 mod install;
 mod loops;
+mod man;
 mod mcp;
 pub mod memory;
 mod pause;
@@ -14,6 +16,7 @@ mod run;
 mod scan;
 mod session;
 mod status;
+mod summarize;
 mod try_out;
 mod watch;
 
@@ -31,7 +34,7 @@ use crate::render;
 /// Your coding agent picks up where it left off: after an exit, a crash, a compaction or a full context window.
 ///
 /// Cerberus sits in the agent's hooks, writes down what happens as it happens, and tells the next session what it
-/// needs in about a thousand tokens. No daemon, no network, no model.
+/// needs in about a thousand tokens. No daemon, and no network or model unless you name one for summaries.
 #[derive(Parser)]
 #[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {
@@ -72,6 +75,9 @@ enum Command {
     Unpause(pause::Unpause),
     Scan(scan::Scan),
     Mcp(mcp::Mcp),
+    Summarize(summarize::Summarize),
+    Completions(completions::Completions),
+    Man(man::ManPage),
 }
 
 /// Take one hook payload on standard input (agents call this, not people)
@@ -114,6 +120,9 @@ pub fn run() -> ExitCode {
             Command::Unpause(command) => command.run(&context),
             Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
+            Command::Summarize(command) => command.run(&context),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
         }
     };
     match run() {

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use cerberus_core::span::{NotASpan, Span};
 use cerberus_engine::privacy::{self, Reach};
 use serde_json::json;
 
@@ -23,7 +24,7 @@ pub struct PauseCommand {
     project: bool,
 }
 
-/// Store and tell again
+/// Store and tell again after a pause
 ///
 /// Lifts every pause; with --project only that of this project.
 #[derive(clap::Args)]
@@ -34,16 +35,8 @@ pub struct Unpause {
 }
 
 fn span(text: &str) -> std::result::Result<Duration, String> {
-    const FORM: &str = "write it as 30m, 2h or 1d";
-    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let secs = match unit {
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(FORM.to_string()),
-    };
-    let number: u64 = number.parse().ok().filter(|number| *number > 0).ok_or(FORM)?;
-    Ok(Duration::from_secs(number.saturating_mul(secs).min(10 * 365 * 86_400)))
+    let Span(span) = text.parse().map_err(|wrong: NotASpan| wrong.to_string())?;
+    if span.is_zero() { Err("it would be over at once".to_string()) } else { Ok(span) }
 }
 
 fn reach(is_project: bool) -> Reach {

@@ -47,7 +47,9 @@ impl Run {
         };
         let status = watch(context, &session, child, signals)?;
         record(context, &session, "end", Event::End { reason: Clean::new(how(&status), Keep::SUBJECT) })?;
-        context.now_again().learn()?;
+        let now = context.now_again();
+        let ended = now.view()?.agent_session(Agent::Manual, &session, now.clock.now);
+        now.ended(ended.hint("`cerberus doctor` says what is wrong")?.as_slice())?;
         std::process::exit(code(&status))
     }
 }

@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use cerberus_core::brief::Section;
 use cerberus_core::event::StartSource;
 use cerberus_core::id::SessionId;
-use cerberus_core::seed::{SeedExport, SeedMetadata};
+use cerberus_core::seed::{SeedExport, SeedMetadata, SeedSummary};
+use cerberus_core::summary::render::Format;
 use cerberus_engine::guides::UserFolders;
 use cerberus_engine::recall::{self, Briefing, Budget, Question};
 use cerberus_engine::{legacy, lifecycle};
@@ -26,8 +27,9 @@ enum SessionCommand {
     Complete { id: Option<String> },
     /// Print what the project carries over, as one JSON object
     Export {
-        /// json: with where each item came from; seed: exactly the `active-{project}.json` of the original tool
-        #[arg(long, default_value = "json", value_parser = ["json", "seed"])]
+        /// json: with where each item came from; seed: exactly the `active-{project}.json` of the original tool;
+        /// summary: the same with the summary of the last session, as the tool wrote it where it had a model
+        #[arg(long, default_value = "json", value_parser = ["json", "seed", "summary"])]
         format: String,
     },
     /// Take over an `active-{project}.json` into this project
@@ -38,6 +40,7 @@ impl Session {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.command {
             SessionCommand::Complete { id } => complete(context, id),
+            SessionCommand::Export { format } if format == "summary" => export_summary(context),
             SessionCommand::Export { format } => export(context, format == "seed"),
             SessionCommand::Import { file } => import(context, &file),
         }
@@ -70,7 +73,7 @@ fn complete(context: &Context, id: Option<String>) -> Result<()> {
 }
 
 /// Everything that carries over, whatever it costs.
-fn carried_over(context: &Context) -> Result<Briefing> {
+fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
     let question = Question {
         now: context.clock.now,
         source: StartSource::Startup,
@@ -78,13 +81,14 @@ fn carried_over(context: &Context) -> Result<Briefing> {
         chars_max: usize::MAX,
         prompt: None,
         folders: &UserFolders::default(),
+        format,
         session: None,
     };
     recall::brief(&context.store()?, &context.located(), &question).hint(DOCTOR)
 }
 
 fn export(context: &Context, is_seed: bool) -> Result<()> {
-    let briefing = carried_over(context)?;
+    let briefing = carried_over(context, Format::Codes)?;
     let section = |section: Section| -> Vec<String> {
         let items = briefing.brief.items.iter().filter(|item| item.section == section);
         items.map(|item| item.code.clone()).collect()
@@ -112,6 +116,24 @@ fn export(context: &Context, is_seed: bool) -> Result<()> {
     });
     value["items"] = items.collect();
     render::json(&value);
+    Ok(())
+}
+
+fn export_summary(context: &Context) -> Result<()> {
+    let briefing = carried_over(context, Format::Summary)?;
+    let missing = || anyhow::anyhow!("the session that worked last has no summary");
+    let told = briefing.summary.ok_or_else(missing).hint("`cerberus summarize` has one written")?;
+    let expires_at = briefing.expires_at.unwrap_or_else(|| cerberus_core::seed::expiry(told.row.at));
+    render::json(&SeedSummary {
+        session_id: told.session.to_string(),
+        project: briefing.project,
+        summary: told.row.text,
+        key_context: told.row.key_context,
+        next_actions: told.row.next_actions,
+        token_estimate: briefing.brief.tokens,
+        timestamp: told.row.at.to_string(),
+        expires_at: expires_at.to_string(),
+    });
     Ok(())
 }
 

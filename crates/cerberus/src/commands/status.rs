@@ -8,7 +8,7 @@ use cerberus_engine::privacy;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
 use cerberus_engine::retention::{self, StoreConfig, Stored};
-use cerberus_engine::store::Store;
+use cerberus_engine::store::{Store, Wanted};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -28,7 +28,7 @@ impl Status {
         let sessions = store.sessions(&recall::project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
         let sessions: Vec<_> = sessions.into_iter().map(|s| settled(s, &context.clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
-        let carried = store.carried(&carrying, now).hint(DOCTOR)?;
+        let carried = store.carried(&carrying, Wanted::All, now).hint(DOCTOR)?;
         let mut facts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut seen = std::collections::HashSet::new();
         for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
@@ -86,15 +86,20 @@ impl Status {
 struct Kept {
     stored: Stored,
     config: StoreConfig,
+    /// Why the settings are not understood.
+    problem: Option<String>,
     due: usize,
 }
 
 impl Kept {
     fn of(context: &Context, store: &Store) -> Result<Kept> {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
-        let config = context.config()?.store;
+        let (config, problem) = match context.config() {
+            Ok(config) => (config.store, None),
+            Err(failure) => (StoreConfig::default(), Some(failure.error.to_string())),
+        };
         let due = retention::due(&context.home, store, config, context.clock.now).hint(DOCTOR)?.len();
-        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, due })
+        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, problem, due })
     }
 
     fn json(&self) -> Value {
@@ -120,6 +125,7 @@ impl Kept {
             let due = render::count(self.due, "session");
             parts.push(format!("{due} to leave: `cerberus memory session-cleanup`"));
         }
+        parts.extend(self.problem.clone());
         parts.join("; ")
     }
 }

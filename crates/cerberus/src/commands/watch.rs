@@ -1,3 +1,4 @@
+use std::process::Child;
 use std::time::Duration;
 
 use cerberus_engine::recover;
@@ -22,13 +23,15 @@ pub struct Watch {
 
 impl Watch {
     pub fn run(self, context: &Context) -> Result<()> {
+        let mut summarizing: Vec<Child> = Vec::new();
         loop {
             let now = context.now_again();
             let mut store = now.store()?;
             let idle_after = Duration::from_secs(60 * self.idle_minutes);
             let changed = recover::sweep(&now.home, &now.clock, &mut store, idle_after);
-            for session in changed.hint("`cerberus doctor` says what is wrong")? {
-                let why = session.state.ended.map(|(_, why)| why).unwrap_or_default();
+            let changed = changed.hint("`cerberus doctor` says what is wrong")?;
+            for session in &changed {
+                let why = session.state.ended.as_ref().map_or("", |(_, why)| why);
                 render::line(&format!(
                     "{}  {}  {}: {why}",
                     session.id,
@@ -37,7 +40,8 @@ impl Watch {
                 ));
             }
             drop(store);
-            now.learn()?;
+            summarizing.extend(now.ended(&changed)?);
+            summarizing.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
             std::thread::sleep(Duration::from_secs(self.interval));
         }
     }

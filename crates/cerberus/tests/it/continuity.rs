@@ -76,6 +76,76 @@ fn without_git_or_with_a_broken_one_files_are_still_told() {
     }
 }
 
+/// A `git` of our own, first on the path.
+fn with_git(env: &TestEnv, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = env.project().join("../fake");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("git"), format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(folder.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
+#[test]
+fn a_git_that_hangs_is_waited_for_no_longer_than_the_limit_and_ended() {
+    let env = env();
+    write(&env, "s1", "src/a.rs");
+    let pid_file = env.project().join("../pid");
+    let path = with_git(&env, &format!("echo $$ > '{}'; exec sleep 3600", pid_file.display()));
+    let brief = env.command().env("PATH", path).args(["brief"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&brief.stdout), "proj:hydra\nimpl:a.rs\n");
+    let pid = std::fs::read_to_string(pid_file).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "it was left behind");
+}
+
+#[test]
+fn git_is_asked_when_a_session_ends_so_that_the_next_start_need_not() {
+    let env = env();
+    std::fs::write(env.project().join("others.rs"), "x").unwrap();
+    commit(&env, "by somebody else");
+    write(&env, "s1", "mine.rs");
+    env.hook("s1", "SessionEnd", json!({"reason": "exit"}));
+    let path = with_git(&env, "exit 1");
+    let brief = env.command().env("PATH", path).args(["brief"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&brief.stdout), "proj:hydra\nimpl:mine.rs\nsee:others.rs\n");
+}
+
+#[test]
+fn what_differs_from_git_is_told_before_what_was_committed() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
+    for path in ["a.rs", "b.rs", "c.rs"] {
+        write(&env, "s1", path);
+    }
+    commit(&env, "all");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:b.rs\nimpl:c.rs");
+    std::fs::write(env.project().join("c.rs"), "by hand, not committed\n").unwrap();
+    assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:c.rs\nimpl:b.rs");
+    let explained = env.ok(&["brief", "--explain"]);
+    assert!(explained.contains("edited in 1 session, last 1 h ago, changed on disk since;"), "{explained}");
+}
+
+#[test]
+fn a_later_prompt_is_answered_only_when_the_topic_clearly_changes() {
+    let env = env();
+    for n in 0..25 {
+        write(&env, "s1", &format!("src/busy_{n}.rs"));
+    }
+    for path in ["web/checkout_form.ts", "web/login.ts"] {
+        std::fs::create_dir_all(env.project().join("web")).unwrap();
+        std::fs::write(env.project().join(path), "x").unwrap();
+    }
+    commit(&env, "all");
+    env.start("s2", "startup");
+    prompt(&env, "s2", "Tidy up src/busy_1.rs, its names mislead");
+    assert_eq!(prompt(&env, "s2", "the names in src/busy_1.rs still mislead, like a form"), "");
+    assert_eq!(prompt(&env, "s2", "and now?"), "");
+    let changed = "Something else: customers complain that the checkout form loses their address";
+    assert_eq!(prompt(&env, "s2", changed), "see:checkout_form.ts");
+    assert_eq!(prompt(&env, "s2", "the checkout form also forgets the postal code"), "", "it was told");
+}
+
 #[test]
 fn a_decision_of_an_unmerged_branch_is_marked_until_it_is_merged() {
     let env = env();

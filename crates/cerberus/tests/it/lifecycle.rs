@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::env;
 
 /// A process of its own that runs hooks as its children, as an agent does, and then waits to be killed.
-struct Agent {
+pub struct Agent {
     child: Child,
     said: BufReader<std::process::ChildStdout>,
 }
 
 impl Agent {
-    fn start(env: &TestEnv) -> Agent {
+    pub fn start(env: &TestEnv) -> Agent {
         // Python, not a shell: the nearest ancestor that is not a shell must be this process.
         const BODY: &str = "import subprocess, sys\n\
             for line in sys.stdin:\n    \
@@ -29,7 +29,7 @@ impl Agent {
         Agent { child, said }
     }
 
-    fn hook(&mut self, env: &TestEnv, session: &str, event: &str, extra: Value) -> String {
+    pub fn hook(&mut self, env: &TestEnv, session: &str, event: &str, extra: Value) -> String {
         let mut payload = env.payload(session, event, extra);
         payload.push(b'\n');
         self.child.stdin.as_mut().unwrap().write_all(&payload).unwrap();
@@ -38,12 +38,12 @@ impl Agent {
         reply.trim().to_string()
     }
 
-    fn write_file(&mut self, env: &TestEnv, session: &str, id: &str, path: &str) {
+    pub fn write_file(&mut self, env: &TestEnv, session: &str, id: &str, path: &str) {
         let input = json!({"file_path": env.project().join(path), "content": "x"});
         self.hook(env, session, "PostToolUse", json!({"tool_name": "Write", "tool_use_id": id, "tool_input": input}));
     }
 
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }

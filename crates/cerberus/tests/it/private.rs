@@ -114,6 +114,23 @@ fn reads_and_patches_of_private_files_leave_what_is_beside_them() {
 }
 
 #[test]
+fn private_files_that_were_committed_are_not_stored_or_told() {
+    let env = env();
+    for path in ["src/open.rs", "secrets/pier/harbour.yaml", ".env.harbour"] {
+        fs::create_dir_all(env.project().join(path).parent().unwrap()).unwrap();
+        fs::write(env.project().join(path), "x\n").unwrap();
+    }
+    env.git(&env.project(), &["add", "--force", "."]);
+    env.git(&env.project(), &["commit", "--quiet", "-m", "x"]);
+    env.start("s1", "startup");
+    env.write_file("s1", "t1", "a.rs", "");
+    let told =
+        env.start("s2", "startup") + &env.json(&["brief", "--prompt", "the harbour yaml of the pier"]).to_string();
+    assert!(told.contains("see:open.rs") && !told.contains("see:harbour") && !told.contains(".env"), "{told}");
+    is_not_stored(&env, &["harbour", "pier"], "git");
+}
+
+#[test]
 fn a_rule_about_a_sort_of_private_files_can_be_kept() {
     let env = env();
     env.start("s1", "startup");

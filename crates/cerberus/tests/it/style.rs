@@ -10,7 +10,7 @@ fn workspace() -> PathBuf {
 }
 
 fn files(ending: &str) -> Vec<PathBuf> {
-    let mut dirs: Vec<PathBuf> = ["crates", "bench", "docs"].iter().map(|dir| workspace().join(dir)).collect();
+    let mut dirs: Vec<PathBuf> = ["crates", "bench", "docs", "fuzz"].iter().map(|dir| workspace().join(dir)).collect();
     let mut found = Vec::new();
     while let Some(dir) = dirs.pop() {
         for entry in std::fs::read_dir(dir).unwrap() {
@@ -111,7 +111,7 @@ fn paths_in_documents_exist() {
 
 /// Paths of ours: in backticks below a folder of the repository, and targets of relative links.
 fn cited_paths(text: &str) -> Vec<String> {
-    const FOLDERS: [&str; 7] = ["crates/", "bench/", "docs/", "dev/", ".ci/", "plugin/", "./dev/"];
+    const FOLDERS: [&str; 8] = ["crates/", "bench/", "docs/", "dev/", ".ci/", "plugin/", "./dev/", "fuzz/"];
     let ticked = text.split('`').skip(1).step_by(2).map(|code| code.split_whitespace().next().unwrap_or_default());
     let ticked =
         ticked.filter(|code| FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains(['*', '<', '{']));
@@ -121,6 +121,19 @@ fn cited_paths(text: &str) -> Vec<String> {
         .chain(linked)
         .map(|path| path.split('#').next().unwrap_or_default().trim_end_matches('/').to_string())
         .collect()
+}
+
+#[test]
+fn unsafe_code_is_forbidden_in_every_crate() {
+    let manifest = |path: &str| std::fs::read_to_string(workspace().join(path)).unwrap();
+    let root = manifest("Cargo.toml");
+    assert!(root.contains("unsafe_code = \"forbid\""));
+    let members = root.split("members = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
+    let members: Vec<&str> = members.split('"').skip(1).step_by(2).collect();
+    assert!(members.len() > 4, "{members:?}");
+    for member in members {
+        assert!(manifest(&format!("{member}/Cargo.toml")).contains("[lints]\nworkspace = true"), "{member}");
+    }
 }
 
 #[test]

@@ -92,3 +92,10 @@ fn everything_in_the_home_is_for_its_owner_alone() {
         }
     }
 }
+
+#[test]
+fn a_brief_of_nothing_is_empty() {
+    let env = env();
+    assert_eq!(env.brief(), "");
+    assert!(env.json(&["brief", "--prompt", "write the store"])["items"].as_array().unwrap().is_empty());
+}

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 
 use super::Traces;
-use super::terms::{path_like, terms};
+use super::terms::{each_term, path_like, terms};
+use super::weights::PROMPT_BYTES_MAX;
 use crate::brief::base;
-
-/// As much of a prompt as tells what it is about.
-const PROMPT_BYTES_MAX: usize = 6_000;
 
 /// Adds what `prompt` says to every file that has a trace.
 pub fn of_prompt(prompt: &str, traces: &mut Traces) {
@@ -21,7 +19,8 @@ fn shared_words(prompt: &str, traces: &mut Traces) {
     let asked = terms(prompt);
     let mut vocabulary = Vocabulary::default();
     let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| vocabulary.count(path)).collect();
-    let is_asked: Vec<bool> = vocabulary.words().map(|word| asked.contains(word)).collect();
+    let mut is_asked = vec![false; vocabulary.holders.len()];
+    asked.iter().filter_map(|word| vocabulary.places.get(word)).for_each(|place| is_asked[*place] = true);
     let count = traces.list.len() as f64;
     let rarity = |word: &usize| (1.0 + count / vocabulary.holders[*word] as f64).ln();
     for ((path, trace), words) in traces.list.iter_mut().zip(&paths) {
@@ -29,6 +28,7 @@ fn shared_words(prompt: &str, traces: &mut Traces) {
         if said == 0.0 {
             continue;
         }
+        trace.words_said = words.iter().filter(|word| is_asked[**word]).count();
         trace.path_words = said / (1.0 + count).ln();
         let name = vocabulary.places(base(path));
         let said: f64 = name.iter().filter(|word| is_asked[**word]).map(rarity).sum();
@@ -47,40 +47,46 @@ impl Vocabulary {
     /// The places of a path's words, each counted once more.
     fn count(&mut self, path: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        for word in terms(path) {
-            let place = *self.places.entry(word).or_insert(self.holders.len());
-            if place == self.holders.len() {
-                self.holders.push(0);
+        each_term(path, |word| {
+            let place = match self.places.get(word) {
+                Some(place) => *place,
+                None => {
+                    self.places.insert(word.to_string(), self.holders.len());
+                    self.holders.push(0);
+                    self.holders.len() - 1
+                }
+            };
+            if !found.contains(&place) {
+                self.holders[place] += 1;
+                found.push(place);
             }
-            self.holders[place] += 1;
-            found.push(place);
-        }
+        });
         // Sums of the same numbers in another order are other numbers.
         found.sort_unstable();
         found
     }
 
     fn places(&self, name: &str) -> Vec<usize> {
-        let mut found: Vec<usize> = terms(name).iter().filter_map(|word| self.places.get(word).copied()).collect();
+        let mut found = Vec::new();
+        each_term(name, |word| found.extend(self.places.get(word)));
         found.sort_unstable();
+        found.dedup();
         found
-    }
-
-    fn words(&self) -> impl Iterator<Item = &String> {
-        let mut words: Vec<(&String, &usize)> = self.places.iter().collect();
-        words.sort_unstable_by_key(|(_, place)| **place);
-        words.into_iter().map(|(word, _)| word)
     }
 }
 
 fn named_paths(prompt: &str, traces: &mut Traces) {
     let tokens = path_like(prompt);
+    if tokens.is_empty() {
+        return;
+    }
     let mut by_base: HashMap<&str, Vec<&str>> = HashMap::new();
     tokens.iter().for_each(|token| by_base.entry(base(token)).or_default().push(token));
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, (path, _)) in traces.list.iter().enumerate() {
+        let Some(same_base) = by_base.get(base(path).to_lowercase().as_str()) else { continue };
         let path = path.to_lowercase();
-        for token in by_base.get(base(&path)).into_iter().flatten() {
+        for token in same_base {
             if ends_in(&path, token) || ends_in(token, &path) {
                 named.entry(token).or_default().push(place);
             }

@@ -59,6 +59,8 @@ pub struct Evidence<'a> {
     pub commits: &'a [Commit],
     /// What git tracks: a prompt may bring up a file that nobody touched.
     pub tracked: &'a [String],
+    /// Files that differ on disk from what git holds.
+    pub changed: &'a HashSet<String>,
     /// Files that are known not to exist any more.
     pub gone: &'a HashSet<String>,
     pub prompt: Option<&'a str>,
@@ -80,6 +82,7 @@ pub fn files(evidence: &Evidence) -> Vec<Ranked> {
     trace::of_sessions(evidence, &mut traces);
     trace::of_stops(evidence, &mut traces);
     trace::of_commits(evidence, &mut traces);
+    trace::of_folders(evidence, &mut traces);
     trace::of_mentions(evidence, &mut traces);
     if let Some(prompt) = evidence.prompt {
         if evidence.tracked.len() <= TRACKED_FILES_MAX {

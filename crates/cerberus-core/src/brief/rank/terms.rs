@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-/// Words that say nothing about which file is meant.
+/// Words that say nothing about which file is meant, in order.
 const EMPTY_WORDS: &[&str] = &[
-    "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had",
-    "has", "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me", "my", "need", "not",
-    "now", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their", "them", "then", "there",
-    "these", "they", "this", "to", "us", "use", "was", "we", "were", "what", "when", "where", "which", "who", "why",
-    "will", "with", "would", "you", "your", "add", "also", "dont", "want",
+    "add", "also", "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "dont",
+    "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me",
+    "my", "need", "not", "now", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "to", "us", "use", "want", "was", "we", "were", "what", "when",
+    "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
 const ENDINGS: [&str; 5] = ["ing", "ies", "ed", "es", "s"];
@@ -17,22 +17,33 @@ const STEM_CHARS_MIN: usize = 3;
 /// `parseHTTPHeaders_test.go` is `parse`, `httpheader`, `test`, `go`: cut at humps and signs, lower case, endings off.
 pub fn terms(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
+    each_term(text, |term| {
+        if !found.contains(term) {
+            found.insert(term.to_string());
+        }
+    });
+    found
+}
+
+/// The same one by one, as often as they stand there: a prompt is compared with every path of a project.
+pub fn each_term(text: &str, mut tell: impl FnMut(&str)) {
     let mut word = String::new();
     let mut before = ' ';
     for c in text.chars().chain(std::iter::once(' ')) {
         let is_hump = c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit());
         if is_hump || !c.is_alphanumeric() {
-            if word.chars().nth(1).is_some() && !EMPTY_WORDS.contains(&word.as_str()) {
-                found.insert(stem(&word).to_string());
+            if word.len() > 1 && word.chars().nth(1).is_some() && EMPTY_WORDS.binary_search(&word.as_str()).is_err() {
+                tell(stem(&word));
             }
             word.clear();
         }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
+        match c {
+            _ if !c.is_alphanumeric() => {}
+            _ if c.is_ascii() => word.push(c.to_ascii_lowercase()),
+            _ => word.extend(c.to_lowercase()),
         }
         before = c;
     }
-    found
 }
 
 fn stem(word: &str) -> &str {
@@ -65,6 +76,12 @@ mod tests {
             found.sort();
             assert_eq!(found, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn empty_words_are_found() {
+        assert!(EMPTY_WORDS.is_sorted());
+        assert_eq!(terms("you and your files"), terms("files"));
     }
 
     #[test]

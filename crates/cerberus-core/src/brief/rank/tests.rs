@@ -36,7 +36,8 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
 
 fn ranked(sessions: &[Worked], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
-    files(&Evidence { now: now(), sessions, commits, tracked: &tracked, gone: &HashSet::new(), prompt })
+    let none = HashSet::new();
+    files(&Evidence { now: now(), sessions, commits, tracked: &tracked, changed: &none, gone: &none, prompt })
 }
 
 fn order(sessions: &[Worked], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
@@ -71,7 +72,25 @@ fn a_file_named_at_the_end_of_a_turn_comes_before_its_equal() {
 fn what_was_read_after_the_last_edit_is_where_the_work_goes_on() {
     let mut session = worked("s", 2, &["a.rs"], &["before.rs", "after.rs"], "");
     session.touched[2].last_read = Some(hours_ago(1));
-    assert_eq!(order(&[session], &[], &[], None), ["a.rs", "after.rs", "before.rs"]);
+    let order = order(&[session], &[], &[], None);
+    let place = |path: &str| order.iter().position(|other| other == path);
+    assert!(place("after.rs") < place("before.rs"), "{order:?}");
+}
+
+#[test]
+fn files_beside_those_edited_last_come_before_others() {
+    let sessions = [worked("s", 1, &["src/wire/a.rs"], &[], "")];
+    let commits = [commit(9, &["docs/c.rs", "src/wire/b.rs"])];
+    assert_eq!(order(&sessions, &commits, &[], None), ["src/wire/a.rs", "src/wire/b.rs", "docs/c.rs"]);
+}
+
+#[test]
+fn what_was_touched_last_comes_first_among_equals() {
+    let mut session = worked("s", 5, &["a.rs", "b.rs"], &["c.rs", "d.rs"], "");
+    for (place, hours) in [(0, 4), (1, 2), (2, 8), (3, 7)] {
+        session.touched[place].last_at = hours_ago(hours);
+    }
+    assert_eq!(order(&[session], &[], &[], None), ["b.rs", "a.rs", "d.rs", "c.rs"]);
 }
 
 #[test]
@@ -81,6 +100,25 @@ fn what_is_not_committed_yet_counts_for_a_day_or_two() {
     let committed =
         |hours| ranked(&[worked("s", hours, &["a.rs"], &[], "")], &[commit(0, &["a.rs"])], &[], None)[0].score;
     assert_eq!(committed(1), committed(30));
+}
+
+#[test]
+fn what_differs_from_git_is_open_work_however_old_the_session() {
+    let sessions = [worked("s", 200, &["a.rs", "b.rs", "c.rs"], &[], "")];
+    let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
+    let changed = HashSet::from(["b.rs".to_string()]);
+    let evidence = Evidence {
+        now: now(),
+        sessions: &sessions,
+        commits: &commits,
+        tracked: &[],
+        changed: &changed,
+        gone: &HashSet::new(),
+        prompt: None,
+    };
+    let first = files(&evidence).remove(0);
+    assert_eq!(first.path, "b.rs");
+    assert!(first.trace.why(now()).contains("changed on disk since"), "{}", first.trace.why(now()));
 }
 
 #[test]
@@ -120,8 +158,15 @@ fn a_renamed_file_keeps_its_traces_and_a_gone_one_has_no_place() {
     renames.follow_work(&mut sessions);
     renames.follow_commits(&mut commits);
     let gone = HashSet::from(["other.rs".to_string(), "x.rs".to_string()]);
-    let evidence =
-        Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], gone: &gone, prompt: None };
+    let evidence = Evidence {
+        now: now(),
+        sessions: &sessions,
+        commits: &commits,
+        tracked: &[],
+        changed: &HashSet::new(),
+        gone: &gone,
+        prompt: None,
+    };
     let found: Vec<String> = files(&evidence).into_iter().map(|one| one.path).collect();
     assert_eq!(found, ["c.rs"]);
 }

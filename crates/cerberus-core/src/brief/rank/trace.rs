@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use super::weights::{
-    MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, MENTIONS_HALF_SESSIONS, SESSIONS_HALF, SESSIONS_MAX,
-    STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS, Weights,
+    FOLDER_SESSIONS_MAX, MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, MENTIONS_HALF_SESSIONS, SESSIONS_HALF,
+    SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS, Weights,
 };
 use super::{Evidence, Touched, Traces, commit_share, faded};
 use crate::brief::base;
@@ -23,8 +23,12 @@ pub struct Trace {
     pub last_edit: Option<Timestamp>,
     /// Who touched it last, and when.
     pub last_touch: Option<(Timestamp, SessionId)>,
-    /// Among the last edits of the last sessions, the last most.
-    last_edited: f64,
+    /// Sessions that read it, the more the newer.
+    read: f64,
+    /// Its place among all files by when they were last touched.
+    touched_last: f64,
+    /// How much of the last sessions' work was in its folder.
+    folder_worked: f64,
     /// Read when the editing was over: what the work came to next.
     looked_at_last: f64,
     committed: f64,
@@ -33,9 +37,13 @@ pub struct Trace {
     last_commit: Option<(usize, Timestamp)>,
     /// Edited since it was last committed.
     is_uncommitted: bool,
+    /// Git holds something else than the disk.
+    is_changed: bool,
     mentioned: f64,
     /// The share of files of its kind that sessions edited.
     of_a_kind: f64,
+    /// How many of its path's words the prompt says, and what they are worth.
+    pub(super) words_said: usize,
     pub(super) path_words: f64,
     pub(super) name_words: f64,
     pub(super) named: f64,
@@ -51,7 +59,10 @@ pub fn of_sessions(evidence: &Evidence, traces: &mut Traces) {
                 trace.last_touch = Some((touched.last_at, worked.session.clone()));
             }
             trace.last_edit = trace.last_edit.max(touched.last_edit);
-            trace.sessions_read += usize::from(touched.reads > 0);
+            if touched.reads > 0 {
+                trace.sessions_read += 1;
+                trace.read += share;
+            }
             if touched.edits > 0 {
                 trace.sessions_edited += 1;
                 trace.worked += (1.0 + touched.edits as f64).log2() * share;
@@ -60,20 +71,40 @@ pub fn of_sessions(evidence: &Evidence, traces: &mut Traces) {
     }
 }
 
-/// Where the last sessions stopped.
+/// Where the last sessions stopped, and what they touched last.
 pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
     for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
-        let share = faded(place as f64, STOPS_HALF_SESSIONS);
-        let mut edited: Vec<&Touched> = worked.touched.iter().filter(|touched| touched.last_edit.is_some()).collect();
-        edited.sort_by_key(|touched| Reverse(touched.last_edit));
-        let last_edit = edited.first().and_then(|touched| touched.last_edit);
-        for (order, touched) in edited.into_iter().enumerate() {
-            traces.of(&touched.path).last_edited += share / (order + 1) as f64;
-        }
+        let last_edit = worked.touched.iter().filter_map(|touched| touched.last_edit).max();
         for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
-            traces.of(&touched.path).looked_at_last += share;
+            traces.of(&touched.path).looked_at_last += faded(place as f64, STOPS_HALF_SESSIONS);
         }
     }
+    let here = traces.list.iter_mut().filter(|(path, _)| !evidence.gone.contains(path));
+    let mut touched: Vec<&mut Trace> =
+        here.map(|(_, trace)| trace).filter(|trace| trace.last_touch.is_some()).collect();
+    touched.sort_by_key(|trace| Reverse(trace.last_at()));
+    for (place, trace) in touched.into_iter().enumerate() {
+        trace.touched_last = 1.0 / (place as f64 + 1.0).sqrt();
+    }
+}
+
+/// Files beside those that the last sessions edited.
+pub fn of_folders(evidence: &Evidence, traces: &mut Traces) {
+    let mut folders: HashMap<&str, f64> = HashMap::new();
+    for (place, worked) in evidence.sessions.iter().take(FOLDER_SESSIONS_MAX).enumerate() {
+        let edited: Vec<&Touched> = worked.touched.iter().filter(|touched| touched.edits > 0).collect();
+        for touched in &edited {
+            let share = faded(place as f64, STOPS_HALF_SESSIONS) / edited.len() as f64;
+            *folders.entry(folder(&touched.path)).or_default() += share;
+        }
+    }
+    for (path, trace) in &mut traces.list {
+        trace.folder_worked = folders.get(folder(path)).copied().unwrap_or_default();
+    }
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
@@ -92,6 +123,10 @@ pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
                 trace.is_uncommitted = trace.last_edit > Some(commit.at);
             }
         }
+    }
+    // Whoever has no other trace has no place.
+    for (path, trace) in &mut traces.list {
+        trace.is_changed = evidence.changed.contains(path);
     }
 }
 
@@ -177,6 +212,11 @@ impl Trace {
         self.name_words
     }
 
+    /// How many of its path's words the prompt says.
+    pub fn words_said(&self) -> usize {
+        self.words_said
+    }
+
     /// What work on it says.
     pub fn score(&self, weights: &Weights, now: Timestamp) -> f64 {
         let part = |weight: f64, trace: f64| weight * trace.ln_1p();
@@ -191,7 +231,10 @@ impl Trace {
             + part(weights.committed, self.committed)
             + part(weights.last_commit, last_commit)
             + part(weights.uncommitted, uncommitted)
-            + part(weights.last_edited, self.last_edited)
+            + part(weights.changed, if self.is_changed { 1.0 } else { 0.0 })
+            + part(weights.read, self.read)
+            + part(weights.touched_last, self.touched_last)
+            + part(weights.folder_worked, self.folder_worked)
             + part(weights.looked_at_last, self.looked_at_last)
             + part(weights.mentioned, self.mentioned)
             + part(weights.of_a_kind, self.of_a_kind)
@@ -216,7 +259,11 @@ impl Trace {
             reasons.push("in a folder that the prompt names".to_string());
         }
         if let Some(at) = self.last_edit {
-            let saved = if self.is_uncommitted { ", not committed since" } else { "" };
+            let saved = match (self.is_uncommitted, self.is_changed) {
+                (true, _) => ", not committed since",
+                (false, true) => ", changed on disk since",
+                (false, false) => "",
+            };
             reasons.push(format!("edited in {}, last {}{saved}", sessions(self.sessions_edited), ago(at, now)));
         } else if let Some((at, _)) = &self.last_touch {
             reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), ago(*at, now)));

@@ -11,7 +11,11 @@ pub struct Weights {
     pub committed: f64,
     pub last_commit: f64,
     pub uncommitted: f64,
-    pub last_edited: f64,
+    /// Not measured: in sessions that are replayed nobody left anything on disk.
+    pub changed: f64,
+    pub read: f64,
+    pub touched_last: f64,
+    pub folder_worked: f64,
     pub looked_at_last: f64,
     pub mentioned: f64,
     pub of_a_kind: f64,
@@ -23,15 +27,18 @@ pub struct Weights {
 
 /// At a session's start, when nobody knows yet what it is about.
 pub const AT_START: Weights = Weights {
-    worked: 0.6,
-    sessions: 0.79,
-    committed: 0.67,
-    last_commit: 3.0,
-    uncommitted: 1.1,
-    last_edited: 2.9,
-    looked_at_last: 0.7,
-    mentioned: 0.97,
-    of_a_kind: 2.55,
+    worked: 0.29,
+    sessions: 0.12,
+    committed: 0.86,
+    last_commit: 0.25,
+    uncommitted: 0.29,
+    changed: 0.8,
+    read: 0.72,
+    touched_last: 2.5,
+    folder_worked: 0.52,
+    looked_at_last: 2.75,
+    mentioned: 1.0,
+    of_a_kind: 2.45,
     path_words: 0.0,
     name_words: 0.0,
     named: 0.0,
@@ -45,7 +52,10 @@ pub const WITH_PROMPT: Weights = Weights {
     committed: 0.0,
     last_commit: 1.5,
     uncommitted: 0.82,
-    last_edited: 0.0,
+    changed: 0.8,
+    read: 0.0,
+    touched_last: 0.0,
+    folder_worked: 0.0,
     looked_at_last: 0.0,
     mentioned: 0.28,
     of_a_kind: 0.65,
@@ -62,6 +72,7 @@ pub const MENTIONS_HALF_SESSIONS: f64 = 3.0;
 /// Where one of the last sessions stopped counts half as much as where the next one did.
 pub const STOPS_HALF_SESSIONS: f64 = 1.0;
 pub const STOPPED_SESSIONS_MAX: usize = 6;
+pub const FOLDER_SESSIONS_MAX: usize = 4;
 /// An edit that was not committed yet counts half a day later.
 pub const UNCOMMITTED_HALF_HOURS: f64 = 24.0;
 
@@ -77,6 +88,9 @@ pub const TRACKED_FILES_MAX: usize = 10_000;
 /// More than these only hide the likely ones.
 pub const FILES_MAX: usize = 20;
 pub const FUNCTIONS_MAX: usize = 16;
+
+/// As much of a prompt as tells what it is about.
+pub const PROMPT_BYTES_MAX: usize = 6_000;
 
 /// What a prompt may add; a file whose name it says less of is not meant.
 pub const PROMPT_FILES_MAX: usize = 8;

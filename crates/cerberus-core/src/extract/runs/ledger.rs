@@ -13,7 +13,7 @@
 //! Fixed is what failed once and passes now; regressed is what passed once and fails now. Builds and lints have no
 //! names: their last verdict stands under their key, and a red one is a red command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Command, Kind, NAMES_MAX, Run, Verdict};
 
@@ -25,6 +25,8 @@ const KEYS_MAX: usize = 1000;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     tests: BTreeMap<String, Test>,
+    /// The names of those that fail.
+    failing: BTreeSet<String>,
     commands: BTreeMap<String, Last>,
 }
 
@@ -103,6 +105,11 @@ impl Ledger {
 
     fn mark(&mut self, name: &str, key: &str, is_failing: bool) {
         if let Some(test) = self.tests.get_mut(name) {
+            match is_failing {
+                true => _ = self.failing.insert(name.to_string()),
+                false if test.is_failing => _ = self.failing.remove(name),
+                false => {}
+            }
             test.is_failing = is_failing;
             test.has_failed |= is_failing;
             test.has_passed |= !is_failing;
@@ -115,17 +122,25 @@ impl Ledger {
         if self.tests.len() < max {
             let test = Test { is_failing, has_passed: !is_failing, has_failed: is_failing, key: key.to_string() };
             self.tests.insert(name.to_string(), test);
+            if is_failing {
+                self.failing.insert(name.to_string());
+            }
         }
     }
 
     /// What `run` itself names as failing is not cleared on the way: it did not pass in between.
     fn clear(&mut self, run: &Run, is_cleared: impl Fn(&str) -> bool) {
-        for (name, test) in self.tests.iter_mut().filter(|(_, test)| test.is_failing) {
+        // Most runs follow green ones, and a project may have thousands of tests.
+        let mut still_failing = std::mem::take(&mut self.failing);
+        still_failing.retain(|name| {
+            let Some(test) = self.tests.get_mut(name) else { return false };
             if is_cleared(&test.key) && !run.failed.contains(name) {
                 test.is_failing = false;
                 test.has_passed = true;
             }
-        }
+            test.is_failing
+        });
+        self.failing = still_failing;
         for (_, last) in self.commands.iter_mut().filter(|(key, last)| last.is_red && is_cleared(key)) {
             last.is_red = false;
         }

@@ -3,10 +3,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::loops::meter::Certainty;
+use crate::loops::failure::Exit;
+use crate::loops::meter::{Certainty, Reading};
 use crate::loops::settings::Layer;
 use crate::loops::stop::Class;
 use crate::loops::stream::Fault;
+use crate::loops::totals::Counts;
 
 fn at(secs: u64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000).plus(Duration::from_secs(secs))

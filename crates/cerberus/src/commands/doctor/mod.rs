@@ -4,6 +4,7 @@
 
 mod agents;
 mod latency;
+mod summary;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -52,7 +53,8 @@ impl Doctor {
         }
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
-        checks.extend([view, settings(context), storing(context), latency::check(context)]);
+        checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
+        checks.push(latency::check(context));
         checks.extend(agents::checks(context, store.as_ref()));
         checks.push(lately(context));
         let ok = checks.iter().all(|check| check.ok);

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use cerberus_core::loops::redline::Level;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
-use cerberus_core::loops::span::Span;
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
+use cerberus_core::span::Span;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
 use cerberus_engine::loops::runner::{Job, LoopError};
@@ -185,7 +185,7 @@ impl Run {
         screen.clear();
         let code = match ended {
             Ok(stop) => {
-                context.now_again().learn()?;
+                context.now_again().ended(&[])?;
                 stop.class().exit_code()
             }
             Err(LoopError::AnotherRunner) => {

@@ -6,6 +6,7 @@ use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
+use cerberus_engine::store::Wanted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -87,7 +88,7 @@ impl SessionHistory {
         let mut rows = Vec::new();
         for session in sessions {
             let session = settled(session, &context.clock, IDLE_AFTER).0;
-            let facts = store.carried(std::slice::from_ref(&session), now).hint(DOCTOR)?.facts;
+            let facts = store.carried(std::slice::from_ref(&session), Wanted::All, now).hint(DOCTOR)?.facts;
             let mut files: Vec<&str> = facts
                 .iter()
                 .filter(|known| known.fact.kind == Kind::File)

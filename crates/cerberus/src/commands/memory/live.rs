@@ -62,7 +62,7 @@ impl SessionEnd {
         let record = own_record(&context.clock, agent, &session.agent_session_id, place_of(&session), key, event);
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("it was not ended; make room or mend the folder's permissions, then try again")?;
-        context.learn()?;
+        context.ended(std::slice::from_ref(&session))?;
         match context.json {
             true => render::json(&json!({"session_id": session.id, "end_trigger": "explicit"})),
             false => render::line(&format!("ended session {}", session.id)),

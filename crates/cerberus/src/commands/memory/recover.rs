@@ -1,7 +1,7 @@
 use cerberus_core::id::SessionId;
 use cerberus_core::session::{IDLE_AFTER, Status};
 use cerberus_engine::recover::{self, settled};
-use cerberus_engine::store::SessionRow;
+use cerberus_engine::store::{SessionRow, Wanted};
 use cerberus_engine::{fold, forget};
 use serde_json::json;
 
@@ -48,7 +48,8 @@ fn list(context: &Context) -> Result<()> {
     let crashed = recover::crashed(&store, &context.clock).hint(DOCTOR)?;
     let mut shown = Vec::new();
     for session in &crashed {
-        let facts = store.carried(std::slice::from_ref(session), context.clock.now).hint(DOCTOR)?.facts.len();
+        let facts =
+            store.carried(std::slice::from_ref(session), Wanted::All, context.clock.now).hint(DOCTOR)?.facts.len();
         let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, context.clock.now).hint(DOCTOR)?.len();
         shown.push((session, facts, corrections));
     }
@@ -88,6 +89,9 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = find(context, &store, id)?;
     let recovered = recover::recover(&context.home, &context.clock, &mut store, &session, false).hint(DOCTOR)?;
+    if recovered.is_some() {
+        context.ended(std::slice::from_ref(&session))?;
+    }
     let actions = match (recovered, session.state.status) {
         (Some(recovered), _) => recovered.actions,
         (None, Status::Recovered) => vec!["was recovered before".to_string()],
@@ -116,7 +120,7 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
         return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
             .hint("`cerberus session complete ID` takes its items out of the brief");
     }
-    let facts = store.carried(std::slice::from_ref(&session), context.clock.now).hint(DOCTOR)?.facts;
+    let facts = store.carried(std::slice::from_ref(&session), Wanted::All, context.clock.now).hint(DOCTOR)?.facts;
     let what = render::count(facts.len(), "fact");
     render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
     let wish = forget::of_sessions(std::slice::from_ref(&session));

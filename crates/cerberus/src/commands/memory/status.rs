@@ -11,7 +11,7 @@ use cerberus_core::session::IDLE_AFTER;
 use cerberus_core::time::Timestamp;
 use cerberus_engine::recall;
 use cerberus_engine::recover::settled;
-use cerberus_engine::store::{Carried, SessionRow, Store};
+use cerberus_engine::store::{Carried, SessionRow, Store, Wanted};
 use serde_json::{Value, json};
 
 use super::DOCTOR;
@@ -78,6 +78,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
             text("status"),
             text("last_activity")
         ));
+        session["summary"].as_str().iter().for_each(|summary| render::line(&format!("  {summary}")));
         for fact in session["facts"].as_array().into_iter().flatten() {
             render::line(&format!("  {}", fact["code"].as_str().unwrap_or_default()));
         }
@@ -90,7 +91,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
 }
 
 fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<Value> {
-    let mut carried = store.carried(std::slice::from_ref(session), now).hint(DOCTOR)?;
+    let mut carried = store.carried(std::slice::from_ref(session), Wanted::All, now).hint(DOCTOR)?;
     let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
     let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;
@@ -121,6 +122,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     add("phase", session.phase.clone());
     add("branch", session.branch.clone());
     add("language", language(&carried.facts));
+    add("summary", store.summary(session, now).hint(DOCTOR)?.map(|row| row.text));
     if let Some(process) = &session.process {
         value["pid"] = json!(process.pid);
     }

@@ -1,4 +1,4 @@
-//! A length of time as people write it: `500ms`, `90s`, `10m`, `2h`, `1d`, or a bare number of seconds.
+//! A length of time as people write it: `500ms`, `90s`, `10m`, `2h`, `1d`, `12w`, or a bare number of seconds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Span(pub Duration);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is no length of time; write it as 500ms, 90s, 10m, 2h or 1d")]
+#[error("{0:?} is no length of time; write it as 500ms, 90s, 10m, 2h, 1d or 12w")]
 pub struct NotASpan(String);
 
 /// In a settings file a bare number may stand without quotes.
@@ -22,11 +22,11 @@ enum Written {
     Text(String),
 }
 
-/// Longer than anything is ever waited for.
-const SECS_MAX: u64 = 366 * 24 * 60 * 60;
+/// Longer than anything is ever waited for, or kept.
+const SECS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
 
-const UNITS_MILLIS: [(&str, u64); 6] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("", 1_000)];
+const UNITS_MILLIS: [(&str, u64); 7] =
+    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000), ("", 1_000)];
 
 impl Span {
     pub const fn secs(secs: u64) -> Span {
@@ -100,7 +100,8 @@ mod tests {
             ("1.5h", None),
             ("3 weeks", None),
             ("99999999999999999999d", None),
-            ("400d", None),
+            ("12w", Some("84d")),
+            ("99999d", None),
         ] {
             assert_eq!(text.parse::<Span>().ok().map(|span| span.to_string()).as_deref(), written, "{text}");
         }

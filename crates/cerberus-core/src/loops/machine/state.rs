@@ -1,0 +1,234 @@
+//! Where a loop stands, what can happen to it, and what it can want: the words of the machine.
+
+use super::super::completion::Checked;
+use super::super::failure::{Exit, Failure};
+use super::super::meter::Reading;
+use super::super::settings::Worker;
+use super::super::stop::{Limit, Stop};
+use super::super::stream::{Said, Speaker, Wait};
+use super::super::totals::{Counts, Ended, How, Progress, Totals};
+use crate::time::Timestamp;
+
+/// How a session can be asked for its handoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// While it works, by one more message.
+    Live,
+    /// After it was stopped, by taking it up again.
+    Resumed,
+    Never,
+}
+
+impl Worker {
+    pub fn asking(self) -> Asking {
+        match self {
+            Worker::ClaudeCode => Asking::Live,
+            Worker::Codex => Asking::Resumed,
+            Worker::Command => Asking::Never,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub phase: Phase,
+    pub totals: Totals,
+    /// Somebody wants it to end after this iteration.
+    pub ending: Option<Stop>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    Resting {
+        until: Timestamp,
+        hook: Hook,
+    },
+    Starting(Attempt),
+    Working(Attempt),
+    /// It was asked for its handoff.
+    HandingOver {
+        attempt: Attempt,
+        how: How,
+        asked: Timestamp,
+        turns: u32,
+        is_written: bool,
+    },
+    /// It is expected to be gone soon.
+    Leaving {
+        attempt: Attempt,
+        over: Over,
+        since: Timestamp,
+    },
+    /// It is gone; what came of it is being looked at.
+    Settling {
+        attempt: Attempt,
+        over: Over,
+    },
+    Stopped(Stop),
+}
+
+/// Whether the user's hook has agreed to the fresh context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    ToAsk,
+    Asked,
+    Agreed,
+}
+
+/// A context at work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    pub began: Timestamp,
+    pub heard: Timestamp,
+    /// Until then it has said why it is silent.
+    pub quiet_until: Timestamp,
+    pub turns: u32,
+    pub tool_failures: u32,
+    pub denied: Option<String>,
+    pub warming: Warming,
+    /// A fresh context was wanted, and the user's hook is being asked, or refused.
+    pub wanted: Wanted,
+    pub is_acknowledged: bool,
+    pub reading: Option<Reading>,
+    pub tokens: u64,
+    pub cost_usd: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warming {
+    No,
+    /// The warm-up prompt is being answered.
+    Busy,
+    /// It was answered; the task follows then.
+    Done(Timestamp),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Nothing,
+    Asking(How),
+    Refused,
+}
+
+/// How a context's work ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Over {
+    pub how: How,
+    pub failure: Option<Failure>,
+    /// The user's hook has agreed to the next context already.
+    pub hook: Hook,
+    pub limit: Option<Limit>,
+}
+
+impl Over {
+    pub(super) fn of(how: How) -> Over {
+        Over { how, failure: None, hook: Hook::ToAsk, limit: None }
+    }
+
+    pub(super) fn failed(failure: Failure) -> Over {
+        let how = match &failure {
+            Failure::Full => How::HardRedline,
+            Failure::OwnLimit { .. } => How::IterationEnd,
+            Failure::Limited { .. } => How::Limited,
+            Failure::NeedsMending { .. } | Failure::Crashed { .. } => How::Failure,
+        };
+        let failure = Some(failure).filter(|_| matches!(how, How::Limited | How::Failure));
+        Over { failure, ..Over::of(how) }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    Tick,
+    Heard {
+        said: Said,
+        reading: Reading,
+        tokens: u64,
+        cost_usd: Option<f64>,
+    },
+    /// Its handoff is written.
+    HandedOver,
+    /// It is gone, with everything it started; `words` is the end of its error output.
+    Exited {
+        exit: Exit,
+        words: String,
+    },
+    /// The user's hook about a fresh context.
+    HookAgreed,
+    HookRefused {
+        words: String,
+    },
+    Measured {
+        checked: Option<Checked>,
+        progress: Progress,
+        claimed: bool,
+    },
+    Asked,
+    AskedNow,
+    StopFile,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    Begin,
+    /// The new context is at work: the old one may be closed.
+    Acknowledged,
+    AskHook(How),
+    AskHandoff,
+    GiveTask,
+    CloseInput,
+    StopGroup,
+    Measure,
+    /// The attempt is over, for good.
+    Record(Ended),
+    Tell(String),
+    Finish(Stop),
+}
+
+impl Attempt {
+    pub(super) fn hear(&mut self, said: &Said, reading: Reading, tokens: u64, cost_usd: Option<f64>, now: Timestamp) {
+        self.heard = now;
+        self.reading = Some(reading);
+        self.tokens = tokens;
+        self.cost_usd = cost_usd;
+        match said {
+            Said::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
+            Said::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
+            Said::ToolDone => self.tool_failures = 0,
+            Said::Denied { tool } => self.denied = Some(tool.clone()),
+            Said::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
+            Said::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
+            _ => {}
+        }
+    }
+
+    /// An attempt that was told to wait, or that never got to work, leaves its iteration to be done.
+    pub(super) fn ended(&self, over: &Over, progress: Progress, claimed: bool) -> Ended {
+        let failure = over.failure.as_ref().map(|failure| match failure {
+            Failure::Limited { words, .. }
+            | Failure::NeedsMending { words, .. }
+            | Failure::Crashed { words }
+            | Failure::OwnLimit { words } => words.clone(),
+            Failure::Full => "the context was full".to_string(),
+        });
+        let is_spent = self.is_acknowledged && over.how != How::Limited;
+        let (counts, progress) = match (is_spent, progress) {
+            (true, progress) => (Counts::Spent, progress),
+            (false, Progress::Made) => (Counts::Again, Progress::Made),
+            (false, _) => (Counts::Again, Progress::Unknown),
+        };
+        Ended {
+            how: over.how,
+            counts,
+            progress,
+            claimed,
+            failure,
+            tokens: self.tokens,
+            cost_usd: self.cost_usd,
+            fill_percent: self.reading.and_then(|reading| reading.percent),
+            certainty: self.reading.map(|reading| reading.certainty),
+        }
+    }
+}

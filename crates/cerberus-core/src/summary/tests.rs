@@ -1,0 +1,230 @@
+use proptest::prelude::*;
+
+use super::items::{key_items, next_actions};
+use super::render::{Told, before, head_tokens, instead};
+use super::*;
+use crate::brief::{Brief, FileNames, Known, Likely, Request, compose};
+use crate::fact::Fact;
+use crate::id::SessionId;
+use crate::injected::without_ours;
+use crate::time::Timestamp;
+
+fn facts() -> Vec<Fact> {
+    vec![
+        Fact::file(Kind::File, "internal/proxy.go"),
+        Fact::file(Kind::File, "internal/supervisor.go"),
+        Fact::function("supervisor.Process", Some("internal/supervisor.go")),
+        Fact::decision("split the proxy in 3 files", Some("each stays below 200 lines")),
+        Fact::blocker("race condition in the test at line 712", Some("race")),
+        Fact::words(Kind::Next, "fix the race, add a mutex"),
+    ]
+}
+
+fn codes(facts: Vec<Fact>) -> Brief {
+    let known = |(n, fact)| Known { fact, session: SessionId::new("s"), at: Timestamp::EPOCH, event: n };
+    let facts: Vec<Known> = (0..).zip(facts).map(known).collect();
+    compose(&Request {
+        project: "hydra",
+        facts: &facts,
+        settlements: &[],
+        files: &FileNames::default(),
+        likely: &Likely::default(),
+        now: Timestamp::EPOCH,
+        budget_tokens: usize::MAX,
+        chars_max: usize::MAX,
+        prompt: None,
+        memories: &[],
+        known: None,
+    })
+}
+
+fn kept(answer: &str) -> Option<String> {
+    let codes = codes(facts());
+    let material = Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] };
+    read(answer, &material).map(|text| text.to_string())
+}
+
+fn real(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+#[test]
+fn a_model_is_asked_about_facts_and_nothing_else() {
+    let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+    let mut facts = facts();
+    facts.push(Fact::file(Kind::File, "/home/ada/private/notes.md"));
+    facts.push(Fact::words(Kind::Next, &format!("rotate {key}")));
+    facts.extend((0..50).map(|n| Fact::words(Kind::Decision, &format!("choice {n} {}", "long ".repeat(90)))));
+    let codes = codes(facts);
+    let prompt = prompt(&Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] });
+    for said in [
+        "Project: hydra\n",
+        "Files modified: 2\n- proxy.go\n- supervisor.go\n",
+        "Functions changed:\n- supervisor.Process\n",
+        "Done:\n- split the proxy\n",
+        "Blockers:\n- race condition in the test at line 712\n",
+        "To be done:\n- fix the race, add a mutex\n- rotate [redacted",
+    ] {
+        assert!(prompt.contains(said), "{said} in {}", &*prompt);
+    }
+    assert!(!prompt.contains(key) && !prompt.contains("private"), "{}", &*prompt);
+    assert!(real(&prompt) < 600, "{} tokens", real(&prompt));
+    assert!(Material { project: "hydra", items: &[], done: &[] }.is_empty());
+}
+
+#[test]
+fn sentences_are_taken_out_of_whatever_surrounds_them() {
+    const WANTED: &str = "Split proxy.go into three files. Keep each below 200 lines. Fix the race next.";
+    for answer in [
+        "Split proxy.go into three files. Keep each below 200 lines. Fix the race next.",
+        "Sure! Here is the summary:\n\nSplit `proxy.go` into three files. Keep each below\n200 lines. Fix the race next.",
+        "## Summary\n\n- Split **proxy.go** into three files\n- Keep each below 200 lines.\n- Fix the race next.\n",
+        "**Summary:** Split proxy.go into three files. Keep each below 200 lines. Fix the race next. Let me know if I can help!",
+        "1. Split [proxy.go](internal/proxy.go) into three files.\n2. Keep each below 200 lines.\n3. Fix the race next.\n4. Rest.",
+        "<think>The user wants\na summary. Easy.</think>\nSplit proxy.go into three files. Keep each below 200 lines. Fix the race next.",
+        "the user wants it short</think>Split proxy.go into three files. Keep each below 200 lines. Fix the race next.",
+        "```\nSplit proxy.go into three files. Keep each below 200 lines. Fix the race next.\n```",
+        "Split proxy.go into three files. Keep each below 200 lines.\n```go\nfunc x() {}\n```\nFix the race next.",
+        "Here's a summary of the session:\r\n\r\nSplit proxy.go into three files.\tKeep each below 200 lines.\r\nFix the race next.",
+    ] {
+        assert_eq!(kept(answer).as_deref(), Some(WANTED), "{answer}");
+    }
+    assert_eq!(
+        kept("Use a mutex, e.g. in supervisor.Process. Done?").as_deref(),
+        Some("Use a mutex, e.g. in supervisor.Process. Done?")
+    );
+    for nothing in [
+        "",
+        "   \n",
+        "<think>Hm. It is",
+        "Here is the summary:",
+        "I'm sorry, I cannot help with that.",
+        "##",
+        "...",
+        "42.",
+    ] {
+        assert_eq!(kept(nothing), None, "{nothing}");
+    }
+}
+
+#[test]
+fn what_no_fact_bears_is_not_told() {
+    for told in [
+        "Add a mutex to supervisor.Process.",
+        "Add a mutex to Process() in internal/supervisor.go.",
+        "Touch proxy.go/supervisor.go, client/server side, and/or I/O.",
+        "See proxy.go:712 (the race).",
+        "Use GitHub, PostgreSQL and Node.js instead of SQLite.",
+        "Move hydra's APIs to v1.2 (see RFC 2119).",
+        "Work in internal/ only.",
+        "Hold `proxy.go`'s `mutex`, run `go test -race` and `--verbose`.",
+    ] {
+        assert_eq!(kept(told), Some(told.replace('`', "")));
+    }
+    for invented in [
+        "Add a mutex to forwarder.go.",
+        "Rename load() to save().",
+        "Change Store::open as well.",
+        "Call recorder.Flush at the end.",
+        "Introduce parse_header for this.",
+        "Let ConfigLoader read it.",
+        "Make readLine faster.",
+        "Move it to src/state.",
+        "Look at internal/proxy/state for the rest.",
+        "Visit https://example.com/docs for more.",
+        "Edit `.env` first.",
+        "Call `flush` before the end.",
+        "Call (`flush`), then go on.",
+        "Use `forwarder.go`'s lock.",
+    ] {
+        assert_eq!(kept(invented), None, "{invented}");
+        let mixed = format!("Split the proxy. {invented} Fix the race.");
+        assert_eq!(kept(&mixed).as_deref(), Some("Split the proxy. Fix the race."), "{invented}");
+    }
+    for unfit in ["Turn it \u{1b}[31mred.", "A\u{202e}b is reversed.", &format!("{} ends.", "very ".repeat(200))] {
+        assert_eq!(kept(unfit), None, "{unfit}");
+    }
+    let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+    assert!(!kept(&format!("Rotate {key} soon.")).unwrap_or_default().contains(key));
+}
+
+#[test]
+fn the_most_important_items_stand_beside_it() {
+    let mut facts: Vec<Fact> = (0..10).map(|n| Fact::file(Kind::File, &format!("f{n}.rs"))).collect();
+    facts.extend((0..5).map(|n| Fact::words(Kind::Decision, &format!("choice {n}"))));
+    facts.extend((0..2).map(|n| Fact::blocker(&format!("obstacle {n}"), None)));
+    facts.push(Fact::function("load", None));
+    let listed = |facts: &[Fact]| -> Vec<String> {
+        key_items(&codes(facts.to_vec()).items).iter().map(|item| item.code.clone()).collect()
+    };
+    let all = listed(&facts);
+    assert_eq!(&all[..2], ["block:issue:obstacle-0", "block:issue:obstacle-1"]);
+    assert!(all.len() == 5 && all[2..].iter().all(|code| code.starts_with("dec:")), "{all:?}");
+    facts.retain(|fact| fact.kind != Kind::Decision);
+    assert_eq!(listed(&facts).iter().filter(|code| code.ends_with(".rs")).count(), 3, "three files, then none more");
+    facts.retain(|fact| fact.kind != Kind::Blocker);
+    assert_eq!(listed(&facts).last().map(String::as_str), Some("impl:load"), "functions where there is room");
+    assert!(next_actions(&codes(facts).items).is_empty());
+}
+
+fn told(text: &str) -> Told<'_> {
+    Told { project: "hydra", text, budget_tokens: 1000, chars_max: 9_500 }
+}
+
+#[test]
+fn it_is_told_in_the_form_of_the_original_tool() {
+    let brief = instead(codes(facts()), &told("Split the proxy. Fix the race."));
+    let text = "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy. Fix the race.\n\n\
+        **Context:**\n- block:race:race-condition-in-the-test-at-line-712\n\
+        - dec:split-the-proxy-in-3-files-each-stays-below-200-lines\n- impl:proxy.go\n- impl:supervisor.go\n\
+        - impl:supervisor.Process\n\n**Next:**\n- fix the race, add a mutex";
+    assert_eq!(brief.text, text);
+    assert_eq!(brief.items.len(), 6, "what is told counts as told");
+    assert_eq!(without_ours(&format!("{text}\n\nGo on.")), "Go on.", "and never comes back as evidence");
+
+    let both = before(codes(facts()), &told("Split the proxy."));
+    assert!(both.text.starts_with(
+        "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy.\n\nproj:hydra\nimpl:"
+    ));
+    assert_eq!(both.items.len(), 6);
+    assert_eq!(instead(Brief::default(), &told("x")).text.lines().last(), Some("**Summary:** x"));
+    assert_eq!(before(Brief::default(), &told("x")).text, "", "no facts, no summary before them");
+    let small = Told { budget_tokens: 10, ..told("Split the proxy.") };
+    assert_eq!(instead(codes(facts()), &small), codes(facts()), "where it does not fit, the codes are told");
+}
+
+#[test]
+fn blockers_are_the_last_to_give_way() {
+    let long = |n: usize| format!("{n} {}", "something rather long that has to be said ".repeat(9));
+    let mut facts: Vec<Fact> = (0..3).map(|n| Fact::words(Kind::Decision, &long(n))).collect();
+    facts.extend((0..2).map(|n| Fact::blocker(&long(n), None)));
+    facts.extend((0..5).map(|n| Fact::words(Kind::Next, &long(n))));
+    let brief = instead(codes(facts), &Told { budget_tokens: 160, ..told("Split the proxy.") });
+    assert!(real(&brief.text) <= 160, "{} tokens", real(&brief.text));
+    assert!(brief.text.contains("- block:issue:0") && !brief.text.contains("- dec:2"), "{}", brief.text);
+    assert_eq!(brief.items.len() + brief.dropped.len(), 10, "what is not told is said to be left out");
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_model_returns_the_budget_is_kept(
+        answer in prop_oneof![
+            "(\\PC{0,30}[.!?] ){0,20}", "([a-z]{1,14} ){1,300}[.]", "([bcdfgjkqvxz0-9]{1,9} ){1,120}[.]", "([A-Za-z]{2,9} ){1,60}[.] [一-龯]{1,300}。",
+            proptest::collection::vec(any::<char>(), 0..400).prop_map(String::from_iter),
+        ]
+    ) {
+        if let Some(text) = kept(&answer) {
+            prop_assert!(real(&text) <= TEXT_TOKENS_MAX, "{} tokens: {text}", real(&text));
+            prop_assert!(!text.contains(char::is_control));
+            prop_assert!(head_tokens(&told(&text)) < 300);
+            let brief = instead(codes(facts()), &told(&text));
+            prop_assert!(brief.text.starts_with("## Previous"), "it always fits");
+            prop_assert!(real(&brief.text) <= render::SUMMARY_TOKENS, "{} tokens: {}", real(&brief.text), brief.text);
+        }
+    }
+
+    #[test]
+    fn nothing_makes_reading_fail(answer in "[-*#`>|.!?()\\[\\]<>/thinkA-Za-z \n:éあ0-9]{0,300}") {
+        let _ = kept(&answer);
+    }
+}

@@ -1,0 +1,66 @@
+//! A plain HTTP client: one request, one answer, within limits of time and size.
+//!
+//! It follows no redirect, since what it sends must reach the one it is meant for, and it keeps nothing. What it says when
+//! it fails is made of statuses and of what the system says, never of what was sent or received.
+
+use std::time::Duration;
+
+use ureq::{Agent, Error, Proxy};
+
+use super::provider::ProviderError;
+
+/// Two sentences and what surrounds them are a few kilobytes.
+const ANSWER_BYTES_MAX: u64 = 256 * 1024;
+
+pub struct Message<'a> {
+    pub url: &'a str,
+    pub headers: &'a [(&'static str, String)],
+    pub body: &'a [u8],
+}
+
+/// What the server answers to this.
+pub fn post(message: &Message, limit: Duration) -> Result<Vec<u8>, ProviderError> {
+    let mut request = agent(message.url, limit).post(message.url).content_type("application/json");
+    for (name, value) in message.headers {
+        request = request.header(*name, value);
+    }
+    let mut response = request.send(message.body).map_err(|error| problem(&error, limit))?;
+    let status = response.status().as_u16();
+    if !response.status().is_success() {
+        return Err(ProviderError::Status(status));
+    }
+    let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
+    body.map_err(|error| problem(&error, limit))
+}
+
+/// Does anybody answer there, whatever it says?
+pub fn reach(url: &str, limit: Duration) -> Result<(), ProviderError> {
+    agent(url, limit).get(url).call().map(drop).map_err(|error| problem(&error, limit))
+}
+
+fn agent(url: &str, limit: Duration) -> Agent {
+    // A provider on this machine or in this network is spoken to without a detour.
+    let proxy = url.starts_with("https://").then(Proxy::try_from_env).flatten();
+    let config = Agent::config_builder()
+        .timeout_global(Some(limit))
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .proxy(proxy)
+        .user_agent(concat!("cerberus/", env!("CARGO_PKG_VERSION")))
+        .build();
+    Agent::new_with_config(config)
+}
+
+fn problem(error: &Error, limit: Duration) -> ProviderError {
+    match error {
+        Error::Timeout(_) => ProviderError::Late(limit),
+        Error::BodyExceedsLimit(_) => ProviderError::Long,
+        Error::HostNotFound => ProviderError::Unreachable("no such host".to_string()),
+        Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => ProviderError::Late(limit),
+        Error::Io(error) => ProviderError::Unreachable(error.to_string()),
+        Error::ConnectionFailed => ProviderError::Unreachable("no connection".to_string()),
+        Error::Rustls(error) => ProviderError::Unreachable(error.to_string()),
+        _ => ProviderError::Unreachable("it does not speak HTTP as it should".to_string()),
+    }
+}

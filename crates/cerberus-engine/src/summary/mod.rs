@@ -1,0 +1,138 @@
+//! Summaries: a session's facts go to the provider that the user has set, what comes back is checked and recorded.
+//!
+//! Nothing of this happens unless `[summary] provider` is set, and then at most two tries of a limited time. A try that
+//! fails leaves everything as it is: sessions are told codes. Keys are given to the provider and to nobody else.
+
+pub mod detached;
+mod http;
+pub mod provider;
+
+use cerberus_core::brief::{self, FileNames, Item, Likely, Request, failing};
+use cerberus_core::event::{Event, Summary};
+use cerberus_core::fact::Kind;
+use cerberus_core::id::{Agent, fnv1a};
+use cerberus_core::summary::items::{key_items, next_actions};
+use cerberus_core::summary::render::action;
+use cerberus_core::summary::{Material, prompt, read};
+use cerberus_core::text::{Clean, Keep};
+use cerberus_core::time::Timestamp;
+
+use crate::capture::own_record;
+use crate::clock::Clock;
+use crate::fold::{self, FoldError};
+use crate::home::Home;
+use crate::journal;
+use crate::lifecycle::place_of;
+use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
+use provider::{Manner, Provider, ProviderError};
+
+/// What `failures` calls it when a summary could not be written.
+pub const FAILURE: &str = "summarize";
+
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    #[error("the session left nothing to sum up")]
+    Nothing,
+    #[error("cannot write {path}: {source}")]
+    Claim { path: String, source: std::io::Error },
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What one session left.
+#[derive(Debug)]
+pub struct Left {
+    project: String,
+    items: Vec<Item>,
+    done: Vec<String>,
+}
+
+impl Left {
+    pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<Left> {
+        let sessions = std::slice::from_ref(session);
+        let mut carried = store.carried(sessions, Wanted::All, now)?;
+        carried.add(failing::blockers(&store.runs(sessions, now)?));
+        let is_done = |kind| matches!(kind, Kind::Done | Kind::Commit);
+        let done = carried.facts.iter().filter(|known| is_done(known.fact.kind)).map(|known| known.fact.text.clone());
+        let done = done.collect();
+        let brief = brief::compose(&Request {
+            project: &session.project_name,
+            facts: &carried.facts,
+            settlements: &carried.settlements,
+            files: &FileNames::default(),
+            likely: &Likely::default(),
+            now,
+            budget_tokens: usize::MAX,
+            chars_max: usize::MAX,
+            prompt: None,
+            memories: &[],
+            known: None,
+        });
+        Ok(Left { project: session.project_name.clone(), items: brief.items, done })
+    }
+
+    pub fn material(&self) -> Material<'_> {
+        Material { project: &self.project, items: &self.items, done: &self.done }
+    }
+
+    /// The same facts have the same name, the facts of no other session have it.
+    fn digest(&self, session: &SessionRow) -> u64 {
+        fnv1a(format!("{}\n{}", session.id.as_str(), &*prompt(&self.material())).as_bytes())
+    }
+}
+
+/// Has a summary of this session written, and records it.
+pub fn write(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    session: &SessionRow,
+    provider: &Provider,
+) -> Result<SummaryRow, SummaryError> {
+    let left = Left::of(store, session, clock.now)?;
+    let material = left.material();
+    if material.is_empty() {
+        return Err(SummaryError::Nothing);
+    }
+    let said = ask(provider, &prompt(&material), &material)?;
+    let clean = |text: String| Clean::new(text, Keep::SUBJECT);
+    let summary = Summary {
+        text: said,
+        provider: Clean::word(provider.word()),
+        key_context: key_items(&left.items).iter().map(|item| clean(item.code.clone())).collect(),
+        next_actions: next_actions(&left.items).iter().map(|item| clean(action(item))).collect(),
+    };
+    let row = SummaryRow {
+        at: clock.now,
+        provider: provider.word().to_string(),
+        text: summary.text.to_string(),
+        key_context: summary.key_context.iter().map(|code| code.to_string()).collect(),
+        next_actions: summary.next_actions.iter().map(|action| action.to_string()).collect(),
+    };
+    let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let event = Event::Summary(summary);
+    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
+    fold::fold(home, store)?;
+    Ok(row)
+}
+
+/// One try, and one more. An answer of which nothing can be told is no better than none.
+fn ask(provider: &Provider, prompt: &Clean, material: &Material) -> Result<Clean<'static>, ProviderError> {
+    let mut failed = ProviderError::Unusable;
+    for manner in [Manner::Usual, Manner::Plain] {
+        match provider.ask(prompt, manner) {
+            Ok(answer) => match read(&answer, material) {
+                Some(text) => return Ok(text),
+                None => failed = ProviderError::Unusable,
+            },
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}

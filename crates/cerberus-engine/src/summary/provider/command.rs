@@ -1,0 +1,107 @@
+//! Any program: the prompt on its standard input, the answer on its output.
+//!
+//! It runs in a process group of its own, which is gone when we are done with it, however it ended.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::{ProviderError, SUMMARIZING};
+use crate::output::{Cut, read_until};
+
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+/// Between two looks whether a program that has said all is gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, ProviderError> {
+    let deadline = Instant::now() + limit;
+    let Some((program, arguments)) = command.split_first() else { return Err(ProviderError::NotSet("command")) };
+    let spawned = Command::new(program)
+        .args(arguments)
+        // An agent must find no project here, and nothing to work on.
+        .current_dir("/")
+        .env(SUMMARIZING, "1")
+        // Claude Code refuses to run in a session of its own; this is none, though it may have been started from one.
+        .env_remove("CLAUDECODE")
+        .env_remove("CLAUDE_CODE_ENTRYPOINT")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn();
+    let mut child = spawned.map_err(ProviderError::NotRun)?;
+    if let Some(mut input) = child.stdin.take() {
+        // A prompt is smaller than a pipe; a program that does not read it answers all the same.
+        let _ = input.write_all(prompt.as_bytes());
+    }
+    let printed = read_until(&mut child, deadline, ANSWER_BYTES_MAX);
+    let status = end(child, if printed.is_ok() { deadline } else { Instant::now() });
+    match (printed, status) {
+        (Err(Cut::Long), _) => Err(ProviderError::Long),
+        (Err(Cut::Late | Cut::Broken), _) | (_, None) => Err(ProviderError::Late(limit)),
+        (Ok(_), Some(status)) if !status.success() => Err(ProviderError::Failed(status)),
+        (Ok(printed), Some(_)) => Ok(String::from_utf8_lossy(&printed).into_owned()),
+    }
+}
+
+/// Waits for the program until then, and ends whatever is left of its group. How it ended, if it did by itself.
+fn end(mut child: Child, deadline: Instant) -> Option<ExitStatus> {
+    let pid = Pid::from_child(&child);
+    // Looked at without being waited for: as long as the leader is there, its group is no other's.
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let has_ended = || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)));
+    let mut by_itself = has_ended();
+    while !by_itself && Instant::now() < deadline {
+        std::thread::sleep(LOOK_AGAIN);
+        by_itself = has_ended();
+    }
+    let _ = kill_process_group(pid, Signal::KILL);
+    child.wait().ok().filter(|_| by_itself)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, limit: Duration) -> Result<String, String> {
+        let command = ["sh", "-c", script].map(str::to_string);
+        ask(&command, "the prompt", limit).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn programs_answer_fail_or_are_ended_with_all_they_started() {
+        let long = Duration::from_secs(600);
+        let short = Duration::from_millis(30);
+        assert_eq!(sh("cat", long).unwrap(), "the prompt");
+        assert_eq!(sh("echo $CERBERUS_SUMMARIZING; pwd", long).unwrap(), "1\n/\n");
+        assert_eq!(sh("exec 0<&-; echo said", long).unwrap(), "said\n", "one that does not listen may still speak");
+        for (script, limit, said) in [
+            ("echo half; exit 3", long, "the command failed: exit status: 3"),
+            ("sleep 600", short, "the provider did not answer within 0.03 s"),
+            ("exec 1>&-; sleep 600", short, "the provider did not answer within 0.03 s"),
+            ("yes", long, "the provider said more than it was asked for"),
+        ] {
+            assert_eq!(sh(script, limit).unwrap_err(), said, "{script}");
+        }
+        let missing = ask(&["/nowhere/program".to_string()], "x", long).unwrap_err().to_string();
+        assert!(missing.starts_with("the command cannot be run: No such file"), "{missing}");
+
+        let dir = tempfile::tempdir().unwrap();
+        let pid = dir.path().join("pid");
+        let script = format!("sleep 6000 >/dev/null & echo $! > {}; echo said", pid.display());
+        assert_eq!(sh(&script, long).unwrap(), "said\n");
+        let pid = std::fs::read_to_string(&pid).unwrap();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
+        // It was sent SIGKILL; how soon it is gone is the system's business.
+        let given_up = Instant::now() + long;
+        while !is_gone() {
+            assert!(Instant::now() < given_up, "what it left behind is gone too");
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The chat API of OpenAI, which many servers speak: llama.cpp, vLLM, LM Studio and others.
+
+use serde_json::{Value, json};
+
+use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
+
+pub(super) const BASE: &str = "https://api.openai.com/v1";
+
+pub(super) const API: Api = Api {
+    path: "/chat/completions",
+    headers: |endpoint| {
+        let key = endpoint.key.as_ref();
+        key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect()
+    },
+    body: |endpoint, prompt, manner| {
+        let mut body = json!({"model": endpoint.model, "messages": [{"role": "user", "content": prompt}]});
+        if manner == Manner::Usual {
+            body["max_tokens"] = json!(ANSWER_TOKENS_MAX);
+            body["temperature"] = json!(TEMPERATURE);
+        }
+        body
+    },
+    text: |answer: &Value| answer["choices"][0]["message"]["content"].as_str().map(str::to_string),
+};

@@ -1,0 +1,24 @@
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Arguments;
+use crate::failure::{Hint, Result};
+
+/// Print what a shell needs to complete our commands
+///
+/// For bash: cerberus completions bash > ~/.local/share/bash-completion/completions/cerberus
+#[derive(clap::Args)]
+pub struct Completions {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self) -> Result<()> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Arguments::command(), "cerberus", &mut script);
+        crate::render::line(String::from_utf8(script).hint("this is a bug; please report it")?.trim_end());
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+use cerberus_core::id::SessionId;
+use cerberus_core::time::Timestamp;
+use cerberus_core::tokens;
+use cerberus_engine::config::{self, SummaryConfig};
+use cerberus_engine::failures;
+use cerberus_engine::recall;
+use cerberus_engine::store::{SessionRow, Store, SummaryRow};
+use cerberus_engine::summary::provider::Provider;
+use cerberus_engine::summary::{self, FAILURE, Left, SummaryError, detached};
+use serde_json::json;
+
+use crate::context::{Context, surroundings};
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Have a model sum up a session in two or three sentences, which the next session is told
+///
+/// Off unless `[summary] provider` in config.toml names who does it: ollama, anthropic, openai (or any server that speaks
+/// like it), or command. With a provider set, this also happens by itself after every session, and nobody waits for it.
+/// What goes out are the session's facts, secrets cut; what comes back is checked against them.
+#[derive(clap::Args)]
+pub struct Summarize {
+    /// The session [default: this project's last one that left something]
+    #[arg(value_name = "SESSION")]
+    id: Option<String>,
+
+    /// As after a session's end: once for the same facts, silent, within a limit of time
+    #[arg(long, hide = true, requires = "id")]
+    detached: bool,
+}
+
+const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+const SETTINGS: &str = "set [summary] in config.toml, for example provider = \"ollama\" and model = \"llama3.2\"";
+
+impl Summarize {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let config = config::load(&context.home).hint("correct or remove the file")?.summary;
+        match &self.id {
+            Some(id) if self.detached => in_background(context, &config, id),
+            id => in_foreground(context, &config, id.as_deref()),
+        }
+    }
+}
+
+fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) -> Result<()> {
+    let missing = || anyhow::anyhow!("no provider of summaries is set");
+    let provider = Provider::new(config, &surroundings()).hint(SETTINGS)?.ok_or_else(missing).hint(SETTINGS)?;
+    let mut store = context.store()?;
+    let session = match id {
+        Some(id) => find(context, &store, id)?,
+        None => last(context, &store)?,
+    };
+    let written = match summary::write(&context.home, &context.clock, &mut store, &session, &provider) {
+        Err(SummaryError::Nothing) => {
+            return Err(anyhow::anyhow!("session {} left nothing to sum up", session.id))
+                .hint("`cerberus memory session-status --all` shows what sessions left");
+        }
+        Err(SummaryError::Provider(error)) => {
+            return Err(error).hint("sessions are told codes meanwhile; `cerberus doctor` says more");
+        }
+        written => written.hint(DOCTOR)?,
+    };
+    // What the user asked for need not be written once more when the session ends. If it is, no harm is done.
+    if let Ok(left) = Left::of(&store, &session, context.clock.now) {
+        let _ = detached::claim(&context.home, &session, &left);
+    }
+    show(context, &session, &written);
+    Ok(())
+}
+
+fn show(context: &Context, session: &SessionRow, written: &SummaryRow) {
+    if context.json {
+        render::json(&json!({
+            "session_id": session.id, "project": session.project_name, "summary": written.text,
+            "key_context": written.key_context, "next_actions": written.next_actions,
+            "tokens": tokens::estimate(&written.text), "provider": written.provider, "at": written.at.to_string(),
+        }));
+        return;
+    }
+    render::line(&written.text);
+    written.key_context.iter().for_each(|code| render::line(&format!("  {code}")));
+    written.next_actions.iter().for_each(|action| render::line(&format!("  next: {action}")));
+}
+
+/// What goes wrong is noted where `doctor` shows it: there is nobody to tell.
+fn in_background(context: &Context, config: &SummaryConfig, id: &str) -> Result<()> {
+    detached::end_in_time(config.limit());
+    detached::drop_old_claims(&context.home);
+    if let Err(failure) = write_once(context, config, id) {
+        let detail = format!("session {id}: {:#}; codes are told", failure.error);
+        failures::note(&context.home, context.clock.now, FAILURE, &detail);
+    }
+    Ok(())
+}
+
+fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()> {
+    let Some(provider) = Provider::new(config, &surroundings()).hint(SETTINGS)? else { return Ok(()) };
+    let mut store = context.store()?;
+    let session = find(context, &store, id)?;
+    let left = Left::of(&store, &session, context.clock.now).hint(DOCTOR)?;
+    if !left.material().is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
+        summary::write(&context.home, &context.clock, &mut store, &session, &provider).hint(DOCTOR)?;
+    }
+    Ok(())
+}
+
+fn find(context: &Context, store: &Store, id: &str) -> Result<SessionRow> {
+    let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
+    let missing = || anyhow::anyhow!("no session is called {id}");
+    found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")
+}
+
+/// The project's newest session that left something.
+fn last(context: &Context, store: &Store) -> Result<SessionRow> {
+    let ids = recall::project_ids(&context.located());
+    let mut sessions = store.sessions(&ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
+    sessions.sort_by_key(|session| (session.last_activity, session.row));
+    for session in sessions.into_iter().rev() {
+        if !Left::of(store, &session, context.clock.now).hint(DOCTOR)?.material().is_empty() {
+            return Ok(session);
+        }
+    }
+    Err(anyhow::anyhow!("no session of this project left anything to sum up"))
+        .hint("`cerberus memory session-status --all` shows what sessions left")
+}
