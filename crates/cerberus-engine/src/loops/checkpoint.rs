@@ -2,7 +2,7 @@
 //! reference of ours holds, `refs/cerberus/loop/RUN/N`.
 //!
 //! It is made with an index of its own: the user's index, branch, stash and files are not touched. What git ignores is
-//! not in it, nor what lies in a submodule. Going back to one changes files only, makes a checkpoint of what is there
+//! not in it, nor private files that git does not follow, nor what lies in a submodule. Going back to one changes files only, makes a checkpoint of what is there
 //! first, and refuses where something would be lost that no checkpoint holds.
 
 use std::collections::HashSet;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use cerberus_core::private::Wishes;
 use cerberus_core::text::line;
 use cerberus_core::time::Timestamp;
 
@@ -71,13 +72,14 @@ pub struct Checkpoints<'a> {
     located: &'a Located,
     git_dir: &'a Path,
     scratch: PathBuf,
+    wishes: &'a Wishes,
 }
 
 impl<'a> Checkpoints<'a> {
     /// Nothing is made yet; the home is where temporary files are kept.
-    pub fn new(home: &Home, located: &'a Located) -> Result<Checkpoints<'a>, CheckpointError> {
+    pub fn new(home: &'a Home, located: &'a Located) -> Result<Checkpoints<'a>, CheckpointError> {
         let git_dir = located.git_dir.as_deref().ok_or_else(|| CheckpointError::NoGit(located.root.clone()))?;
-        Ok(Checkpoints { located, git_dir, scratch: home.loops_dir().join("scratch") })
+        Ok(Checkpoints { located, git_dir, scratch: home.loops_dir().join("scratch"), wishes: home.wishes() })
     }
 
     /// Keeps the worktree as it is, as iteration `number` of `run`. One of the same number is replaced.
@@ -138,7 +140,7 @@ impl<'a> Checkpoints<'a> {
         }
         let mut git = self.with_index(&index)?;
         git.args(["-c", "core.safecrlf=false", "add", "--all", "--", "."]);
-        git.args(self.inner_repositories()?.iter().map(|path| format!(":(exclude,literal){path}")));
+        git.args(self.left_out()?.iter().map(|path| format!(":(exclude,literal){path}")));
         self.run("add", git)?;
         let mut git = self.with_index(&index)?;
         git.arg("write-tree");
@@ -157,13 +159,18 @@ impl<'a> Checkpoints<'a> {
         Ok(self.run("commit-tree", git)?.trim().to_string())
     }
 
-    /// Repositories inside that are no submodules: git would make them some, or fail where nothing is committed yet.
-    fn inner_repositories(&self) -> Result<Vec<String>, CheckpointError> {
+    /// What git does not follow and must not: private files, and repositories inside that are no submodules, which git
+    /// would make some, or fail where nothing is committed yet.
+    fn left_out(&self) -> Result<Vec<String>, CheckpointError> {
         let mut git = self.files_command()?;
         git.args(["ls-files", "--others", "--exclude-standard", "-z"]);
         let printed = self.run("ls-files", git)?;
-        // Of everything else the files themselves are listed.
-        Ok(printed.split('\0').filter_map(|path| path.strip_suffix('/')).map(str::to_string).collect())
+        // Of everything but a repository the files themselves are listed.
+        let left_out = printed.split('\0').filter_map(|path| match path.strip_suffix('/') {
+            Some(repository) => Some(repository),
+            None => Some(path).filter(|path| !path.is_empty() && self.wishes.is_private(path)),
+        });
+        Ok(left_out.map(str::to_string).collect())
     }
 
     fn hold(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {

@@ -44,6 +44,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
         prompt: Some(&job.task),
         heard: &left.heard,
         rules: &job.settings.preserve,
+        wishes: job.home.wishes(),
     };
     let preserved = fold::open(&job.home)
         .map_err(|error| error.to_string())

@@ -10,6 +10,7 @@ use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::handoff::state::{IncludedFile, Passage, PreservedState};
 use cerberus_core::loops::handoff::{Evidence, gather, said};
 use cerberus_core::loops::preserve::Preserve;
+use cerberus_core::private::Wishes;
 use cerberus_core::time::Timestamp;
 
 use super::worktree;
@@ -32,6 +33,8 @@ pub struct Wanted<'a> {
     /// The last session's own words.
     pub heard: &'a Heard,
     pub rules: &'a Preserve,
+    /// Of private files nothing is told.
+    pub wishes: &'a Wishes,
 }
 
 /// The state, and what of the wanted files is not in it.
@@ -62,12 +65,15 @@ fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
         state.current_objective = wanted.prompt.and_then(first_paragraph).map(said);
     }
     let claimed: Vec<String> = state.modified_files.iter().map(|file| file.path.to_string()).collect();
-    state.check(&worktree::look(wanted.located, wanted.base, &claimed));
+    let mut worktree = worktree::look(wanted.located, wanted.base, &claimed);
+    worktree.changed.retain(|changed| !wanted.wishes.is_private(&changed.path));
+    worktree.unfollowed.retain(|path| !wanted.wishes.is_private(path));
+    state.check(&worktree);
     let commits = worktree::recent_commits(wanted.located, wanted.rules.commits);
     state.recent_commits = commits.iter().map(|commit| said(commit)).collect();
     let mut missing = Vec::new();
     for path in &wanted.rules.include_files {
-        match included(&wanted.located.root, path) {
+        match included(&wanted.located.root, path, wanted.wishes) {
             Ok(file) => state.included_files.push(file),
             Err(why) => missing.push((path.clone(), why)),
         }
@@ -101,19 +107,18 @@ fn first_paragraph(prompt: &str) -> Option<&str> {
 /// More of one file does not fit into any handoff.
 const FILE_BYTES_MAX: u64 = 128 * 1024;
 
-/// Names of files that hold secrets and nothing else.
-const PRIVATE: [&str; 8] = [".env", ".pem", ".key", ".p12", ".pfx", ".netrc", "id_rsa", "id_ed25519"];
-
 /// A file's text; or why it does not go along.
-fn included(root: &Path, path: &str) -> Result<IncludedFile, String> {
-    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if PRIVATE.iter().any(|private| name.ends_with(private)) || name.starts_with(".env") {
-        return Err("it holds secrets".to_string());
+fn included(root: &Path, path: &str, wishes: &Wishes) -> Result<IncludedFile, String> {
+    if wishes.is_private(path) {
+        return Err("it is private".to_string());
     }
     let real = root.join(path).canonicalize().map_err(|error| error.to_string())?;
     // A link must not lead a fresh context to what lies outside.
     if !real.starts_with(root) {
         return Err("it lies outside of the project".to_string());
+    }
+    if wishes.is_private(&real.to_string_lossy()) {
+        return Err("it is private".to_string());
     }
     let bytes = outside::beginning(&real, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
     if bytes.contains(&0) {

@@ -111,6 +111,7 @@ fn a_checkpoint_holds_untracked_files_and_leaves_index_and_branch_alone() {
     stage.write("src/a.rs", "three\n");
     stage.write("new dir/ümlaut \"q\".txt", "new\n");
     stage.write("target/big", "ignored\n");
+    stage.write("deploy/.env.local", "private\n");
     stage.git(&["stash", "list"]);
     let before = stage.untouched();
     let files = stage.files();

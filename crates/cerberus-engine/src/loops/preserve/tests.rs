@@ -83,6 +83,7 @@ impl Stage {
             prompt: Some("Build the parser.\n\nIn small steps."),
             heard,
             rules,
+            wishes: &Wishes::default(),
         };
         preserve(&store, &wanted).unwrap()
     }
@@ -124,6 +125,7 @@ fn git_says_which_files_are_modified_and_none_is_told_twice() {
     stage.git(&["mv", "src/old name.rs", "src/neu \"ü\".rs"]);
     fs::remove_file(root.join("src/b.rs")).unwrap();
     fs::write(root.join("brand new.txt"), "x").unwrap();
+    fs::write(root.join(".env"), "x").unwrap();
     fs::write(root.join("ignored.txt"), "x").unwrap();
     let state = stage.preserved(&Heard::default(), &Preserve::default()).state;
     let mut told: Vec<(&str, Change, Option<&str>)> =

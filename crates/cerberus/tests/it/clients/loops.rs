@@ -123,10 +123,11 @@ fn check(stage: &Stage, server: &ModelServer, group: u32) {
     assert!(told["state"]["pending_items"].is_array(), "{told:#}");
 }
 
-/// What goes on after the agent has looked at it. Codex writes down how full its context is only when a tool came back.
-fn in_background(read_tokens: usize) -> Reply {
-    let input = json!({ "cmd": "sleep 600 & sleep 601", "yield_time_ms": 500 });
-    Reply::tool("exec_command", input).reading(read_tokens)
+/// A command that goes on after the agent has looked at it: Codex writes down how full its context is only when a tool came
+/// back. Whether it asks its model once more before it is stopped, nobody knows; if it does, it waits.
+fn in_background(command: &str, read_tokens: usize) -> [Reply; 2] {
+    let input = json!({ "cmd": command, "yield_time_ms": 500 });
+    [Reply::tool("exec_command", input).reading(read_tokens), Reply::hang().to(command)]
 }
 
 #[test]
@@ -155,14 +156,17 @@ fn claude_code_works_through_three_contexts() {
 fn codex_works_through_three_contexts() {
     let stage = Stage::new(&Codex);
     with_hook(&stage);
+    let [soft, waits] = in_background("sleep 600 & sleep 601", SOFT);
+    let [hard, waits_too] = in_background("sleep 602 & sleep 603", HARD);
     let server = ModelServer::start([
         part(&Codex, &stage, "one"),
-        in_background(SOFT),
-        Reply::hang(),
+        soft,
+        // The session that is asked has the command in its past too.
         Reply::text(HANDOFF).to("# Context Handoff Request").reading(SOFT + 1_000),
+        waits,
         part(&Codex, &stage, "two").to(SECOND),
-        in_background(HARD).to(SECOND),
-        Reply::hang().to(SECOND),
+        hard.to(SECOND),
+        waits_too,
         part(&Codex, &stage, "three").to(THIRD),
         Reply::text("All three parts are there.").to(THIRD).reading(6_000),
     ]);
