@@ -68,6 +68,13 @@ impl Glob {
         at & end != 0
     }
 
+    /// Might it name a path of these letters? Nearly every path lacks one that the pattern has, so that a path need not be
+    /// read again for each of many patterns.
+    pub fn may_match(&self, path_letters: Letters) -> bool {
+        let plain = self.pattern.bytes().filter(|byte| !matches!(byte, b'*' | b'?' | b'/'));
+        plain.fold(0, |all, byte| all | letter(byte)) & !path_letters.0 == 0
+    }
+
     /// Does the word only say which sort of files is meant: `.env` and `*.pem`, but not `prod.pem`?
     pub fn is_named_by(&self, word: &str) -> bool {
         let word = word.trim_end_matches('/');
@@ -76,6 +83,20 @@ impl Glob {
         let plain = plain.strip_suffix(b"/").unwrap_or(&plain);
         word.contains('*') || word.as_bytes().eq_ignore_ascii_case(plain)
     }
+}
+
+/// Which letters a path has, in either case; what is not ASCII counts as none.
+#[derive(Clone, Copy, Debug)]
+pub struct Letters(u128);
+
+impl Letters {
+    pub fn of(path: &str) -> Letters {
+        Letters(path.bytes().fold(0, |all, byte| all | letter(byte)))
+    }
+}
+
+fn letter(byte: u8) -> u128 {
+    if byte.is_ascii() { 1 << byte.to_ascii_lowercase() } else { 0 }
 }
 
 /// The positions that follow those in `at` when `byte` is read.
@@ -142,7 +163,9 @@ mod tests {
             let glob = Glob::parse(pattern).unwrap();
             inside.iter().for_each(|path| assert!(glob.matches(path), "{pattern} {path}"));
             outside.iter().for_each(|path| assert!(!glob.matches(path), "{pattern} {path}"));
+            inside.iter().for_each(|path| assert!(glob.may_match(Letters::of(path)), "{pattern} {path}"));
         }
+        assert!(!Glob::of("*.pem").may_match(Letters::of("src/main.rs")));
         assert!(Glob::parse("").is_err() && Glob::parse("/").is_err() && Glob::parse(&"a".repeat(128)).is_err());
     }
 
@@ -203,6 +226,7 @@ mod tests {
             let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
             let expected = starts.into_iter().any(|at| plainly(pattern.as_bytes(), &path.as_bytes()[at..]));
             prop_assert_eq!(glob.matches(&path), expected);
+            prop_assert!(!expected || glob.may_match(Letters::of(&path)));
         }
     }
 }

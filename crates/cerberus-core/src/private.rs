@@ -8,7 +8,7 @@ mod tag;
 
 use crate::event::{Event, Note, Task, ToolUse};
 use crate::fact::Kind;
-use crate::glob::Glob;
+use crate::glob::{Glob, Letters};
 use crate::text::{Clean, Keep};
 
 pub(crate) use tag::without_private;
@@ -99,7 +99,10 @@ impl Wishes {
         }
         match self.own_paths.iter().rev().find(|(glob, _)| glob.matches(path)) {
             Some((glob, is_exception)) => (*is_exception == IsException::No).then_some(glob),
-            None => PATHS.iter().find(|glob| glob.matches(path)),
+            None => {
+                let letters = Letters::of(path);
+                PATHS.iter().find(|glob| glob.may_match(letters) && glob.matches(path))
+            }
         }
     }
 
