@@ -18,7 +18,7 @@ impl Completions {
     pub fn run(self) -> Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "cerberus", &mut script);
-        crate::render::line(String::from_utf8(script).hint("this is a bug; please report it")?.trim_end());
+        crate::render::block(String::from_utf8(script).hint("this is a bug; please report it")?.trim_end());
         Ok(())
     }
 }

@@ -27,7 +27,7 @@ impl ManPage {
         }
         let mut page = Vec::new();
         Man::new(command.clone()).render(&mut page).hint("this is a bug; please report it")?;
-        render::line(String::from_utf8(page).hint("this is a bug; please report it")?.trim_end());
+        render::block(String::from_utf8(page).hint("this is a bug; please report it")?.trim_end());
         Ok(())
     }
 }
