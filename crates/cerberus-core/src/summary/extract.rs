@@ -9,7 +9,7 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const SENTENCES_READ_MAX: usize = 40;
 
 /// What answers begin with that is no answer, and what they end with; in lower case.
-const CHATTER: [&str; 23] = [
+const CHATTER: [&str; 24] = [
     "sure",
     "certainly",
     "of course",
@@ -17,6 +17,7 @@ const CHATTER: [&str; 23] = [
     "ok,",
     "got it",
     "here is",
+    "here it is",
     "here's",
     "here are",
     "below is",
@@ -51,8 +52,7 @@ pub fn sentences(answer: &str) -> Vec<String> {
             break;
         }
     }
-    found.retain(|sentence| !is_chatter(sentence));
-    found
+    found.iter().filter_map(|sentence| without_chatter(sentence)).map(str::to_string).collect()
 }
 
 /// Some models think aloud, between marks. What they did not finish thinking is no answer.
@@ -173,6 +173,15 @@ fn split(paragraph: &str, found: &mut Vec<String>) {
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit([' ', '(', '"']).next().unwrap_or_default().to_lowercase();
     ABBREVIATIONS.contains(&word.as_str()) || (word.len() == 1 && word.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// What a preamble announces in the same breath is part of the answer: `Here is the summary: split the file.`
+fn without_chatter(sentence: &str) -> Option<&str> {
+    let said = match is_chatter(sentence) {
+        true => sentence.split_once(": ")?.1.trim_start(),
+        false => sentence,
+    };
+    (!is_chatter(said)).then_some(said)
 }
 
 fn is_chatter(sentence: &str) -> bool {

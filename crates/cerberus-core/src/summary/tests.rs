@@ -85,6 +85,8 @@ fn sentences_are_taken_out_of_whatever_surrounds_them() {
         "the user wants it short</think>Split proxy.go into three files. Keep each below 200 lines. Fix the race next.",
         "```\nSplit proxy.go into three files. Keep each below 200 lines. Fix the race next.\n```",
         "Split proxy.go into three files. Keep each below 200 lines.\n```go\nfunc x() {}\n```\nFix the race next.",
+        "Sure! Here it is: Split proxy.go into three files. Keep each below 200 lines. Fix the race next.",
+        "Sure, here's the summary: Split proxy.go into three files. Keep each below 200 lines. Fix the race next.",
         "Here's a summary of the session:\r\n\r\nSplit proxy.go into three files.\tKeep each below 200 lines.\r\nFix the race next.",
     ] {
         assert_eq!(kept(answer).as_deref(), Some(WANTED), "{answer}");

@@ -3,11 +3,10 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use cerberus_core::brief::{BUDGET_TOKENS_RANGE, CLAUDE_CODE_CHARS_MAX};
+use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
 use cerberus_core::event::StartSource;
 use cerberus_core::id::SessionId;
 use cerberus_core::summary::render::Format;
-use cerberus_engine::config;
 use cerberus_engine::outside;
 use cerberus_engine::recall::{self, Briefing, Budget, Question, Summarized};
 use serde::Serialize;
@@ -84,9 +83,7 @@ impl BriefCommand {
     }
 
     pub fn briefing(&self, context: &Context) -> Result<(Briefing, Budget)> {
-        let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
-        let config = config::load(&context.home)
-            .hint(format!("brief.session_tokens is a number from {low} to {high}; correct or remove the file"))?;
+        let config = context.config()?;
         let prompt = self.prompt_text()?;
         let store = context.store()?;
         let budget = match self.budget {

@@ -1,7 +1,7 @@
 use cerberus_core::id::SessionId;
 use cerberus_core::time::Timestamp;
 use cerberus_core::tokens;
-use cerberus_engine::config::{self, SummaryConfig};
+use cerberus_engine::config::SummaryConfig;
 use cerberus_engine::failures;
 use cerberus_engine::recall;
 use cerberus_engine::store::{SessionRow, Store, SummaryRow};
@@ -34,7 +34,7 @@ const SETTINGS: &str = "set [summary] in config.toml, for example provider = \"o
 
 impl Summarize {
     pub fn run(self, context: &Context) -> Result<()> {
-        let config = config::load(&context.home).hint("correct or remove the file")?.summary;
+        let config = context.config()?.summary;
         match &self.id {
             Some(id) if self.detached => in_background(context, &config, id),
             id => in_foreground(context, &config, id.as_deref()),
