@@ -10,17 +10,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Request, compose};
-use cerberus_core::event::StartSource;
+use cerberus_core::model::event::StartSource;
+use cerberus_core::model::time::Timestamp;
 use cerberus_core::summary::render::Format;
-use cerberus_core::time::Timestamp;
-use cerberus_engine::clock::Clock;
-use cerberus_engine::fold;
-use cerberus_engine::guides::UserFolders;
-use cerberus_engine::home::Home;
-use cerberus_engine::identity::locate;
-use cerberus_engine::recall::{self, Budget, Question};
+use cerberus_engine::brief::recall;
+use cerberus_engine::brief::recall::{Budget, Question};
+use cerberus_engine::brief::survey::{AskGit, View, survey};
+use cerberus_engine::os::clock::Clock;
+use cerberus_engine::os::home::Home;
+use cerberus_engine::project::guides::UserFolders;
+use cerberus_engine::project::identity::locate;
 use cerberus_engine::store::Wanted;
-use cerberus_engine::survey::{AskGit, View, survey};
+use cerberus_engine::store::fold;
 use serde_json::json;
 
 use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, spawn_to_exit, table};

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use cerberus_engine::home::Home;
 use cerberus_engine::journal;
+use cerberus_engine::os::home::Home;
 
 use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, table};
 use crate::payload;

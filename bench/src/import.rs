@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_engine::import::files;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::memory::query::is_stop_word;
+use cerberus_core::search::query::is_stop_word;
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use cerberus_core::id::fnv1a;
+use cerberus_core::model::id::fnv1a;
 
 /// Runs of each contender that are thrown away at the beginning.
 const WARM_UP_RUNS: usize = 3;

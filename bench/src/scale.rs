@@ -5,14 +5,17 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cerberus_core::event::{Event, FileTouch, Record, ToolUse, Touch};
-use cerberus_core::id::Agent;
-use cerberus_core::session::IDLE_AFTER;
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
-use cerberus_engine::clock::Clock;
-use cerberus_engine::home::Home;
-use cerberus_engine::{fold, identity, journal, recover};
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, FileTouch, Record, ToolUse, Touch};
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::session::IDLE_AFTER;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::journal;
+use cerberus_engine::os::clock::Clock;
+use cerberus_engine::os::home::Home;
+use cerberus_engine::project::identity;
+use cerberus_engine::sessions::recover;
+use cerberus_engine::store::fold;
 
 use crate::measure::{Aim, Contender, Times, interleave, say, table};
 use crate::payload;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use cerberus_engine::home::Home;
 use cerberus_engine::journal;
+use cerberus_engine::os::home::Home;
 use serde_json::Value;
 use tempfile::TempDir;
 

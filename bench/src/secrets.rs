@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use cerberus_core::secret::redact;
+use cerberus_core::clean::secret::redact;
 use serde::Deserialize;
 
 use crate::measure::{self, Aim, Contender, Times, say, table};

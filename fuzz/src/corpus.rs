@@ -23,12 +23,12 @@ pub fn of(kind: Kind) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     match kind {
         Kind::Payloads => {
-            for file in files("crates/cerberus-core/src/wire/fixtures")? {
+            for file in files("crates/cerberus-core/src/agents/fixtures")? {
                 found.extend(read(&file)?.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
             }
         }
         Kind::Transcripts => {
-            for file in files("crates/cerberus-core/src/wire/transcripts/fixtures")? {
+            for file in files("crates/cerberus-core/src/agents/transcripts/fixtures")? {
                 found.push(read(&file)?);
             }
             found.extend(of(Kind::Payloads)?.chunks(12).map(|lines| lines.join(&b'\n')));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::time::Timestamp;
 
 use super::Commit;
 use super::session::Session;

@@ -3,26 +3,17 @@
 //! This crate never opens a file, reads a clock or the environment, speaks SQL or waits. Time, paths and text are
 //! arguments, so every rule here is tested as data.
 
+pub mod agents;
 pub mod brief;
-pub mod echo;
-pub mod event;
+pub mod clean;
 pub mod extract;
-pub mod fact;
 pub mod forget;
-pub mod glob;
-pub mod id;
-pub mod injected;
+pub mod language;
+pub mod learn;
 pub mod loops;
-pub mod memory;
-pub mod path;
+pub mod model;
 pub mod private;
-pub mod secret;
+pub mod search;
 pub mod seed;
-pub mod session;
 pub mod settings;
-pub mod span;
 pub mod summary;
-pub mod text;
-pub mod time;
-pub mod tokens;
-pub mod wire;

@@ -4,14 +4,10 @@
 //! it. In what people say its path is hidden too, but the sort of file (`.env`) may be spoken of: "never commit .env" is
 //! a rule worth keeping. Decides only; it reads no settings.
 
-mod tag;
-
-use crate::event::{Event, Note, Task, ToolUse};
-use crate::fact::Kind;
-use crate::glob::{Glob, Letters};
-use crate::text::{Clean, Keep};
-
-pub(crate) use tag::without_private;
+use crate::clean::glob::{Glob, Letters};
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::{Event, Note, Task, ToolUse};
+use crate::model::fact::Kind;
 
 /// Private unless the settings say otherwise.
 static PATHS: [Glob; 13] = [

@@ -6,11 +6,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::SeedCodes;
-use crate::fact::{Fact, Kind};
-use crate::session::CARRY_OVER;
-use crate::text::{Clean, Keep};
-use crate::time::{NotATime, Timestamp};
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::SeedCodes;
+use crate::model::fact::{Fact, Kind};
+use crate::model::session::CARRY_OVER;
+use crate::model::time::{NotATime, Timestamp};
 
 /// Longer lists were never written by the tool.
 const CODES_MAX: usize = 1_000;

@@ -6,16 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
+use cerberus_core::clean::secret::Own;
 use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::Wishes;
-use cerberus_core::secret::Own;
 use cerberus_core::summary::render::Format;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::home::Home;
-use crate::outside;
-use crate::retention::StoreConfig;
+use crate::erase::retention::StoreConfig;
+use crate::os::home::Home;
+use crate::os::outside;
 
 /// People write it by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;

@@ -6,15 +6,15 @@ use cerberus_core::brief::AlreadyKnown;
 use cerberus_core::brief::{
     Brief, CLAUDE_CODE_CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt,
 };
-use cerberus_core::event::Event;
+use cerberus_core::clean::text::{Clean, Keep, code, name};
 use cerberus_core::extract::extract;
 use cerberus_core::extract::symbols::{self, Language};
-use cerberus_core::fact::{Fact, Kind};
-use cerberus_core::id::SessionId;
-use cerberus_core::text::{Clean, Keep, code, name};
-use cerberus_core::time::Timestamp;
-use cerberus_core::tokens;
-use cerberus_engine::git;
+use cerberus_core::language::tokens;
+use cerberus_core::model::event::Event;
+use cerberus_core::model::fact::{Fact, Kind};
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::project::git;
 
 use super::{Check, holds};
 
@@ -53,7 +53,7 @@ fn facts(text: &str) -> Vec<Fact> {
     for event in [
         Event::Prompt { text: clean(Keep::PROMPT) },
         Event::Stop { message: clean(Keep::MESSAGE) },
-        Event::Compact { stage: cerberus_core::event::CompactStage::After, summary: Some(clean(Keep::MESSAGE)) },
+        Event::Compact { stage: cerberus_core::model::event::CompactStage::After, summary: Some(clean(Keep::MESSAGE)) },
     ] {
         facts.extend(extract(&event).facts);
     }

@@ -3,14 +3,15 @@
 
 use std::collections::HashSet;
 
-use cerberus_core::event::{Event, Place, Record};
+use cerberus_core::clean::glob::Glob;
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::forget::{Fate, Paths, Wish};
-use cerberus_core::glob::Glob;
-use cerberus_core::id::{Agent, ProjectId};
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
-use cerberus_engine::home::Home;
-use cerberus_engine::{fold, journal};
+use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::journal;
+use cerberus_engine::os::home::Home;
+use cerberus_engine::store::fold;
 
 use super::wire::recorded;
 use super::{Check, holds};

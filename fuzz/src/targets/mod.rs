@@ -7,7 +7,7 @@ mod secret;
 mod settings;
 mod wire;
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 
 use crate::corpus::Kind;
 

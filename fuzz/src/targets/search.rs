@@ -1,14 +1,16 @@
 //! What is asked for, whatever is typed: never an error of the database, never more than was asked for.
 
-use cerberus_core::event::{Event, MemoryChange, Place, Record};
-use cerberus_core::id::{Agent, ProjectId};
-use cerberus_core::memory::query::Query;
-use cerberus_core::memory::{Background, Memory, Status, terms};
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
-use cerberus_engine::home::Home;
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, MemoryChange, Place, Record};
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::memory::{Background, Memory, Status};
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::search::query::Query;
+use cerberus_core::search::terms;
+use cerberus_engine::journal;
+use cerberus_engine::os::home::Home;
 use cerberus_engine::store::MemoryQuery;
-use cerberus_engine::{fold, journal};
+use cerberus_engine::store::fold;
 
 use super::{Check, holds};
 

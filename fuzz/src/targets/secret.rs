@@ -1,7 +1,7 @@
 //! The redactor: what it cut once it need not cut again, and it never makes a text of nothing.
 
-use cerberus_core::secret::redact;
-use cerberus_core::text::{Clean, Keep};
+use cerberus_core::clean::secret::redact;
+use cerberus_core::clean::text::{Clean, Keep};
 
 use super::{Check, holds};
 

@@ -3,14 +3,15 @@
 
 use std::borrow::Cow;
 
-use cerberus_core::event::{Event, Place, Record};
+use cerberus_core::agents;
+use cerberus_core::agents::transcripts;
+use cerberus_core::clean::text::{Clean, Keep, name};
 use cerberus_core::extract::extract;
-use cerberus_core::id::{Agent, ProjectId};
-use cerberus_core::memory::exchange::Line;
+use cerberus_core::learn::exchange::Line;
+use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed;
-use cerberus_core::text::{Clean, Keep, name};
-use cerberus_core::time::Timestamp;
-use cerberus_core::wire::{self, transcripts};
 use cerberus_engine::journal;
 
 use super::{Check, holds};
@@ -19,7 +20,7 @@ use super::{Check, holds};
 const TEXT_BYTES_MAX: usize = 64 * 1024 + 16;
 
 pub fn payload(agent: Agent) -> anyhow::Result<Check> {
-    Ok(Box::new(move |input| match wire::parse(agent, input) {
+    Ok(Box::new(move |input| match agents::parse(agent, input) {
         Ok(Some(heard)) => event(heard.agent, heard.session, heard.key, heard.event),
         Ok(None) | Err(_) => Ok(()),
     }))

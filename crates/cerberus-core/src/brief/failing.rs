@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::Known;
 use crate::extract::runs::{Command, Kind, Ledger, Run, Verdict};
-use crate::fact::Fact;
-use crate::id::SessionId;
-use crate::time::Timestamp;
+use crate::model::fact::Fact;
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
 
 /// A run as a session left it.
 #[derive(Clone, Debug)]

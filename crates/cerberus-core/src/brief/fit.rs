@@ -3,8 +3,8 @@
 use super::gather::class;
 use super::{Dropped, Item, Request, Section};
 use crate::extract::INTERRUPTED;
-use crate::fact::Kind;
-use crate::tokens;
+use crate::language::tokens;
+use crate::model::fact::Kind;
 
 /// What a section may keep of a budget of 1000 tokens while another has more than its share.
 fn floor_tokens(section: Section, budget_tokens: usize) -> usize {

@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::{Dropped, Item, Known, Section, Settlement};
+use crate::clean::text;
+use crate::clean::text::words;
 use crate::extract::INTERRUPTED;
-use crate::fact::{Fact, Kind, Settled, Target};
-use crate::text::{self, words};
-use crate::time::Timestamp;
-use crate::tokens;
+use crate::language::tokens;
+use crate::model::fact::{Fact, Kind, Settled, Target};
+use crate::model::time::Timestamp;
 
 /// A thing done settles a thing to do when it says this much of it.
 const DONE_SHARE: f64 = 0.6;

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use super::rank::Ranked;
 use super::rank::weights::{FILES_MAX, FUNCTIONS_MAX};
 use super::{Dropped, Item, Likely, Request, Section};
-use crate::fact::Kind;
-use crate::text;
-use crate::tokens;
+use crate::clean::text;
+use crate::language::tokens;
+use crate::model::fact::Kind;
 
 /// Takes out what speaks of files that are gone, and marks decisions of branches that are not merged.
 pub fn keep_true(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropped>) {

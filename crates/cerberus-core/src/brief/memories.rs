@@ -5,13 +5,13 @@
 use std::collections::HashSet;
 
 use super::Dropped;
-use crate::id::MemoryId;
-use crate::memory::conflict::contradicts;
-use crate::memory::guide::GuideLines;
-use crate::memory::{Memory, Scope};
-use crate::text::{code as code_text, slug, words};
-use crate::time::Timestamp;
-use crate::tokens;
+use crate::clean::text::{code as code_text, slug, words};
+use crate::language::tokens;
+use crate::learn::conflict::contradicts;
+use crate::learn::guide::GuideLines;
+use crate::model::id::MemoryId;
+use crate::model::memory::{Memory, Scope};
+use crate::model::time::Timestamp;
 
 /// The memory part's budget, in tokens; both parts together have at most [`BOTH_TOKENS`].
 pub const MEMORY_TOKENS: usize = 1_500;

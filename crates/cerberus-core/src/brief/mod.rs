@@ -16,11 +16,11 @@ mod shorten;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::fact::{Closing, Fact, Kind};
-use crate::id::SessionId;
-use crate::text;
-use crate::time::Timestamp;
-use crate::tokens;
+use crate::clean::text;
+use crate::language::tokens;
+use crate::model::fact::{Closing, Fact, Kind};
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
 
 pub use gather::done_by_reference;
 pub(crate) use gather::open_items;

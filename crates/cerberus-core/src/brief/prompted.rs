@@ -12,9 +12,9 @@ use super::rank::Ranked;
 use super::rank::terms::{each_term, terms};
 use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_NAME_SHARE_MIN, PROMPT_SAID_MAX};
 use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_told_as_memory, shorten};
-use crate::memory::rank::Spoken;
-use crate::text;
-use crate::tokens;
+use crate::clean::text;
+use crate::language::tokens;
+use crate::search::rank::Spoken;
 
 /// Fewer words in common are chance.
 const SHARED_WORDS_MIN: usize = 2;

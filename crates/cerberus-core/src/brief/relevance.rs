@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Item;
-use crate::text::words;
+use crate::clean::text::words;
 
 /// Moves what `prompt` speaks of to the front of its section; the order is otherwise kept.
 pub fn put_first(items: &mut [Item], prompt: &str) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Item, Section};
-use crate::text;
+use crate::clean::text;
 
 /// Every file the project knows, by its last component: tracked by git, or seen in a session.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub fn name_files(items: &mut [Item], files: &FileNames) {
     for item in items.iter_mut().filter(|item| item.section == Section::Files) {
         if let Some(path) = item.path.as_deref().filter(|path| !path.starts_with('/')) {
             item.code = format!("{}{}", item.kind.prefix(), text::code(files.shortest(path)));
-            item.tokens = crate::tokens::line(&item.code);
+            item.tokens = crate::language::tokens::line(&item.code);
         }
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::fact::{Settled, Target};
+use crate::model::fact::{Settled, Target};
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::parse("2026-01-22T13:35:14Z").unwrap().plus(Duration::from_secs(secs as u64))

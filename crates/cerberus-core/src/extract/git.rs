@@ -1,7 +1,7 @@
 //! What git said it did: commits. Only its own report counts, not the command that asked for it.
 
-use crate::fact::{Fact, Kind, TEXT_CHARS_MAX};
-use crate::text::line;
+use crate::clean::text::line;
+use crate::model::fact::{Fact, Kind, TEXT_CHARS_MAX};
 
 const COMMITS_MAX: usize = 10;
 

@@ -1,15 +1,16 @@
 //! Events become facts, and settle older ones. Pure: the same record always says the same.
 
 pub mod git;
+pub mod injected;
 pub mod names;
 pub mod runs;
 pub mod symbols;
 pub mod words;
 
-use crate::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
-use crate::fact::{Closing, Fact, Kind, Settled, TEXT_CHARS_MAX, Target};
+use crate::clean::text::line;
+use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
+use crate::model::fact::{Closing, Fact, Kind, Settled, TEXT_CHARS_MAX, Target};
 use crate::seed;
-use crate::text::line;
 
 /// What one event adds to what is known.
 #[derive(Debug, Default, PartialEq)]
@@ -210,8 +211,8 @@ fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{FileTouch, Recovery};
-    use crate::text::{Clean, Keep};
+    use crate::clean::text::{Clean, Keep};
+    use crate::model::event::{FileTouch, Recovery};
     use proptest::prelude::*;
 
     fn clean(text: &str) -> Clean<'_> {

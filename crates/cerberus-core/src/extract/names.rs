@@ -3,7 +3,7 @@
 //! It reads the text as it stands in JSON, escapes and all, so that nothing is copied. It sees definitions that begin
 //! a line and misses the rest; it never reads what a name means.
 
-use crate::text::{Clean, Keep};
+use crate::clean::text::{Clean, Keep};
 
 /// Longer is not a name that anyone wrote.
 const NAME_BYTES_MAX: usize = 100;

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Fate, becomes};
-use crate::event::{Event, Record};
-use crate::glob::Glob;
-use crate::id::ProjectId;
+use crate::clean::glob::Glob;
+use crate::model::event::{Event, Record};
+use crate::model::id::ProjectId;
 
 /// Files of a project.
 #[derive(Debug)]

@@ -11,13 +11,13 @@ use std::collections::HashSet;
 pub use mention::Paths;
 
 use crate::brief::failing::{self, Ran};
-use crate::event::{Event, MemoryChange, Record};
+use crate::clean::text::Clean;
 use crate::extract::{Extracted, extract};
-use crate::fact::{Fact, Kind};
-use crate::id::{Agent, ProjectId, SessionId};
-use crate::memory::{Evidence, Memory, Scope, Status};
-use crate::text::Clean;
-use crate::time::Timestamp;
+use crate::model::event::{Event, MemoryChange, Record};
+use crate::model::fact::{Fact, Kind};
+use crate::model::id::{Agent, ProjectId, SessionId};
+use crate::model::memory::{Evidence, Memory, Scope, Status};
+use crate::model::time::Timestamp;
 
 /// What the user wants gone.
 #[derive(Debug)]

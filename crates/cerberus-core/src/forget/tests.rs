@@ -1,9 +1,9 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
-use crate::glob::Glob;
-use crate::text::{Clean, Keep};
+use crate::clean::glob::Glob;
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
 
 fn clean(text: &str) -> Clean<'_> {
     Clean::new(text, Keep::PROMPT)

@@ -2,9 +2,9 @@
 
 use super::failure::Exit;
 use super::settings::Completion;
-use crate::event::Outcome;
+use crate::clean::text::line;
 use crate::extract::runs::{self, Command, Kind, Runner, Trust, Verdict};
-use crate::text::line;
+use crate::model::event::Outcome;
 
 /// What the user's check said.
 #[derive(Clone, Debug, PartialEq, Eq)]

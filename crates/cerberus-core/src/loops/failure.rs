@@ -3,8 +3,8 @@
 //! Only an agent's own words about its failure are judged, never its ordinary output: a package may be called after a rate
 //! limit. What nobody recognises is a crash, and crashes are tried again.
 
-use super::stream::{Fault, Wait};
-use crate::text::line;
+use crate::agents::stream::{Fault, Wait};
+use crate::clean::text::line;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {

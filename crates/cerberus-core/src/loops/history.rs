@@ -10,9 +10,9 @@ use super::meter::Certainty;
 use super::settings::{Layer, Worker};
 use super::stop::Class;
 use super::totals::{Counts, Ended, How, Progress, Totals};
-use crate::event::AgentProcess;
-use crate::text::Clean;
-use crate::time::Timestamp;
+use crate::clean::text::Clean;
+use crate::model::event::AgentProcess;
+use crate::model::time::Timestamp;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -299,7 +299,7 @@ fn own_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Agen
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Keep;
+    use crate::clean::text::Keep;
     use proptest::prelude::*;
     use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! needs beyond that, the user says after `--`.
 
 use super::settings::{Completion, Settings, Worker};
-use super::stream::claude_code;
+use crate::agents::claude_code::stream as claude_code;
 
 /// What is started, and what is written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use super::failure::{self, Failure, Mend};
 use super::redline::Fill;
 use super::settings::{Settings, Worker};
 use super::stop::Stop;
-use super::stream::{Finish, Said, Speaker, Wait};
 use super::totals::{Ended, How, Progress, Totals};
-use crate::time::Timestamp;
+use crate::agents::stream::{Finish, Said, Speaker, Wait};
+use crate::model::time::Timestamp;
 
 /// Where a rate limit names no time, this long is waited.
 const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
@@ -226,7 +226,7 @@ impl<'a> Machine<'a> {
         }
         let silent = now.since(attempt.heard.max(attempt.quiet_until));
         if silent >= self.settings.stall {
-            let words = format!("nothing was heard for {}", crate::span::Span(self.settings.stall));
+            let words = format!("nothing was heard for {}", crate::model::span::Span(self.settings.stall));
             let over = Over { failure: Some(Failure::Crashed { words }), ..Over::of(How::Stall) };
             return leave_now(attempt, over, now);
         }

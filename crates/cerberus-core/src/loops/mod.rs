@@ -13,5 +13,4 @@ pub mod preserve;
 pub mod redline;
 pub mod settings;
 pub mod stop;
-pub mod stream;
 pub mod totals;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fact::Kind;
+use crate::model::fact::Kind;
 
 /// As it stands in a settings file; everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct PreserveLayer {
 }
 
 impl PreserveLayer {
-    pub(super) fn over(self, other: PreserveLayer) -> PreserveLayer {
+    pub(crate) fn over(self, other: PreserveLayer) -> PreserveLayer {
         PreserveLayer {
             kinds: self.kinds.or(other.kinds),
             include_files: self.include_files.or(other.include_files),

@@ -124,8 +124,8 @@ impl Redline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::meter::Certainty;
     use super::*;
+    use crate::loops::meter::Certainty;
 
     fn reading(tokens: u64, window: Option<u64>) -> Reading {
         let percent = window.map(|window| tokens as f64 * 100.0 / window as f64);

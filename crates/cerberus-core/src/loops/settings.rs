@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
-use super::stream::Dialect;
-use crate::secret::redact;
-use crate::span::Span;
+use crate::agents::stream::Dialect;
+use crate::clean::secret::redact;
+use crate::model::span::Span;
 
 /// Who works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,11 +45,11 @@ impl Worker {
     }
 
     /// As which agent its sessions are on record.
-    pub fn agent(self) -> crate::id::Agent {
+    pub fn agent(self) -> crate::model::id::Agent {
         match self {
-            Worker::ClaudeCode => crate::id::Agent::ClaudeCode,
-            Worker::Codex => crate::id::Agent::Codex,
-            Worker::Command => crate::id::Agent::Manual,
+            Worker::ClaudeCode => crate::model::id::Agent::ClaudeCode,
+            Worker::Codex => crate::model::id::Agent::Codex,
+            Worker::Command => crate::model::id::Agent::Manual,
         }
     }
 }

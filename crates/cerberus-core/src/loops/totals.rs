@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::{Limits, Pace};
 use super::stop::Limit;
-use crate::time::Timestamp;
+use crate::model::time::Timestamp;
 
 /// How an attempt at an iteration ended. Also the reason for the fresh context after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

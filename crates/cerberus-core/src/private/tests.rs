@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{FileTouch, Outcome, SeedCodes, TaskState, Touch};
+use crate::model::event::{FileTouch, Outcome, SeedCodes, TaskState, Touch};
 
 fn clean(text: &str) -> Clean<'_> {
     Clean::new(text, Keep::PROMPT)

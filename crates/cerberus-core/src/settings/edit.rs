@@ -294,8 +294,8 @@ fn first_container<T>(node: &Node, ask: &impl Fn(&Node) -> Option<T>) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::json::parse;
     use super::*;
+    use crate::settings::json::parse;
 
     fn appended(text: &str) -> String {
         let root = parse(text).unwrap();

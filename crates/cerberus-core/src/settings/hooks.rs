@@ -9,7 +9,7 @@ use super::edit::{Editor, Json};
 use super::json::{self, Item, Node, expect_kind};
 use super::program::{is_program, shell_line, shell_program};
 use super::{Kind, SettingsError, WiredHook, Wiring};
-use crate::id::Agent;
+use crate::model::id::Agent;
 
 /// How an agent writes hooks down.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::hooks::{Form, HookStyle, Nesting};
 use super::servers::{self, ServerStyle, command_and_args};
 use super::{Json, Kind, Part, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, Wiring, json as reader};
-use crate::id::Agent;
+use crate::model::id::Agent;
 
 const COMMAND: &str = "/opt/bin/cerberus";
 

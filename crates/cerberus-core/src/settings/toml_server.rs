@@ -166,8 +166,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
-    use super::super::{Part, Position, install, installed, uninstall};
     use super::*;
+    use crate::settings::{Part, Position, install, installed, uninstall};
 
     const COMMAND: &str = "/opt/bin/cerberus";
     const PARTS: [Part; 1] = [Part::TomlServer("mcp_servers")];

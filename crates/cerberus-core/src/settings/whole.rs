@@ -54,8 +54,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Part, install, installed, uninstall};
     use super::*;
+    use crate::settings::{Part, install, installed, uninstall};
 
     static FILE: WholeFile = WholeFile {
         text: "// Cerberus for an editor\nconst CERBERUS = \"cerberus\"\nrun(CERBERUS)\n",

@@ -28,7 +28,7 @@ const FOLDERS: [&str; 14] = [
 /// May a sentence be told at all: of a usual length, and without characters that steer a terminal.
 pub fn is_tellable(sentence: &str) -> bool {
     let has_words = sentence.chars().filter(|c| c.is_alphabetic()).nth(2).is_some();
-    let is_hostile = crate::text::name(sentence) != sentence;
+    let is_hostile = crate::clean::text::name(sentence) != sentence;
     has_words && !is_hostile && sentence.chars().count() <= SENTENCE_CHARS_MAX
 }
 

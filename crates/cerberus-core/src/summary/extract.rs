@@ -44,7 +44,7 @@ const ABBREVIATIONS: [&str; 8] = ["e.g", "i.e", "etc", "vs", "cf", "approx", "no
 
 /// The sentences of an answer, in order, each one line that ends like a sentence.
 pub fn sentences(answer: &str) -> Vec<String> {
-    let answer = without_thoughts(crate::text::clip(answer, ANSWER_BYTES_MAX));
+    let answer = without_thoughts(crate::clean::text::clip(answer, ANSWER_BYTES_MAX));
     let mut found = Vec::new();
     for paragraph in paragraphs(&answer) {
         split(&paragraph, &mut found);

@@ -2,7 +2,7 @@
 
 use super::of_section;
 use crate::brief::{Item, Section};
-use crate::fact::Kind;
+use crate::model::fact::Kind;
 
 const KEY_ITEMS_MAX: usize = 5;
 const DECISIONS_MAX: usize = 3;

@@ -10,9 +10,9 @@ pub mod items;
 pub mod render;
 
 use crate::brief::{Item, Section};
-use crate::fact::Kind;
-use crate::text::{Clean, Keep, line};
-use crate::tokens;
+use crate::clean::text::{Clean, Keep, line};
+use crate::language::tokens;
+use crate::model::fact::Kind;
 
 use check::Names;
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::items::{key_items, next_actions};
 use crate::brief::{self, Brief, Dropped, Item, Request, Section};
-use crate::injected::SUMMARY_TITLE;
-use crate::text::{line, name};
-use crate::tokens;
+use crate::clean::text::{line, name};
+use crate::extract::injected::SUMMARY_TITLE;
+use crate::language::tokens;
 
 /// What the summary and the facts beside it may cost.
 pub const SUMMARY_TOKENS: usize = 500;

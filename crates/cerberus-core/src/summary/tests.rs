@@ -4,10 +4,10 @@ use super::items::{key_items, next_actions};
 use super::render::{Told, before, head_tokens, instead};
 use super::*;
 use crate::brief::{Brief, FileNames, Known, Likely, Request, compose};
-use crate::fact::Fact;
-use crate::id::SessionId;
-use crate::injected::without_ours;
-use crate::time::Timestamp;
+use crate::extract::injected::without_ours;
+use crate::model::fact::Fact;
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
 
 fn facts() -> Vec<Fact> {
     vec![

@@ -5,15 +5,15 @@
 
 use std::path::PathBuf;
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, Trust, in_dir, no_plugin};
-use crate::outside;
+use crate::os::outside;
 
-pub(super) const PROFILE: Profile = Profile {
+pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Codex,
     program: "codex",
     dir,

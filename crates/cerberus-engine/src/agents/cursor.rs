@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(super) const PROFILE: Profile = Profile {
+pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Cursor,
     program: "cursor-agent",
     dir,

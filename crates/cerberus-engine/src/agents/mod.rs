@@ -14,7 +14,7 @@ pub mod wiring;
 
 use std::path::PathBuf;
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_core::settings::Part;
 
 pub use surroundings::Surroundings;

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_core::settings::servers::{self, ServerStyle};
 use cerberus_core::settings::{Json, Part, WholeFile};
 
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(super) const PROFILE: Profile = Profile {
+pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Opencode,
     program: "opencode",
     dir,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::wiring::{plan_install, plan_uninstall, wiring};
 use super::*;
-use crate::home::Home;
+use crate::os::home::Home;
 
 const COMMAND: &str = "/usr/local/bin/cerberus";
 

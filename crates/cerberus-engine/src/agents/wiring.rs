@@ -7,17 +7,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cerberus_core::id::{Agent, fnv1a};
+use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_core::settings::{self, SettingsError, Wiring, diff};
 use serde::{Deserialize, Serialize};
 
 use super::SettingsFile;
-use crate::home::{Home, create_dir};
-use crate::outside;
-use crate::replace::{is_writable, replace};
+use crate::os::home::{Home, create_dir};
+use crate::os::outside;
+use crate::os::replace::{is_writable, replace};
 
 /// Agents keep more than settings in some of these files; none comes near this.
-pub(super) const SETTINGS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub(crate) const SETTINGS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WiringError {

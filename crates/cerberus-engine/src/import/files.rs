@@ -6,11 +6,11 @@ use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::outside;
+use crate::os::outside;
 
 /// A transcript is read whole; no real one comes near this.
 const TRANSCRIPT_BYTES_MAX: u64 = 512 * 1024 * 1024;

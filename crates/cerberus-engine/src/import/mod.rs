@@ -9,20 +9,22 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use cerberus_core::event::{Event, Place, Record};
-use cerberus_core::id::Agent;
-use cerberus_core::path;
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
-use cerberus_core::wire::transcripts::{self, Told, Transcript, shared_part};
+use cerberus_core::agents::transcripts;
+use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::path;
+use cerberus_core::model::time::Timestamp;
 
 use self::files::Beside;
-use crate::clock::Clock;
-use crate::fold::FoldError;
-use crate::home::Home;
-use crate::identity::{self, Located};
 use crate::journal;
-use crate::privacy;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::project::identity;
+use crate::project::identity::Located;
+use crate::project::privacy;
+use crate::store::fold::FoldError;
 use crate::store::{self, OpencodeError, OpencodeStore, Store};
 
 #[derive(Debug, thiserror::Error)]

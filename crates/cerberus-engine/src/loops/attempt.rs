@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cerberus_core::agents::claude_code::stream as claude_code;
+use cerberus_core::agents::stream::{Dialect, Said};
+use cerberus_core::clean::text::clip_front;
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
 use cerberus_core::loops::settings::{Settings, Worker};
-use cerberus_core::loops::stream::{Dialect, Said, claude_code};
-use cerberus_core::text::clip_front;
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::time::Timestamp;
 
 use super::child::{Child, Guarding, News, Program, STOP_GRACE};
 use super::guard::Note;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use cerberus_core::agents::stream::Said;
 use cerberus_core::loops::meter::Certainty;
 use cerberus_core::loops::stop::Stop;
-use cerberus_core::loops::stream::Said;
 use cerberus_core::loops::totals::Ended;
 
 /// Whoever shows a loop to somebody.

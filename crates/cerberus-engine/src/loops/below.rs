@@ -102,7 +102,7 @@ fn with_token(token: &str) -> Vec<u32> {
 fn running() -> impl Iterator<Item = (u32, u32)> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| crate::process::parent(pid).map(|parent| (pid, parent)))
+    pids.filter_map(|pid| crate::os::process::parent(pid).map(|parent| (pid, parent)))
 }
 
 fn to_pid(pid: u32) -> Option<Pid> {

@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use cerberus_core::clean::text::line;
+use cerberus_core::model::time::Timestamp;
 use cerberus_core::private::Wishes;
-use cerberus_core::text::line;
-use cerberus_core::time::Timestamp;
 
 use super::worktree::files_command;
-use crate::git;
-use crate::git::command::{command, printed};
-use crate::home::{Home, create_dir};
-use crate::identity::Located;
+use crate::os::home::{Home, create_dir};
+use crate::project::git;
+use crate::project::git::command::{command, printed};
+use crate::project::identity::Located;
 
 /// A repository of a million files takes a while the first time.
 const TIME_MAX: Duration = Duration::from_secs(300);

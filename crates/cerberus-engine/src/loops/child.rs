@@ -11,13 +11,13 @@ use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
+use cerberus_core::clean::text::clip_front;
 use cerberus_core::loops::failure::Exit;
-use cerberus_core::text::clip_front;
 
 use super::below::{self, TOKEN_VARIABLE};
 use super::guard::{Note, Order};
 use super::ledger::Number;
-use crate::fault;
+use crate::os::fault;
 
 /// A longer line is cut: what is left of it says nothing, and is no error.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::completion::{Checked, judge};
 use cerberus_core::loops::failure::Exit;
-use cerberus_core::text::{Clean, Keep};
 use serde_json::Value;
 
 use super::child::{Guarding, Program};

@@ -7,14 +7,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use cerberus_core::clean::text::Clean;
 use cerberus_core::forget::Wish;
-use cerberus_core::id::ProjectId;
 use cerberus_core::loops::history::{Entry, Step};
-use cerberus_core::text::Clean;
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::id::ProjectId;
+use cerberus_core::model::time::Timestamp;
 
 use super::ledger::Ledger;
-use crate::home::Home;
+use crate::os::home::Home;
 
 /// What is meant goes from every project's book.
 pub fn forget(home: &Home, wish: &Wish) -> io::Result<()> {

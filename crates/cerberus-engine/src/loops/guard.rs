@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::below;
 use super::ledger::{Ledger, LedgerError, Number};
-use crate::clock::Clock;
-use crate::fault;
-use crate::process;
+use crate::os::clock::Clock;
+use crate::os::fault;
+use crate::os::process;
 
 /// What the runner wants, one JSON value a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,16 +1,16 @@
 //! What a context leaves to its successor, as the runner knows it and as it is told.
 
-use cerberus_core::id::Agent;
 use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::handoff::state::PreservedState;
 use cerberus_core::loops::handoff::{Handoff, compose as composed};
 use cerberus_core::loops::totals::How;
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::time::Timestamp;
 
 use super::preserve::{Wanted, preserve, without_view};
 use super::runner::Job;
-use crate::clock::Clock;
-use crate::fold;
+use crate::os::clock::Clock;
+use crate::store::fold;
 
 /// What the runner itself knows of a context that is over, or about to be.
 #[derive(Clone, Debug)]

@@ -7,14 +7,15 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use cerberus_core::id::ProjectId;
 use cerberus_core::loops::history::{Entry, Step};
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::id::ProjectId;
+use cerberus_core::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{self, Writing};
-use crate::home::{Access, Home, create_dir};
 use crate::journal;
+use crate::os::fault;
+use crate::os::fault::Writing;
+use crate::os::home::{Access, Home, create_dir};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -156,7 +157,7 @@ impl Ledger {
     /// The whole book anew; for whoever holds the lock.
     pub fn replace(&self, entries: &[Entry]) -> io::Result<()> {
         let lines: Result<Vec<Vec<u8>>, _> = entries.iter().map(journal::sealed_line).collect();
-        crate::replace::replace(&self.path(), &lines.map_err(io::Error::other)?.concat(), 0o600)
+        crate::os::replace::replace(&self.path(), &lines.map_err(io::Error::other)?.concat(), 0o600)
     }
 
     fn request_path(&self) -> PathBuf {
@@ -166,7 +167,7 @@ impl Ledger {
     pub fn ask(&self, request: Request) -> Result<(), LedgerError> {
         let path = self.request_path();
         let bytes = serde_json::to_vec(&request).unwrap_or_default();
-        crate::replace::replace(&path, &bytes, 0o600).map_err(|source| LedgerError::Write { path, source })
+        crate::os::replace::replace(&path, &bytes, 0o600).map_err(|source| LedgerError::Write { path, source })
     }
 
     pub fn asked(&self) -> Option<Request> {
@@ -195,8 +196,8 @@ fn label(step: &Step) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cerberus_core::clean::text::Clean;
     use cerberus_core::loops::settings::Worker;
-    use cerberus_core::text::Clean;
 
     fn entry(at: i64, run: u32) -> Entry {
         let (token, layer) = (Clean::word("t"), Box::default());

@@ -6,9 +6,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use cerberus_core::secret::redact;
+use cerberus_core::clean::secret::redact;
 
-use crate::home::{Access, Home};
+use crate::os::home::{Access, Home};
 
 /// An attempt that prints more is not worth keeping whole; the stream was shown anyway.
 const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;

@@ -5,18 +5,18 @@
 
 use std::path::Path;
 
-use cerberus_core::id::Agent;
 use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::handoff::state::{IncludedFile, Passage, PreservedState};
 use cerberus_core::loops::handoff::{Evidence, gather, said};
 use cerberus_core::loops::preserve::Preserve;
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::time::Timestamp;
 use cerberus_core::private::Wishes;
-use cerberus_core::time::Timestamp;
 
 use super::worktree;
-use crate::identity::Located;
-use crate::outside;
-use crate::recall::recent_sessions;
+use crate::brief::recall::recent_sessions;
+use crate::os::outside;
+use crate::project::identity::Located;
 use crate::store::{self, SessionRow, Store};
 
 /// What is wanted.

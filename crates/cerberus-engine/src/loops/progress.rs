@@ -6,17 +6,17 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use cerberus_core::fact::Kind;
-use cerberus_core::id::fnv1a;
 use cerberus_core::loops::totals::Progress;
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::fnv1a;
 
-use crate::clock::Clock;
-use crate::fold;
-use crate::git;
-use crate::home::Home;
-use crate::identity::Located;
-use crate::recall;
+use crate::brief::recall;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::project::git;
+use crate::project::identity::Located;
 use crate::store::Wanted;
+use crate::store::fold;
 
 /// Beyond this many files a folder without git is not looked through.
 const FILES_MAX: usize = 50_000;
@@ -90,7 +90,7 @@ fn walk(root: &Path) -> Option<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::locate;
+    use crate::project::identity::locate;
 
     #[test]
     fn a_changed_file_is_progress_with_git_and_without() {

@@ -7,9 +7,10 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use cerberus_core::loops::stream::{Said, rollout};
+use cerberus_core::agents::codex::rollout;
+use cerberus_core::agents::stream::Said;
 
-use crate::outside;
+use crate::os::outside;
 
 /// Years, months and days that are looked through for a session, the newest first.
 const FOLDERS_MAX: usize = 40;

@@ -9,6 +9,8 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use cerberus_core::agents::stream::Said;
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::written;
 use cerberus_core::loops::history::{Entry, Reboot, Step};
@@ -17,11 +19,9 @@ use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
 use cerberus_core::loops::meter::Windows;
 use cerberus_core::loops::settings::{HookPoint, Layer, Settings, Worker};
 use cerberus_core::loops::stop::Stop;
-use cerberus_core::loops::stream::Said;
 use cerberus_core::loops::totals::{Ended, How, Progress};
-use cerberus_core::session::REBOOT;
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::session::REBOOT;
+use cerberus_core::model::time::Timestamp;
 use serde_json::json;
 
 use super::attempt::{Attempt, Came, Launch};
@@ -35,11 +35,11 @@ use super::ledger::{Ledger, LedgerError, Number};
 use super::progress;
 use super::sessions::{Known, Sessions};
 use super::windows;
-use crate::clock::Clock;
-use crate::fault;
-use crate::home::Home;
-use crate::identity::Located;
 use crate::journal::JournalError;
+use crate::os::clock::Clock;
+use crate::os::fault;
+use crate::os::home::Home;
+use crate::project::identity::Located;
 
 /// How often the clock, the stop file and other terminals are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -73,7 +73,7 @@ pub struct Job {
     pub codex_home: Option<PathBuf>,
 }
 
-pub(super) struct Runner<'a> {
+pub(crate) struct Runner<'a> {
     pub job: &'a Job,
     pub ledger: Ledger,
     pub guarding: Guarding,
@@ -105,7 +105,7 @@ fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launc
     Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, codex_home }
 }
 
-pub(super) fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Clock::new(None).wall
 }
 

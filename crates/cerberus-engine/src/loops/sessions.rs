@@ -3,18 +3,18 @@
 //! A session is closed when its successor is at work, not before. Where the agent has our hooks, they have told of its
 //! beginning, and perhaps of its end; then only the reason for the end is added.
 
-use cerberus_core::event::{Event, Note, StartSource};
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::written::Written;
 use cerberus_core::loops::settings::Worker;
-use cerberus_core::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Note, StartSource};
 
-use crate::capture::own_record;
-use crate::clock::Clock;
-use crate::fold;
-use crate::home::Home;
-use crate::identity::Located;
+use crate::hook::capture::own_record;
 use crate::journal::{self, JournalError};
-use crate::process;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::os::process;
+use crate::project::identity::Located;
+use crate::store::fold;
 
 pub struct Sessions<'a> {
     pub home: &'a Home,

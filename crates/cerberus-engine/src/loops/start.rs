@@ -5,12 +5,12 @@
 
 use std::time::{Duration, Instant};
 
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::history::{self, Entry, Standing, Step};
 use cerberus_core::loops::machine::Machine;
 use cerberus_core::loops::stop::{Class, Stop};
 use cerberus_core::loops::totals::{How, Totals};
-use cerberus_core::text::{Clean, Keep};
 
 use super::audience::Audience;
 use super::below;
@@ -21,8 +21,8 @@ use super::ledger::Ledger;
 use super::runner::{Job, LoopError, Runner, now};
 use super::sessions::Known;
 use super::windows;
-use crate::git;
-use crate::process;
+use crate::os::process;
+use crate::project::git;
 
 /// How long what a dead runner left may take to be gone.
 const REAP_TIME_MAX: Duration = Duration::from_secs(30);

@@ -4,8 +4,8 @@
 
 use cerberus_core::loops::meter::{Learnt, Windows};
 
-use crate::home::{Home, create_dir};
-use crate::replace::replace;
+use crate::os::home::{Home, create_dir};
+use crate::os::replace::replace;
 
 const WINDOWS_BYTES_MAX: u64 = 64 * 1024;
 

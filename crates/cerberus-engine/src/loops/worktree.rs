@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use cerberus_core::loops::handoff::check::{Worktree, read_diff, read_status};
 
-use crate::git::command::{command, on_files, printed};
-use crate::identity::Located;
-use crate::tracked;
+use crate::project::git::command::{command, on_files, printed};
+use crate::project::identity::Located;
+use crate::project::tracked;
 
 /// A fresh context may wait so long for git, no longer.
 const TIME_MAX: Duration = Duration::from_secs(20);
@@ -55,7 +55,7 @@ fn ask(located: &Located, args: &[&str]) -> Option<String> {
 }
 
 /// Git for the files. Which programs it must not start is asked within a short time; a busy machine is asked again.
-pub(super) fn files_command(root: &Path) -> Option<Command> {
+pub(crate) fn files_command(root: &Path) -> Option<Command> {
     let deadline = Instant::now() + TIME_MAX;
     loop {
         match on_files(root) {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use cerberus_core::brief::rank::weights::{MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, SESSIONS_MAX};
 use cerberus_core::brief::rank::{Touched, Worked};
-use cerberus_core::fact::Kind;
-use cerberus_core::id::{ProjectId, SessionId};
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::{ProjectId, SessionId};
+use cerberus_core::model::time::Timestamp;
 use rusqlite::params;
 
 use super::read::time;

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use cerberus_core::event::{MemoryChange, Record};
-use cerberus_core::id::{MemoryId, ProjectId};
-use cerberus_core::memory::correction::{Correction, CorrectionKind};
-use cerberus_core::memory::rank::{self, Candidate};
-use cerberus_core::memory::{Background, Memory, Scope, Status, Uses, terms};
-use cerberus_core::text::Clean;
-use cerberus_core::time::Timestamp;
+use cerberus_core::clean::text::Clean;
+use cerberus_core::learn::correction::{Correction, CorrectionKind};
+use cerberus_core::model::event::{MemoryChange, Record};
+use cerberus_core::model::id::{MemoryId, ProjectId};
+use cerberus_core::model::memory::{Background, Memory, Scope, Status, Uses};
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::search::rank;
+use cerberus_core::search::rank::Candidate;
+use cerberus_core::search::terms;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use super::read::time;
@@ -73,11 +75,11 @@ const COLUMNS: &str = "row, id, status, content, category, scope, project, confi
     background, before IS NOT NULL";
 
 /// Stood at the moment `?1`.
-pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+pub(crate) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
     /// A new version takes the place of the one that stood, or the version before it comes back.
-    pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+    pub(crate) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
         let standing =
@@ -180,7 +182,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
+    pub(crate) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
         for id in memories {
             let sql = "INSERT INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
             self.run(sql, params![source.event, &**id, source.at.millis()])?;

@@ -2,6 +2,7 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+pub mod fold;
 mod history;
 mod memories;
 mod opencode;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use cerberus_core::private::Wishes;
 
-use crate::home::{Access, Home};
+use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 

@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 use cerberus_core::brief::failing::Ran;
 use cerberus_core::brief::rank::Worked;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
-use cerberus_core::echo::{ECHO_MAX, same_words};
-use cerberus_core::event::{AgentProcess, Severity};
 use cerberus_core::extract::INTERRUPTED;
-use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
-use cerberus_core::id::{Agent, ProjectId, SessionId};
-use cerberus_core::session::{self, Mark, MarkKind, State};
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::echo::{ECHO_MAX, same_words};
+use cerberus_core::model::event::{AgentProcess, Severity};
+use cerberus_core::model::fact::{Closing, Fact, Kind, Settled, Target};
+use cerberus_core::model::id::{Agent, ProjectId, SessionId};
+use cerberus_core::model::session;
+use cerberus_core::model::session::{Mark, MarkKind, State};
+use cerberus_core::model::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
 use super::{Result, Store};
@@ -413,7 +414,7 @@ impl Store {
         self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
     }
 
-    pub(super) fn rows<T, P: Params>(
+    pub(crate) fn rows<T, P: Params>(
         &self,
         sql: &str,
         params: P,
@@ -432,7 +433,7 @@ fn numbers(sessions: &[SessionRow]) -> String {
     sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",")
 }
 
-pub(super) fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
+pub(crate) fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
     row.get(column).map(Timestamp::from_millis)
 }
 

@@ -3,10 +3,12 @@
 //! The index is only ever asked for the rows of one term, newest first and bounded, so a search costs what its terms'
 //! lists cost and never more. Texts are read for the rows that are worth a closer look.
 
-use cerberus_core::memory::query::{Query, QueryTerm, Wanted};
-use cerberus_core::memory::score::{self, Candidate, Hit, Hits};
-use cerberus_core::memory::terms::{self, Shape};
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::search::query::{Query, QueryTerm, Wanted};
+use cerberus_core::search::score;
+use cerberus_core::search::score::{Candidate, Hit, Hits};
+use cerberus_core::search::terms;
+use cerberus_core::search::terms::Shape;
 use rusqlite::params;
 
 use super::memories::STANDS;
@@ -187,8 +189,10 @@ mod tests {
         /// Each a day after the other, so that none is lent anything.
         fn new(contents: &[&str]) -> Stored {
             let dir = tempfile::tempdir().unwrap();
-            let stored =
-                Stored { store: Store::open(&crate::home::Home::new(dir.path().to_path_buf())).unwrap(), _dir: dir };
+            let stored = Stored {
+                store: Store::open(&crate::os::home::Home::new(dir.path().to_path_buf())).unwrap(),
+                _dir: dir,
+            };
             for (at, content) in contents.iter().enumerate() {
                 stored.add(content, "universal", at as i64 * DAY);
             }

@@ -2,23 +2,24 @@
 
 use cerberus_core::brief::base;
 use cerberus_core::brief::rank::terms::path_like;
-use cerberus_core::echo::{ECHO_MAX, same_words};
-use cerberus_core::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
+use cerberus_core::clean::text::clip_front;
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
-use cerberus_core::fact::{Closing, Fact, Kind, Settled, Target};
-use cerberus_core::id::Agent;
-use cerberus_core::memory::correction::{self, Correction};
-use cerberus_core::session::TIMEOUT;
-use cerberus_core::text::clip_front;
-use cerberus_core::time::Timestamp;
+use cerberus_core::learn::correction;
+use cerberus_core::learn::correction::Correction;
+use cerberus_core::model::echo::{ECHO_MAX, same_words};
+use cerberus_core::model::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
+use cerberus_core::model::fact::{Closing, Fact, Kind, Settled, Target};
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::session::TIMEOUT;
+use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::{Result, StoreError};
 
 /// Where rows came from.
-pub(super) struct Source {
+pub(crate) struct Source {
     pub session: i64,
     pub event: i64,
     pub at: Timestamp,
@@ -42,12 +43,12 @@ fn source_name(record: &Record) -> &'static str {
 
 /// Rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
-    pub(super) transaction: Transaction<'a>,
+    pub(crate) transaction: Transaction<'a>,
     path: String,
 }
 
 impl<'a> FoldTransaction<'a> {
-    pub(super) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
+    pub(crate) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
         FoldTransaction { transaction, path }
     }
 
@@ -340,16 +341,16 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    pub(super) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
+    pub(crate) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
         self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    pub(super) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    pub(crate) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }
 
-pub(super) fn json<T: Serialize>(value: &T) -> String {
+pub(crate) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 

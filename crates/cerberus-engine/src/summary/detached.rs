@@ -10,13 +10,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use cerberus_core::id::SessionId;
-use cerberus_core::session::CARRY_OVER;
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::session::CARRY_OVER;
 
 use super::{FAILURE, Left, SummaryError};
-use crate::clock::Clock;
-use crate::failures;
-use crate::home::{Home, create_dir};
+use crate::os::clock::Clock;
+use crate::os::failures;
+use crate::os::home::{Home, create_dir};
 use crate::store::SessionRow;
 
 /// Time for everything but the provider: reading the view, waiting for others who write to it, recording.

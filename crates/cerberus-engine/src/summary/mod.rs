@@ -8,21 +8,22 @@ mod http;
 pub mod provider;
 
 use cerberus_core::brief::{self, FileNames, Item, Likely, Request, failing};
-use cerberus_core::event::{Event, Summary};
-use cerberus_core::fact::Kind;
-use cerberus_core::id::{Agent, fnv1a};
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Summary};
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::{Agent, fnv1a};
+use cerberus_core::model::time::Timestamp;
 use cerberus_core::summary::items::{key_items, next_actions};
 use cerberus_core::summary::render::action;
 use cerberus_core::summary::{Material, prompt, read};
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
 
-use crate::capture::own_record;
-use crate::clock::Clock;
-use crate::fold::{self, FoldError};
-use crate::home::Home;
+use crate::hook::capture::own_record;
 use crate::journal;
-use crate::lifecycle::place_of;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::sessions::lifecycle::place_of;
+use crate::store::fold;
+use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
 use provider::{Manner, Provider, ProviderError};
 

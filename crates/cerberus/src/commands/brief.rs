@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
-use cerberus_core::event::StartSource;
-use cerberus_core::id::SessionId;
+use cerberus_core::model::event::StartSource;
+use cerberus_core::model::id::SessionId;
 use cerberus_core::summary::render::Format;
-use cerberus_engine::outside;
-use cerberus_engine::recall::{self, Briefing, Budget, Question, Summarized};
+use cerberus_engine::brief::recall;
+use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
+use cerberus_engine::os::outside;
 use serde::Serialize;
 use serde_json::json;
 

@@ -1,9 +1,10 @@
+use cerberus_core::clean::glob::Glob;
 use cerberus_core::forget::Wish;
-use cerberus_core::glob::Glob;
-use cerberus_core::id::SessionId;
-use cerberus_core::time::Timestamp;
-use cerberus_engine::forget::{self, Forgotten};
-use cerberus_engine::recall;
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::recall;
+use cerberus_engine::erase::forget;
+use cerberus_engine::erase::forget::Forgotten;
 use cerberus_engine::store::Store;
 use serde_json::json;
 

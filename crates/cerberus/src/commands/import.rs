@@ -3,9 +3,10 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_engine::import::{self, Report, files};
-use cerberus_engine::{fold, identity};
+use cerberus_engine::project::identity;
+use cerberus_engine::store::fold;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use cerberus_core::id::Agent;
+use cerberus_core::model::id::Agent;
 use cerberus_engine::agents::wiring::{self, Change, WiringError};
 use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings};
 use clap::builder::PossibleValuesParser;

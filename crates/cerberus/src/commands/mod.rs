@@ -23,8 +23,8 @@ mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cerberus_core::text::{name, printable};
-use cerberus_core::time::Timestamp;
+use cerberus_core::clean::text::{name, printable};
+use cerberus_core::model::time::Timestamp;
 use clap::{Parser, Subcommand};
 
 use crate::context::Context;

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use cerberus_core::span::{NotASpan, Span};
-use cerberus_engine::privacy::{self, Reach};
+use cerberus_core::model::span::{NotASpan, Span};
+use cerberus_engine::project::privacy;
+use cerberus_engine::project::privacy::Reach;
 use serde_json::json;
 
 use crate::context::Context;

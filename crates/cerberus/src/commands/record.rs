@@ -1,11 +1,11 @@
-use cerberus_core::event::{Event, Note, Severity};
-use cerberus_core::fact::Kind;
-use cerberus_core::id::{Agent, fnv1a};
-use cerberus_core::text::{Clean, Keep};
-use cerberus_engine::capture::own_record;
-use cerberus_engine::identity;
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Note, Severity};
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::{Agent, fnv1a};
+use cerberus_engine::hook::capture::own_record;
 use cerberus_engine::journal;
-use cerberus_engine::lifecycle::{live_session, place_of};
+use cerberus_engine::project::identity;
+use cerberus_engine::sessions::lifecycle::{live_session, place_of};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;

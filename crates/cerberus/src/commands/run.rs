@@ -3,11 +3,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use cerberus_core::event::{Event, StartSource};
-use cerberus_core::id::Agent;
-use cerberus_core::text::{Clean, Keep};
-use cerberus_engine::capture::own_record;
-use cerberus_engine::{journal, process};
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, StartSource};
+use cerberus_core::model::id::Agent;
+use cerberus_engine::hook::capture::own_record;
+use cerberus_engine::journal;
+use cerberus_engine::os::process;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

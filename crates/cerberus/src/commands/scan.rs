@@ -1,4 +1,4 @@
-use cerberus_engine::scan;
+use cerberus_engine::erase::scan;
 use serde_json::json;
 
 use crate::context::Context;

@@ -1,13 +1,14 @@
 use std::path::PathBuf;
 
 use cerberus_core::brief::Section;
-use cerberus_core::event::StartSource;
-use cerberus_core::id::SessionId;
+use cerberus_core::model::event::StartSource;
+use cerberus_core::model::id::SessionId;
 use cerberus_core::seed::{SeedExport, SeedMetadata, SeedSummary};
 use cerberus_core::summary::render::Format;
-use cerberus_engine::guides::UserFolders;
-use cerberus_engine::recall::{self, Briefing, Budget, Question};
-use cerberus_engine::{legacy, lifecycle};
+use cerberus_engine::brief::recall;
+use cerberus_engine::brief::recall::{Briefing, Budget, Question};
+use cerberus_engine::project::guides::UserFolders;
+use cerberus_engine::sessions::{legacy, lifecycle};
 use serde_json::json;
 
 use crate::context::Context;

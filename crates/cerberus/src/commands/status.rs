@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 
-use cerberus_core::memory::Status as MemoryStatus;
-use cerberus_core::session::IDLE_AFTER;
-use cerberus_core::time::Timestamp;
-use cerberus_engine::failures;
-use cerberus_engine::privacy;
-use cerberus_engine::recall;
-use cerberus_engine::recover::settled;
-use cerberus_engine::retention::{self, StoreConfig, Stored};
+use cerberus_core::model::memory::Status as MemoryStatus;
+use cerberus_core::model::session::IDLE_AFTER;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::recall;
+use cerberus_engine::erase::retention;
+use cerberus_engine::erase::retention::{StoreConfig, Stored};
+use cerberus_engine::os::failures;
+use cerberus_engine::project::privacy;
+use cerberus_engine::sessions::recover::settled;
 use cerberus_engine::store::{Store, Wanted};
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
-use cerberus_core::id::SessionId;
-use cerberus_core::time::Timestamp;
-use cerberus_core::tokens;
+use cerberus_core::language::tokens;
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::recall;
 use cerberus_engine::config::SummaryConfig;
-use cerberus_engine::failures;
-use cerberus_engine::recall;
+use cerberus_engine::os::failures;
 use cerberus_engine::store::{SessionRow, Store, SummaryRow};
 use cerberus_engine::summary::provider::Provider;
 use cerberus_engine::summary::{self, FAILURE, Left, SummaryError, detached};

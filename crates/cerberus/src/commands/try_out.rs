@@ -114,7 +114,7 @@ fn show() -> anyhow::Result<()> {
     for expected in EXPECTED {
         ensure!(brief.lines().any(|code| code == expected), "the second session was not told {expected}");
     }
-    let tokens = cerberus_core::tokens::estimate(brief);
+    let tokens = cerberus_core::language::tokens::estimate(brief);
     line(&format!("\n   {tokens} tokens instead of explaining it all again. What was done is not told as open.\n"));
 
     line("To have this in every session of Claude Code:\n");

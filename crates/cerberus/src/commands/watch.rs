@@ -1,7 +1,7 @@
 use std::process::Child;
 use std::time::Duration;
 
-use cerberus_engine::recover;
+use cerberus_engine::sessions::recover;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};

@@ -3,7 +3,7 @@
 //! What goes wrong inside a tool is told to the agent as the tool's result, with what to do next. Only a request for
 //! something that does not exist is an error of the protocol.
 
-use cerberus_core::text::printable;
+use cerberus_core::clean::text::printable;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,

@@ -4,8 +4,8 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use cerberus_core::loops::stream::{Finish, Said};
-use cerberus_core::text::printable;
+use cerberus_core::agents::stream::{Finish, Said};
+use cerberus_core::clean::text::printable;
 use cerberus_engine::loops::audience::{Audience, Report, Status};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! How proposals and memories are printed.
 
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::time::Timestamp;
 use cerberus_engine::store::MemoryRow;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
         marks.push("approved by itself".to_string());
     }
     let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-    let content = cerberus_core::text::line(&memory.content, LINE_CHARS_MAX);
+    let content = cerberus_core::clean::text::line(&memory.content, LINE_CHARS_MAX);
     format!("{}  {:<10}  {}  {content}{marks}", row.id, &*memory.category, &*memory.scope)
 }
 

@@ -9,7 +9,7 @@ pub mod memory;
 
 use std::io::{IsTerminal, Write};
 
-use cerberus_core::text::{printable, printable_json};
+use cerberus_core::clean::text::{printable, printable_json};
 use serde::Serialize;
 
 use crate::failure::{Hint, Result};

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cerberus_core::event::{Event, Note, Place, Record};
-use cerberus_core::fact::Kind;
-use cerberus_core::id::{Agent, ProjectId};
-use cerberus_core::text::{Clean, Keep};
-use cerberus_core::time::Timestamp;
-use cerberus_engine::home::Home;
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Note, Place, Record};
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::time::Timestamp;
 use cerberus_engine::journal;
+use cerberus_engine::os::home::Home;
 use cerberus_testkit::env::{TestEnv, codes};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn every_field_of_a_payload_has_a_limit() {
 fn the_facts_of_a_session_have_a_limit() {
     let env = env();
     let home = Home::new(env.home());
-    let located = cerberus_engine::identity::locate(&env.project());
+    let located = cerberus_engine::project::identity::locate(&env.project());
     let at = Timestamp::parse("2026-01-22T13:00:00Z").unwrap();
     let names: Vec<(String, String)> = (0..10_200).map(|n| (format!("k{n}"), format!("step {n}"))).collect();
     let note = |text| Note {

@@ -9,7 +9,7 @@ use crate::brief::base;
 
 /// Adds what `prompt` says to every file that has a trace.
 pub fn of_prompt(prompt: &str, traces: &mut Traces) {
-    let prompt = crate::text::clip(prompt, PROMPT_BYTES_MAX);
+    let prompt = crate::clean::text::clip(prompt, PROMPT_BYTES_MAX);
     shared_words(prompt, traces);
     named_paths(prompt, traces);
 }

@@ -12,8 +12,8 @@ pub mod weights;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::id::SessionId;
-use crate::time::Timestamp;
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
 
 pub use renames::Renames;
 pub use trace::Trace;

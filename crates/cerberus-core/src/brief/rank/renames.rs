@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Commit, Worked};
 use crate::brief::Known;
-use crate::fact::{Fact, Kind};
+use crate::model::fact::{Fact, Kind};
 
 /// A file renamed more often than this within the commits looked at is not followed.
 const STEPS_MAX: usize = 8;

@@ -10,8 +10,8 @@ use super::weights::{
 use super::{Evidence, Touched, Traces, commit_share, faded};
 use crate::brief::base;
 use crate::brief::rank::asked::ends_in;
-use crate::id::SessionId;
-use crate::time::Timestamp;
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
 
 /// Everything that is known about one file.
 #[derive(Clone, Debug, Default)]

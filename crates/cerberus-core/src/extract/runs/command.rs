@@ -5,7 +5,7 @@
 use super::classify::{self, classify};
 use super::shell::{self, Join, Simple};
 use super::{Command, KEY_CHARS_MAX, Kind, Runner, Trust};
-use crate::text::line;
+use crate::clean::text::line;
 
 /// `bash -c "bash -c …"` goes no deeper.
 const NESTING_MAX: usize = 3;

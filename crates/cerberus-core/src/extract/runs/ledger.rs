@@ -235,8 +235,8 @@ fn essential(key: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Runner, Trust, recognise};
     use super::*;
+    use crate::extract::runs::{Runner, Trust, recognise};
 
     fn command(line: &str) -> Command {
         recognise(line).unwrap_or(Command {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::{Command, Family, Kind, NAME_CHARS_MAX, NAMES_MAX, Run, Runner, Trust, Verdict};
 use super::{any, go, javascript, jvm, other, problems, python, recognise, rust};
-use crate::event::Outcome;
-use crate::text;
+use crate::clean::text;
+use crate::model::event::Outcome;
 
 /// More output than any summary needs; beyond it both ends are read.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;

@@ -29,7 +29,7 @@ pub(super) struct Simple {
 /// The simple commands of a line, in order.
 pub(super) fn split(command: &str) -> Vec<Simple> {
     let mut reader = Reader {
-        text: crate::text::clip(command, COMMAND_BYTES_MAX),
+        text: crate::clean::text::clip(command, COMMAND_BYTES_MAX),
         at: 0,
         out: Vec::new(),
         words: Vec::new(),

@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::Outcome;
+use crate::model::event::Outcome;
 
 macro_rules! fixture {
     ($name:literal) => {

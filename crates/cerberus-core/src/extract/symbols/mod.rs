@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 pub use language::Language;
 
-use crate::text;
+use crate::clean::text;
 
 /// More names than this say nothing about a change.
 pub const NAMES_MAX: usize = 64;

@@ -873,7 +873,7 @@ fn is_fit(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     parts.len() <= PARTS_MAX
         && parts.iter().all(|part| !part.is_empty() && part.chars().count() <= PART_CHARS_MAX + 1)
-        && matches!(crate::text::name(name), Cow::Borrowed(_))
+        && matches!(crate::clean::text::name(name), Cow::Borrowed(_))
         && !name.contains(char::is_whitespace)
 }
 

@@ -4,11 +4,11 @@
 
 use std::sync::LazyLock;
 
-use super::matcher::{Pattern, Set, patterns};
-use super::sentence::{Clause, Mood, Word, fillers};
-use crate::fact::Kind;
+use crate::language::matcher::{Pattern, Set, patterns};
+use crate::language::sentence::{Clause, Mood, Word, fillers};
+use crate::model::fact::Kind;
 
-pub(super) static FILLERS: LazyLock<Set> = LazyLock::new(|| {
+pub(crate) static FILLERS: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "ok|okay|yes|yeah|yep|yup|no|nope|nah|hmm|hm|mm|ah|oh|well|so|and|but|also|then|now|please|\
     actually|just|right|sure|great|good|perfect|cool|nice|thanks|alright|fine|agreed|i|think|guess|maybe|again|sorry|wait|for|\
@@ -19,25 +19,25 @@ pub(super) static FILLERS: LazyLock<Set> = LazyLock::new(|| {
 pub(crate) static ASSENTS: LazyLock<Set> =
     LazyLock::new(|| Set::new("ok|okay|yes|yeah|yep|yup|hmm|hm|ah|oh|well|so|and|but|also|,|-"));
 /// Words that point at something said before.
-pub(super) static POINTING: LazyLock<Set> = LazyLock::new(|| Set::new("this|that|it|them|these|those|both|either|so"));
+pub(crate) static POINTING: LazyLock<Set> = LazyLock::new(|| Set::new("this|that|it|them|these|those|both|either|so"));
 /// Assent to what was said before, without a word of what it is.
-pub(super) static BARE_ASSENTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+pub(crate) static BARE_ASSENTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
         "@lets ?just|also|then do|implement|try|add|apply|fix|go ?ahead|for|with this|that|it|these|them|those|both ?then|now|first|too|please|all|next $",
         "@lets ?just give it|that|this a try|go|shot",
     ])
 });
 /// These begin a clause without punctuation.
-pub(super) static JOINTS: LazyLock<Set> = LazyLock::new(|| Set::new("so|but|and|because|then|since|or|though"));
+pub(crate) static JOINTS: LazyLock<Set> = LazyLock::new(|| Set::new("so|but|and|because|then|since|or|though"));
 /// Words of things that went wrong, looked for in what is quoted.
-pub(super) static FAULTS: LazyLock<Set> = LazyLock::new(|| {
+pub(crate) static FAULTS: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "error|errors|failed|fails|failure|failing|fatal|exception|panic|panicked|traceback|cannot|\
     undefined|unexpected|denied|refused|timeout|segfault|unable|missing|invalid",
     )
 });
 
-pub(super) static QUESTIONS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+pub(crate) static QUESTIONS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
         "do|does|did|have|has|had|will|would|could|can|shall|may|might @thing",
         "is|are|was|were|am|isn't|aren't|wasn't|doesn't|didn't|don't|haven't|won't|wouldn't|couldn't|can't|shouldn't|should @thing",
@@ -54,7 +54,7 @@ pub(super) static QUESTIONS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     ])
 });
 
-pub(super) static REQUESTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+pub(crate) static REQUESTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"])
 });
 
@@ -213,7 +213,7 @@ static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
 });
 
 /// The kinds that the sentence says, each with the clause it stands in.
-pub(super) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
+pub(crate) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
     [Kind::Decision, Kind::Blocker, Kind::Next].into_iter().filter_map(move |kind| {
         let says = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.stands_in(sentence, clause));
         clauses.iter().find(says).map(|clause| (kind, clause))

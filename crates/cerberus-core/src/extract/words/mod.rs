@@ -5,21 +5,18 @@
 //! word for what it does not say. It never reads code, logs, quotations or what we wrote ourselves, and nothing it
 //! gives is longer than a line.
 
-mod classes;
 pub(crate) mod cues;
-pub(crate) mod form;
-pub(crate) mod matcher;
-pub(crate) mod outline;
 pub(crate) mod own;
-pub(crate) mod sentence;
 mod steps;
 
 use std::sync::LazyLock;
 
-use self::matcher::Set;
-use crate::fact::Kind;
-use crate::injected::without_ours;
-use crate::text::{clip, clip_front, line};
+use crate::language::{outline, sentence};
+
+use crate::clean::text::{clip, clip_front, line};
+use crate::extract::injected::without_ours;
+use crate::language::matcher::Set;
+use crate::model::fact::Kind;
 
 pub(crate) const TEXT_CHARS_MAX: usize = 300;
 /// One message that says more than this says nothing worth carrying over.
@@ -135,7 +132,7 @@ fn is_cry(lines: &[&str], fault: &str) -> bool {
     const REPORT_WORDS_MAX: usize = 16;
     static CRIES: LazyLock<Set> =
         LazyLock::new(|| Set::new("help|halp|fix|debug|broken|failing|fails|stuck|solve|resolve"));
-    let words: Vec<String> = lines.iter().flat_map(|line| crate::text::words(line)).collect();
+    let words: Vec<String> = lines.iter().flat_map(|line| crate::clean::text::words(line)).collect();
     let calls = words.iter().any(|word| CRIES.has(word)) && !lines.iter().any(|line| line.ends_with('?'));
     (calls && words.len() <= WORDS_MAX) || (own::is_failure(fault) && words.len() <= REPORT_WORDS_MAX)
 }

@@ -7,10 +7,10 @@
 use std::sync::LazyLock;
 
 use super::cues::FAULTS;
-use super::matcher::Set;
-use super::outline::item;
-use crate::injected::without_ours;
-use crate::text::words;
+use crate::clean::text::words;
+use crate::extract::injected::without_ours;
+use crate::language::matcher::Set;
+use crate::language::outline::item;
 
 /// More lines than these are no one's own words; the beginning and the end are where they stand.
 const HEAD_LINES_MAX: usize = 60;

@@ -1,7 +1,7 @@
 //! Which lines of a plan are its steps: numbered headings, else the list under a heading that promises steps, else the
 //! numbered or bulleted lists that do not stand under a heading that promises something else.
 
-use super::outline::{Item, heading, is_finished, item, items, prose};
+use crate::language::outline::{Item, heading, is_finished, item, items, prose};
 
 /// Words of headings under which steps stand.
 const STEP_SECTIONS: &[&str] = &[
@@ -57,7 +57,7 @@ const OTHER_SECTIONS: &[&str] = &[
     "critical",
 ];
 
-pub(super) fn steps(plan: &str) -> Vec<&str> {
+pub(crate) fn steps(plan: &str) -> Vec<&str> {
     let lines = prose(plan);
     let numbered: Vec<&str> =
         lines.iter().filter_map(|line| heading(line)).filter_map(|(_, title)| step_title(title)).collect();

@@ -153,6 +153,6 @@ fn shortened(line: &str, bytes_max: usize) -> String {
     if line.len() <= bytes_max {
         return line.to_string();
     }
-    let kept = crate::text::clip(line, bytes_max.saturating_sub(ELLIPSIS.len_utf8()));
+    let kept = crate::clean::text::clip(line, bytes_max.saturating_sub(ELLIPSIS.len_utf8()));
     format!("{}{ELLIPSIS}", kept.trim_end())
 }

@@ -7,9 +7,9 @@ use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, TestStat
 use super::written::settles;
 use crate::brief::failing::{self, Ran};
 use crate::brief::{Item, Known, Section, Settlement, open_items};
-use crate::event::Severity;
 use crate::extract::runs::Ledger;
-use crate::fact::{Fact, Kind, Settled, Target};
+use crate::model::event::Severity;
+use crate::model::fact::{Fact, Kind, Settled, Target};
 
 /// What sessions left, each in the order in which it happened.
 #[derive(Clone, Copy, Debug, Default)]

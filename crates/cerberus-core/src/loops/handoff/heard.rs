@@ -4,11 +4,11 @@
 
 use super::state::{Decision, Issue, PreservedState, said};
 use super::written::{self, Written, any_same, same};
-use crate::event::{Event, Severity};
+use crate::agents::stream::Said;
+use crate::clean::text::{Clean, Keep, clip_front};
 use crate::extract::extract;
-use crate::fact::{Fact, Kind};
-use crate::loops::stream::Said;
-use crate::text::{Clean, Keep, clip_front};
+use crate::model::event::{Event, Severity};
+use crate::model::fact::{Fact, Kind};
 
 /// An answer is a page or two.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::check::Change;
 use super::fit::{Need, Part, Sort};
 use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, PreservedState};
-use crate::text::{line, name};
+use crate::clean::text::{line, name};
 
 /// More lines of one part say no more, whatever the budget.
 const LINES_MAX: usize = 100;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::super::preserve::Preserve;
 use super::check::Change;
-use crate::event::Severity;
-use crate::fact::Kind;
-use crate::text::{Clean, Keep, line};
-use crate::time::Timestamp;
+use crate::clean::text::{Clean, Keep, line};
+use crate::model::event::Severity;
+use crate::model::fact::Kind;
+use crate::model::time::Timestamp;
 
 /// State that is preserved across contexts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -7,13 +7,13 @@ use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, T
 use super::*;
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
-use crate::event::Outcome;
-use crate::event::{Event, Note, Severity};
+use crate::clean::text::{Clean, Keep};
 use crate::extract::{extract, runs};
-use crate::fact::Kind;
-use crate::id::{Agent, SessionId};
-use crate::text::{Clean, Keep};
-use crate::time::Timestamp;
+use crate::model::event::Outcome;
+use crate::model::event::{Event, Note, Severity};
+use crate::model::fact::Kind;
+use crate::model::id::{Agent, SessionId};
+use crate::model::time::Timestamp;
 
 fn items(list: &[&str]) -> Vec<Line> {
     list.iter().map(|item| said(item)).collect()
@@ -197,7 +197,7 @@ fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
                 "hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/r", "turn_id": "t", "prompt": prompt,
             });
             let payload = payload.to_string();
-            let heard = crate::wire::parse(agent, payload.as_bytes()).unwrap();
+            let heard = crate::agents::parse(agent, payload.as_bytes()).unwrap();
             let event = words.map(|words| Event::Prompt { text: Clean::new(words, Keep::PROMPT) });
             assert_eq!(heard.map(|heard| heard.event), event, "{agent}: {prompt}");
         }

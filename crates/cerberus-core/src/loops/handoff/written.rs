@@ -8,16 +8,16 @@ use std::collections::HashSet;
 
 use super::check::Change;
 use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, said};
-use crate::event::{Note, Severity};
-use crate::fact::Kind;
-use crate::text::{Clean, Keep};
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::{Note, Severity};
+use crate::model::fact::Kind;
 
 /// The first and the last line of the request, by which it is known when it turns up as a prompt.
-pub(super) const REQUEST_HEAD: &str = "# Context Handoff Request";
-pub(super) const REQUEST_END: &str = "End your turn after that; this session is then released.";
+pub(crate) const REQUEST_HEAD: &str = "# Context Handoff Request";
+pub(crate) const REQUEST_END: &str = "End your turn after that; this session is then released.";
 
 const OPEN: &str = "<handoff>";
-pub(super) const CLOSE: &str = "</handoff>";
+pub(crate) const CLOSE: &str = "</handoff>";
 
 /// What a session is asked whose context is nearly full.
 pub fn request() -> String {
@@ -261,12 +261,12 @@ fn before(items: &mut Vec<Line>, new: Vec<Line>) {
     items.splice(0..0, new);
 }
 
-pub(super) fn any_same(items: &[Line], text: &str) -> bool {
+pub(crate) fn any_same(items: &[Line], text: &str) -> bool {
     items.iter().any(|item| same(item, text))
 }
 
 /// Do both say the same? The shorter one may leave something out, but never a number.
-pub(super) fn same(one: &str, other: &str) -> bool {
+pub(crate) fn same(one: &str, other: &str) -> bool {
     let (one, other) = (telling(one), telling(other));
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let is_told = |word: &String| word.chars().all(|c| !c.is_ascii_digit());
@@ -274,7 +274,7 @@ pub(super) fn same(one: &str, other: &str) -> bool {
 }
 
 /// Is what was to be done said to be done? All of it must be; what shares only most of its words is its neighbour.
-pub(super) fn settles(done: &str, pending: &str) -> bool {
+pub(crate) fn settles(done: &str, pending: &str) -> bool {
     let (done, pending) = (telling(done), telling(pending));
     done == pending || (pending.len() >= 3 && pending.is_subset(&done))
 }

@@ -5,9 +5,9 @@ use super::super::failure::{Exit, Failure};
 use super::super::meter::Reading;
 use super::super::settings::Worker;
 use super::super::stop::{Limit, Stop};
-use super::super::stream::{Said, Speaker, Wait};
 use super::super::totals::{Counts, Ended, How, Progress, Totals};
-use crate::time::Timestamp;
+use crate::agents::stream::{Said, Speaker, Wait};
+use crate::model::time::Timestamp;
 
 /// How a session can be asked for its handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,11 +121,11 @@ pub struct Over {
 }
 
 impl Over {
-    pub(super) fn of(how: How) -> Over {
+    pub(crate) fn of(how: How) -> Over {
         Over { how, failure: None, hook: Hook::ToAsk, limit: None }
     }
 
-    pub(super) fn failed(failure: Failure) -> Over {
+    pub(crate) fn failed(failure: Failure) -> Over {
         let how = match &failure {
             Failure::Full => How::HardRedline,
             Failure::OwnLimit { .. } => How::IterationEnd,
@@ -188,7 +188,7 @@ pub enum Effect {
 }
 
 impl Attempt {
-    pub(super) fn hear(&mut self, said: &Said, reading: Reading, tokens: u64, cost_usd: Option<f64>, now: Timestamp) {
+    pub(crate) fn hear(&mut self, said: &Said, reading: Reading, tokens: u64, cost_usd: Option<f64>, now: Timestamp) {
         self.heard = now;
         self.reading = Some(reading);
         self.tokens = tokens;
@@ -205,7 +205,7 @@ impl Attempt {
     }
 
     /// An attempt that was told to wait, or that never got to work, leaves its iteration to be done.
-    pub(super) fn ended(&self, over: &Over, progress: Progress, claimed: bool) -> Ended {
+    pub(crate) fn ended(&self, over: &Over, progress: Progress, claimed: bool) -> Ended {
         let failure = over.failure.as_ref().map(|failure| match failure {
             Failure::Limited { words, .. }
             | Failure::NeedsMending { words, .. }

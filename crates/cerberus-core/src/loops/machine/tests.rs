@@ -3,11 +3,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::agents::stream::Fault;
 use crate::loops::failure::Exit;
 use crate::loops::meter::{Certainty, Reading};
 use crate::loops::settings::Layer;
 use crate::loops::stop::Class;
-use crate::loops::stream::Fault;
 use crate::loops::totals::Counts;
 
 fn at(secs: u64) -> Timestamp {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
-use crate::identity::locate;
+use crate::project::identity::locate;
 
 /// A repository, and a home beside it.
 struct Stage {

@@ -1,20 +1,22 @@
 use std::fs;
 use std::process::Command;
 
-use cerberus_core::event::Outcome;
-use cerberus_core::event::{Event, FileTouch, Note, Severity, ToolUse, Touch};
-use cerberus_core::fact::Kind;
+use cerberus_core::agents::stream::Said;
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::check::Change;
 use cerberus_core::loops::handoff::compose;
-use cerberus_core::loops::stream::Said;
-use cerberus_core::text::{Clean, Keep};
+use cerberus_core::model::event::Outcome;
+use cerberus_core::model::event::{Event, FileTouch, Note, Severity, ToolUse, Touch};
+use cerberus_core::model::fact::Kind;
 
 use super::*;
-use crate::capture::own_record;
-use crate::clock::Clock;
-use crate::home::Home;
-use crate::identity::locate;
-use crate::{fold, git, journal};
+use crate::hook::capture::own_record;
+use crate::journal;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::project::git;
+use crate::project::identity::locate;
+use crate::store::fold;
 
 /// A repository of three files, and the home of a loop that works in it.
 struct Stage {

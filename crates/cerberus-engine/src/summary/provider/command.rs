@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::{ProviderError, SUMMARIZING};
-use crate::output::{Cut, read_until};
+use crate::os::output::{Cut, read_until};
 
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 

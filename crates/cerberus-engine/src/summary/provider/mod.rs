@@ -9,7 +9,7 @@ mod openai;
 
 use std::time::Duration;
 
-use cerberus_core::text::Clean;
+use cerberus_core::clean::text::Clean;
 use serde_json::Value;
 
 use super::http::{self, Message};

@@ -3,8 +3,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use cerberus_core::clean::text::line;
 use cerberus_core::settings::Wiring;
-use cerberus_core::text::line;
 use cerberus_engine::agents::wiring::{self, WiringError};
 use cerberus_engine::agents::{self, Profile, Scope, Surroundings, Trust};
 use cerberus_engine::store::Store;

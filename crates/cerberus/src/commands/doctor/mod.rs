@@ -9,9 +9,12 @@ mod summary;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use cerberus_engine::privacy::{self, Shut};
+use cerberus_engine::os::failures;
+use cerberus_engine::project::privacy;
+use cerberus_engine::project::privacy::Shut;
 use cerberus_engine::store::Store;
-use cerberus_engine::{config, failures, fold, journal};
+use cerberus_engine::store::fold;
+use cerberus_engine::{config, journal};
 use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::json;

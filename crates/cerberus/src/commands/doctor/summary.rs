@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cerberus_engine::config;
-use cerberus_engine::failures;
+use cerberus_engine::os::failures;
 use cerberus_engine::store::Store;
 use cerberus_engine::summary::FAILURE;
 use cerberus_engine::summary::provider::Provider;

@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 
-use cerberus_core::id::ProjectId;
+use cerberus_core::model::id::ProjectId;
 use cerberus_engine::loops::guard::{self, Launch, Note};
 use cerberus_engine::loops::ledger::{Ledger, Number};
 

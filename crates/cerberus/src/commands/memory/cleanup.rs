@@ -1,9 +1,11 @@
 use std::time::Duration;
 
-use cerberus_core::session::Status;
-use cerberus_core::time::Timestamp;
-use cerberus_engine::retention::{self, Age};
-use cerberus_engine::{forget, lifecycle};
+use cerberus_core::model::session::Status;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::erase::forget;
+use cerberus_engine::erase::retention;
+use cerberus_engine::erase::retention::Age;
+use cerberus_engine::sessions::lifecycle;
 use serde_json::json;
 
 use super::DOCTOR;

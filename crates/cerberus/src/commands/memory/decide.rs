@@ -1,5 +1,5 @@
-use cerberus_core::memory::Status;
-use cerberus_engine::distill;
+use cerberus_core::model::memory::Status;
+use cerberus_engine::memory::distill;
 use cerberus_engine::store::MemoryRow;
 use serde_json::json;
 

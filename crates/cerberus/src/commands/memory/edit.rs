@@ -1,7 +1,7 @@
 use std::process::Command;
 
 use anyhow::Context as _;
-use cerberus_core::text::{Clean, Keep};
+use cerberus_core::clean::text::{Clean, Keep};
 use serde_json::json;
 
 use super::{DOCTOR, ScopeArgument};

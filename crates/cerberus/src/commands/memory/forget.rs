@@ -1,4 +1,4 @@
-use cerberus_engine::forget;
+use cerberus_engine::erase::forget;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;

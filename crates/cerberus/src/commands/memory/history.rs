@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cerberus_core::fact::Kind;
-use cerberus_core::session::IDLE_AFTER;
-use cerberus_core::time::Timestamp;
-use cerberus_engine::recall;
-use cerberus_engine::recover::settled;
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::session::IDLE_AFTER;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::recall;
+use cerberus_engine::sessions::recover::settled;
 use cerberus_engine::store::Wanted;
 use schemars::JsonSchema;
 use serde::Serialize;

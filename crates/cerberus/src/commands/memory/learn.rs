@@ -1,5 +1,5 @@
-use cerberus_core::memory::exchange::CONTENT_BYTES_MAX;
-use cerberus_engine::memories::Learnt;
+use cerberus_core::learn::exchange::CONTENT_BYTES_MAX;
+use cerberus_engine::memory::keep::Learnt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;

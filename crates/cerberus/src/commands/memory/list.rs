@@ -1,4 +1,4 @@
-use cerberus_core::memory::Status;
+use cerberus_core::model::memory::Status;
 
 use crate::context::Context;
 use crate::failure::Result;

@@ -1,9 +1,11 @@
-use cerberus_core::event::{Event, StartSource};
-use cerberus_core::id::Agent;
-use cerberus_core::text::{Clean, Keep};
-use cerberus_engine::capture::own_record;
-use cerberus_engine::lifecycle::{live_session, place_of};
-use cerberus_engine::{fold, journal, process};
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, StartSource};
+use cerberus_core::model::id::Agent;
+use cerberus_engine::hook::capture::own_record;
+use cerberus_engine::journal;
+use cerberus_engine::os::process;
+use cerberus_engine::sessions::lifecycle::{live_session, place_of};
+use cerberus_engine::store::fold;
 use serde_json::json;
 
 use super::DOCTOR;

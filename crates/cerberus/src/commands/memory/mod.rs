@@ -19,8 +19,8 @@ mod transfer;
 
 use std::str::FromStr;
 
-use cerberus_core::memory::{Scope, Status};
-use cerberus_core::time::Timestamp;
+use cerberus_core::model::memory::{Scope, Status};
+use cerberus_core::model::time::Timestamp;
 use cerberus_engine::store::{MemoryRow, Store};
 
 use crate::context::Context;
@@ -138,7 +138,7 @@ fn tell_superseded(rows: &[MemoryRow]) {
         render::talk(&format!(
             "takes the place of {}: {}",
             row.id,
-            cerberus_core::text::line(&row.memory.content, 120)
+            cerberus_core::clean::text::line(&row.memory.content, 120)
         ));
     }
 }

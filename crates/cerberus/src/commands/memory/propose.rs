@@ -1,4 +1,4 @@
-use cerberus_engine::distill;
+use cerberus_engine::memory::distill;
 
 use super::DOCTOR;
 use crate::context::Context;

@@ -1,8 +1,10 @@
-use cerberus_core::id::SessionId;
-use cerberus_core::session::{IDLE_AFTER, Status};
-use cerberus_engine::recover::{self, settled};
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::session::{IDLE_AFTER, Status};
+use cerberus_engine::erase::forget;
+use cerberus_engine::sessions::recover;
+use cerberus_engine::sessions::recover::settled;
+use cerberus_engine::store::fold;
 use cerberus_engine::store::{SessionRow, Wanted};
-use cerberus_engine::{fold, forget};
 use serde_json::json;
 
 use super::DOCTOR;

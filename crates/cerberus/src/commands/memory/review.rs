@@ -1,9 +1,9 @@
 use std::io::{BufRead, IsTerminal};
 
-use cerberus_core::memory::Status;
-use cerberus_core::text::{Clean, Keep};
-use cerberus_engine::distill;
-use cerberus_engine::memories::Keeper;
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::memory::Status;
+use cerberus_engine::memory::distill;
+use cerberus_engine::memory::keep::Keeper;
 use cerberus_engine::store::{MemoryRow, Store};
 use serde_json::json;
 

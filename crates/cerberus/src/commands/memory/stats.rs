@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use cerberus_core::memory::Status;
+use cerberus_core::model::memory::Status;
 use serde_json::json;
 
 use super::DOCTOR;

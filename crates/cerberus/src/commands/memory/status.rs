@@ -5,12 +5,12 @@ use cerberus_core::brief::Known;
 use cerberus_core::brief::failing::{self, Ran};
 use cerberus_core::extract::runs::Ledger;
 use cerberus_core::extract::symbols::Language;
-use cerberus_core::fact::Kind;
-use cerberus_core::id::SessionId;
-use cerberus_core::session::IDLE_AFTER;
-use cerberus_core::time::Timestamp;
-use cerberus_engine::recall;
-use cerberus_engine::recover::settled;
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::session::IDLE_AFTER;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::recall;
+use cerberus_engine::sessions::recover::settled;
 use cerberus_engine::store::{Carried, SessionRow, Store, Wanted};
 use serde_json::{Value, json};
 

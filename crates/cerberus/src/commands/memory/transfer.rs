@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cerberus_core::memory::exchange::Line;
-use cerberus_engine::{outside, replace};
+use cerberus_core::learn::exchange::Line;
+use cerberus_engine::os::{outside, replace};
 use serde_json::json;
 
 use super::DOCTOR;

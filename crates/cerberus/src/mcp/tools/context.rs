@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use cerberus_core::text::{Clean, Keep};
+use cerberus_core::clean::text::{Clean, Keep};
 
 use super::{Arguments, Effect};
 use crate::commands::brief::BriefCommand;

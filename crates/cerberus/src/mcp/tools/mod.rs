@@ -10,7 +10,7 @@ mod learn;
 mod record;
 mod search;
 
-use cerberus_core::text::printable;
+use cerberus_core::clean::text::printable;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;

@@ -1,7 +1,7 @@
 //! `session_record`: a fact that only the agent knows.
 
-use cerberus_core::event::Severity;
-use cerberus_core::fact::Kind;
+use cerberus_core::model::event::Severity;
+use cerberus_core::model::fact::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,0 +1,370 @@
+//! Claude Code's hook payloads, and those of hosts that speak its protocol.
+//!
+//! Some hosts run hooks that were installed for Claude Code. Their payloads give them away, and are read as if the
+//! host's own hook had sent them: the same agent, the same keys, so that what both report counts once. Paths come out
+//! as the client wrote them; whoever knows the project makes them relative.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::agents::claude_code::tool::{ToolInput, ToolResponse, tool_use};
+use crate::agents::loose::{Flag, Object, Text};
+use crate::agents::tool::task;
+use crate::agents::{Heard, WireError};
+use crate::clean::text::{Clean, Keep};
+use crate::loops::handoff::without_handoff;
+use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
+use crate::model::id::{Agent, fnv1a};
+
+/// A payload in Claude Code's shape. What tools take and return is each host's own.
+#[derive(Default, Deserialize)]
+#[serde(default, bound = "Input: Default + Deserialize<'de>, Response: Default + Deserialize<'de>")]
+pub(crate) struct Payload<'a, Input, Response> {
+    #[serde(borrow)]
+    hook_event_name: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    tool_input: Input,
+    tool_response: Response,
+    #[serde(borrow)]
+    error: Text<'a>,
+    is_interrupt: Flag,
+    #[serde(borrow)]
+    agent_id: Text<'a>,
+    #[serde(borrow)]
+    agent_type: Text<'a>,
+    #[serde(borrow)]
+    last_assistant_message: Text<'a>,
+    #[serde(borrow)]
+    compact_summary: Text<'a>,
+    #[serde(borrow)]
+    task_id: Text<'a>,
+    #[serde(borrow)]
+    task_subject: Text<'a>,
+    // What only other hosts send.
+    #[serde(borrow)]
+    turn_id: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    #[serde(borrow)]
+    conversation_id: Text<'a>,
+    #[serde(borrow)]
+    cursor_version: Text<'a>,
+}
+
+/// One use of a tool, as the payload tells it.
+pub(crate) struct Call<'a, Input, Response> {
+    pub tool: Cow<'a, str>,
+    pub input: Input,
+    pub response: Response,
+    pub error: Option<Cow<'a, str>>,
+    pub outcome: Outcome,
+}
+
+/// Reads one payload; `None` when it is of no interest to us.
+pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+    let said: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
+    match sender(&said) {
+        Agent::Cursor => super::super::cursor::payload::parse(payload),
+        Agent::Codex => super::super::codex::payload::parse(payload),
+        Agent::Gemini => super::super::gemini::payload::parse(payload),
+        Agent::Copilot => super::super::copilot::payload::parse(payload),
+        _ => heard(Agent::ClaudeCode, payload, said, tool_use),
+    }
+}
+
+/// Who really sent it: hosts run hooks that were installed for another.
+fn sender<Input, Response>(said: &Payload<'_, Input, Response>) -> Agent {
+    let transcript = said.transcript_path.0.as_deref();
+    let transcript_name = transcript.map(|path| path.rsplit('/').next().unwrap_or_default());
+    let is_timed = said.timestamp.0.is_some();
+    if said.conversation_id.0.is_some() || said.cursor_version.0.is_some() {
+        Agent::Cursor
+    } else if said.turn_id.0.is_some() || transcript_name.is_some_and(|name| name.starts_with("rollout-")) {
+        Agent::Codex
+    } else if is_timed && transcript_name.is_some_and(|name| name.starts_with("session-")) {
+        Agent::Gemini
+    } else if is_timed && transcript_name.is_none_or(|name| name == "events.jsonl") {
+        Agent::Copilot
+    } else {
+        Agent::ClaudeCode
+    }
+}
+
+/// What a payload of this shape says, its tools read by `tool_use`.
+pub(crate) fn heard<'a, Input, Response>(
+    agent: Agent,
+    payload: &'a [u8],
+    mut said: Payload<'a, Input, Response>,
+    tool_use: impl FnOnce(Call<'a, Input, Response>) -> ToolUse<'a>,
+) -> Result<Option<Heard<'a>>, WireError> {
+    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
+    let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
+    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
+    let tool_use_id = said.tool_use_id.0.take();
+    let Some(event) = event(&name, said, tool_use) else {
+        return Ok(None);
+    };
+    let key = match (&event, tool_use_id) {
+        (Event::Tool(_), Some(id)) => Clean::new(id, Keep::NAME),
+        (Event::Prompt { text }, _) => prompt_key(text, payload),
+        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+    };
+    Ok(Some(Heard { agent, session: Clean::new(session, Keep::NAME), cwd: Clean::new(cwd, Keep::NAME), key, event }))
+}
+
+/// A prompt's key begins with what it says, so that a transcript's copy of it can be recognised.
+pub(crate) fn prompt_key(text: &str, source: &[u8]) -> Clean<'static> {
+    Clean::new(format!("{}{:016x}", prompt_key_prefix(text), fnv1a(source)), Keep::NAME)
+}
+
+/// What the keys of all prompts with this text begin with.
+pub fn prompt_key_prefix(text: &str) -> String {
+    format!("prompt-{:016x}-", fnv1a(text.as_bytes()))
+}
+
+fn event<'a, Input, Response>(
+    name: &str,
+    said: Payload<'a, Input, Response>,
+    tool_use: impl FnOnce(Call<'a, Input, Response>) -> ToolUse<'a>,
+) -> Option<Event<'a>> {
+    let tool = |said: Payload<'a, Input, Response>, outcome| {
+        let (tool, error) = (said.tool_name.0?, said.error.0);
+        let call = Call { tool, input: said.tool_input, response: said.tool_response, error, outcome };
+        Some(Event::Tool(tool_use(call)))
+    };
+    Some(match name {
+        "SessionStart" => Event::Start {
+            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
+            phase: None,
+            process: None,
+        },
+        // A subagent is prompted by its agent, not by the user.
+        "UserPromptSubmit" if said.agent_id.0.is_some() => return None,
+        "UserPromptSubmit" => {
+            let words = without_handoff(said.prompt.0?);
+            // A prompt of the loop's own, of which nothing is the user's.
+            if words.is_empty() {
+                return None;
+            }
+            Event::Prompt { text: Clean::new(words, Keep::PROMPT) }
+        }
+        "PostToolUse" => tool(said, Outcome::Done)?,
+        "PostToolUseFailure" if said.is_interrupt.0 => tool(said, Outcome::Interrupted)?,
+        "PostToolUseFailure" => tool(said, Outcome::Failed)?,
+        "Stop" => Event::Stop { message: message(said.last_assistant_message) },
+        // Compaction sends one for a subagent without a type that nobody started.
+        "SubagentStop" if said.agent_type.0.as_deref() == Some("") => return None,
+        "SubagentStop" => Event::SubagentStop { message: message(said.last_assistant_message) },
+        "StopFailure" => Event::StopFailure { error: Clean::new(said.error.0.unwrap_or_default(), Keep::ERROR) },
+        "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
+        "PostCompact" => Event::Compact {
+            stage: CompactStage::After,
+            summary: said.compact_summary.0.map(|summary| Clean::new(summary, Keep::MESSAGE)),
+        },
+        "TaskCreated" => Event::Task(task(said.task_id.0, said.task_subject.0, TaskState::Open)?),
+        "TaskCompleted" => Event::Task(task(said.task_id.0, said.task_subject.0, TaskState::Done)?),
+        "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        _ => return None,
+    })
+}
+
+fn message(text: Text<'_>) -> Clean<'_> {
+    Clean::new(text.0.unwrap_or_default(), Keep::MESSAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A payload with the base fields that the client always sends.
+    fn payload(name: &str, extra: Value) -> Vec<u8> {
+        let mut value = json!({
+            "session_id": "bf96a996", "transcript_path": "/home/dev/.claude/projects/-p/bf96a996.jsonl",
+            "cwd": "/home/dev/project", "permission_mode": "default", "hook_event_name": name,
+        });
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(name: &str, extra: Value) -> Value {
+        let bytes = payload(name, extra);
+        match parse(&bytes).unwrap() {
+            Some(heard) => serde_json::to_value(heard.event).unwrap(),
+            None => Value::Null,
+        }
+    }
+
+    #[test]
+    fn every_event_we_take_is_reduced_to_what_lasts() {
+        let transcript = "/home/dev/.claude/projects/-p/bf96a996.jsonl";
+        for (name, extra, expected) in [
+            (
+                "SessionStart",
+                json!({"source": "clear"}),
+                json!({"start": {"source": "clear", "transcript": transcript}}),
+            ),
+            ("SessionStart", json!({"source": 3}), json!({"start": {"source": "startup", "transcript": transcript}})),
+            ("UserPromptSubmit", json!({"prompt": "fix \"it\""}), json!({"prompt": {"text": "fix \"it\""}})),
+            ("Stop", json!({"last_assistant_message": "All done"}), json!({"stop": {"message": "All done"}})),
+            (
+                "SubagentStop",
+                json!({"agent_type": "general-purpose", "last_assistant_message": "sub"}),
+                json!({"subagent_stop": {"message": "sub"}}),
+            ),
+            ("SubagentStop", json!({"agent_type": ""}), Value::Null),
+            ("StopFailure", json!({"error": "rate_limit"}), json!({"stop_failure": {"error": "rate_limit"}})),
+            (
+                "PreCompact",
+                json!({"trigger": "auto", "custom_instructions": null}),
+                json!({"compact": {"stage": "before"}}),
+            ),
+            ("PostCompact", json!({"compact_summary": "s"}), json!({"compact": {"stage": "after", "summary": "s"}})),
+            (
+                "TaskCreated",
+                json!({"task_id": "1", "task_subject": "Write tests"}),
+                json!({"task": {"id": "1", "subject": "Write tests", "state": "open"}}),
+            ),
+            (
+                "TaskCompleted",
+                json!({"task_id": 1, "task_subject": "Write tests"}),
+                json!({"task": {"id": "1", "subject": "Write tests", "state": "done"}}),
+            ),
+            ("SessionEnd", json!({"reason": "prompt_input_exit"}), json!({"end": {"reason": "prompt_input_exit"}})),
+            ("PreToolUse", json!({"tool_name": "Bash", "tool_input": {}}), Value::Null),
+            ("SomethingNew", json!({"field": {}}), Value::Null),
+        ] {
+            assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
+        }
+    }
+
+    #[test]
+    fn every_tool_leaves_its_trace() {
+        let tool = |name: &str, input: Value, response: Value| {
+            let extra =
+                json!({"tool_name": name, "tool_use_id": "toolu_1", "tool_input": input, "tool_response": response});
+            event_of("PostToolUse", extra)["tool"].take()
+        };
+        let patch = json!({"structuredPatch": [{"oldStart": 1, "newStart": 8,
+            "lines": [" a", "-b", "+c", "+d", " e", " f", "-g", " h"]}]});
+        for (name, input, response, expected) in [
+            (
+                "Edit",
+                json!({"file_path": "/home/dev/project/a.rs", "old_string": "b", "new_string": "pub fn c() {\n"}),
+                patch,
+                json!({"tool": "Edit", "names": ["c"],
+                    "files": [{"path": "/home/dev/project/a.rs", "how": "edited", "lines": [[9, 10], [13, 13]]}]}),
+            ),
+            (
+                "Write",
+                json!({"file_path": "/x/b.py", "content": "class B:\n    def m(self):\n        pass\n"}),
+                json!({"type": "create", "structuredPatch": [], "originalFile": null}),
+                json!({"tool": "Write", "names": ["B", "m"], "files": [{"path": "/x/b.py", "how": "edited"}]}),
+            ),
+            (
+                "MultiEdit",
+                json!({"file_path": "m.go", "edits": [{"new_string": "func A() {"}, 3, {"new_string": "func B() {"}]}),
+                json!({}),
+                json!({"tool": "MultiEdit", "names": ["A", "B"], "files": [{"path": "m.go", "how": "edited"}]}),
+            ),
+            (
+                "NotebookEdit",
+                json!({"notebook_path": "n.ipynb", "new_source": "def f(): pass"}),
+                json!({}),
+                json!({"tool": "NotebookEdit", "names": ["f"], "files": [{"path": "n.ipynb", "how": "edited"}]}),
+            ),
+            (
+                "Read",
+                json!({"file_path": "a.rs"}),
+                json!({"file": {"content": "fn secret() {}"}}),
+                json!({"tool": "Read", "files": [{"path": "a.rs", "how": "read"}]}),
+            ),
+            ("Bash", json!({"command": "ls"}), json!({"stdout": "x"}), json!({"tool": "Bash", "command": "ls"})),
+            (
+                "TodoWrite",
+                json!({"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}, "?"]}),
+                json!({}),
+                json!({"tool": "TodoWrite", "todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "open"}]}),
+            ),
+            (
+                "TaskCreate",
+                json!({"subject": "Write tests", "description": "d"}),
+                json!({"task": {"id": "7"}}),
+                json!({"tool": "TaskCreate", "task": {"id": "7", "subject": "Write tests", "state": "open"}}),
+            ),
+            (
+                "TaskUpdate",
+                json!({"taskId": "7", "status": "completed"}),
+                json!({"success": true}),
+                json!({"tool": "TaskUpdate", "task": {"id": "7", "state": "done"}}),
+            ),
+            ("mcp__probe__x", json!({"text": "abc"}), json!([{"type": "text"}]), json!({"tool": "mcp__probe__x"})),
+            ("Edit", json!("odd"), json!("odd"), json!({"tool": "Edit"})),
+        ] {
+            assert_eq!(tool(name, input.clone(), response), expected, "{name} {input}");
+        }
+    }
+
+    #[test]
+    fn failures_change_no_file() {
+        let failed = |tool: &str, interrupt: bool| {
+            let input = json!({"file_path": "a.rs", "new_string": "fn x() {}", "command": "make"});
+            let extra =
+                json!({"tool_name": tool, "tool_input": input, "error": "Exit code 3", "is_interrupt": interrupt});
+            event_of("PostToolUseFailure", extra)
+        };
+        let expected = json!({"tool": {"tool": "Edit", "outcome": "failed", "error": "Exit code 3"}});
+        assert_eq!(failed("Edit", false), expected);
+        let expected =
+            json!({"tool": {"tool": "Bash", "outcome": "interrupted", "command": "make", "error": "Exit code 3"}});
+        assert_eq!(failed("Bash", true), expected);
+    }
+
+    #[test]
+    fn the_key_is_the_tool_use_or_the_payload_itself() {
+        let key = |bytes: &[u8]| parse(bytes).unwrap().unwrap().key.to_string();
+        let tool = payload("PostToolUse", json!({"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {}}));
+        assert_eq!(key(&tool), "toolu_1");
+        let (a, b) = (payload("Stop", json!({"prompt_id": "1"})), payload("Stop", json!({"prompt_id": "2"})));
+        assert_eq!(key(&a), key(&a));
+        assert_ne!(key(&a), key(&b));
+    }
+
+    #[test]
+    fn only_what_says_nothing_of_a_session_is_malformed() {
+        for bad in [
+            &b""[..],
+            b"not json",
+            b"{\"session_id\":\"x\"",
+            b"[]",
+            b"42",
+            b"{}",
+            b"{\"hook_event_name\":\"Stop\",\"cwd\":\"/x\"}",
+            b"{\"hook_event_name\":\"Stop\",\"session_id\":{},\"cwd\":\"/x\"}",
+            b"{\"hook_event_name\":\"Stop\",\"session_id\":\"x\",\"cwd\":null}",
+            b"{\"hook_event_name\":\"Stop\",\"session_id\":\"\xff\",\"cwd\":\"/x\"}",
+        ] {
+            assert!(parse(bad).is_err(), "{}", String::from_utf8_lossy(bad));
+        }
+        assert!(
+            parse(&payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]}))).unwrap().is_some()
+        );
+    }
+}

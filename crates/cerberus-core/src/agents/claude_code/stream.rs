@@ -1,0 +1,319 @@
+//! Claude Code with `--output-format stream-json`: one JSON object a line.
+//!
+//! A message comes once for each of its blocks, each time with its usage; `result` closes a turn and counts the whole
+//! session. What a subagent says names the tool use that started it: its usage is not the session's context.
+//!
+//! It listens too, with `--input-format stream-json`. What is written to it in the middle of a turn is read at the next
+//! tool's end, within the same turn: no `result` of its own follows. Written between turns, it begins one, with an
+//! `init` of the same session. At the end of its input it finishes its turn and exits.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::agents::loose::{Entries, Flag, List, Object, Pairs, Text, TextOrList};
+use crate::agents::stream::{Amount, Count, Fault, Finish, Said, Speaker, Wait, http_status, what};
+use crate::model::time::Timestamp;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    parent_tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    message: Object<Message<'a>>,
+    /// Of a message that stands for a failure, its sort; of a retry, what failed.
+    #[serde(borrow)]
+    error: Text<'a>,
+    error_status: Count,
+    retry_delay_ms: Count,
+    #[serde(borrow)]
+    rate_limit_info: Object<RateLimit<'a>>,
+    is_error: Flag,
+    #[serde(borrow)]
+    result: Text<'a>,
+    #[serde(borrow)]
+    terminal_reason: Text<'a>,
+    #[serde(borrow)]
+    permission_denials: List<Object<Denial<'a>>>,
+    api_error_status: Count,
+    total_cost_usd: Amount,
+    usage: Object<Usage>,
+    #[serde(rename = "modelUsage", borrow)]
+    model_usage: Entries<'a, Object<ModelUsage>>,
+    #[serde(borrow)]
+    response: Object<Reply<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Denial<'a> {
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    content: TextOrList<'a, Object<Block<'a>>>,
+    usage: Object<Usage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Pairs<'a>,
+    is_error: Flag,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    cache_read_input_tokens: Count,
+    output_tokens: Count,
+}
+
+impl Usage {
+    fn context(&self) -> u64 {
+        let cached = self.cache_creation_input_tokens.0.saturating_add(self.cache_read_input_tokens.0);
+        self.input_tokens.0.saturating_add(cached)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+#[serde(rename_all = "camelCase")]
+struct ModelUsage {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    context_window: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RateLimit<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(rename = "resetsAt")]
+    resets_at: Count,
+}
+
+/// The answer to a `control_request`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reply<'a> {
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    response: Object<ContextUsage<'a>>,
+}
+
+/// The answer to `get_context_usage`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+#[serde(rename_all = "camelCase")]
+struct ContextUsage<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+    max_tokens: Count,
+}
+
+/// A line of input: the user says this.
+pub fn prompt(text: &str) -> String {
+    let message = json!({ "role": "user", "content": text });
+    format!("{}\n", json!({ "type": "user", "message": message }))
+}
+
+/// A line of input that asks how large the context is; the answer tells the model's window, which is otherwise told
+/// only when a turn is over. It makes the client count tokens at its server, so it is for models nobody told of yet.
+pub fn ask_window(request_id: &str) -> String {
+    let request = json!({ "subtype": "get_context_usage" });
+    format!("{}\n", json!({ "type": "control_request", "request_id": request_id, "request": request }))
+}
+
+/// What stands for a failure instead of a model's answer.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// The fields of a tool's input that say what it works on, the most telling first.
+const TELLING: [&str; 9] =
+    ["command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"];
+
+pub fn read(line: &[u8]) -> Vec<Said> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![Said::Unknown] };
+    let mut said = match line.kind.0.as_deref() {
+        Some("system") => system(line),
+        Some("assistant") => assistant(line),
+        Some("user") => tool_results(line),
+        Some("rate_limit_event") => rate_limit(&line.rate_limit_info.0),
+        Some("result") => result(line),
+        Some("control_response") => control_response(line.response.0),
+        _ => Vec::new(),
+    };
+    if said.is_empty() {
+        said.push(Said::Unknown);
+    }
+    said
+}
+
+fn system(line: Line) -> Vec<Said> {
+    match line.subtype.0.as_deref() {
+        Some("init") => {
+            let session = line.session_id.0.filter(|session| !session.is_empty());
+            let model = line.model.0.map(Cow::into_owned);
+            session.map(|session| Said::Started { session: session.into_owned(), model }).into_iter().collect()
+        }
+        Some("compact_boundary") => vec![Said::Compacted],
+        Some("api_retry") => {
+            let fault = Fault {
+                kind: line.error.0.unwrap_or_default().into_owned(),
+                http_status: status(line.error_status),
+                words: String::new(),
+            };
+            let wait = match line.retry_delay_ms.0 {
+                0 => Wait::Unknown,
+                millis => Wait::For(Duration::from_millis(millis)),
+            };
+            vec![Said::Waiting { wait, fault }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn assistant(line: Line) -> Vec<Said> {
+    let message = line.message.0;
+    // What the client says itself stands in the result too.
+    if message.model.0.as_deref() == Some(SYNTHETIC) {
+        return Vec::new();
+    }
+    let own = if line.parent_tool_use_id.0.is_some() { Speaker::Subagent } else { Speaker::Main };
+    let mut said = Vec::new();
+    let blocks = match message.content {
+        TextOrList::List(blocks) => blocks,
+        TextOrList::Text(text) => {
+            vec![Object(Block { kind: Text(Some("text".into())), text: Text(Some(text)), ..Block::default() })]
+        }
+        TextOrList::Neither => Vec::new(),
+    };
+    for Object(block) in blocks {
+        match block.kind.0.as_deref() {
+            // A subagent's words are for the agent that asked it.
+            Some("text") if own == Speaker::Main => {
+                said.extend(
+                    block.text.0.filter(|text| !text.trim().is_empty()).map(|text| Said::Text(text.into_owned())),
+                );
+            }
+            Some("tool_use") => {
+                let name = block.name.0.unwrap_or_default().into_owned();
+                said.push(Said::Tool { what: what(telling(&block.input)), name });
+            }
+            _ => {}
+        }
+    }
+    let usage = message.usage.0;
+    if usage.context() > 0 {
+        let (context, output) = (usage.context(), usage.output_tokens.0);
+        said.push(Said::Usage { message: message.id.0.map(Cow::into_owned), context, output, own });
+    }
+    said
+}
+
+/// What came back to the main conversation.
+fn tool_results(line: Line) -> Vec<Said> {
+    let blocks = match line.message.0.content {
+        TextOrList::List(blocks) if line.parent_tool_use_id.0.is_none() => blocks,
+        _ => Vec::new(),
+    };
+    let results = blocks.into_iter().filter(|block| block.0.kind.0.as_deref() == Some("tool_result"));
+    results.map(|Object(block)| if block.is_error.0 { Said::ToolFailed } else { Said::ToolDone }).collect()
+}
+
+fn telling<'a>(input: &'a Pairs) -> &'a str {
+    let field = |name: &&str| input.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
+    TELLING.iter().find_map(field).or(input.0.first().map(|(_, value)| &**value)).unwrap_or_default()
+}
+
+fn rate_limit(limit: &RateLimit) -> Vec<Said> {
+    if limit.status.0.as_deref() != Some("rejected") {
+        return Vec::new();
+    }
+    let wait = match limit.resets_at.0 {
+        0 => Wait::Unknown,
+        secs => Wait::Until(Timestamp::from_millis(secs.saturating_mul(1_000).min(i64::MAX as u64) as i64)),
+    };
+    let fault =
+        Fault { kind: "rate_limit".to_string(), words: "the usage limit is reached".to_string(), http_status: None };
+    vec![Said::Waiting { wait, fault }]
+}
+
+fn result(line: Line) -> Vec<Said> {
+    let mut said = Vec::new();
+    let mut tokens = 0u64;
+    for (model, Object(used)) in line.model_usage.0 {
+        for count in
+            [used.input_tokens, used.output_tokens, used.cache_read_input_tokens, used.cache_creation_input_tokens]
+        {
+            tokens = tokens.saturating_add(count.0);
+        }
+        if used.context_window.0 > 0 {
+            said.push(Said::Window { model: model.into_owned(), tokens: used.context_window.0 });
+        }
+    }
+    if tokens == 0 {
+        tokens = line.usage.0.context().saturating_add(line.usage.0.output_tokens.0);
+    }
+    if tokens > 0 || line.total_cost_usd.0.is_some() {
+        said.push(Said::Spent { tokens, cost_usd: line.total_cost_usd.0 });
+    }
+    let denied = line.permission_denials.0.into_iter().filter_map(|denial| denial.0.tool_name.0);
+    said.extend(denied.map(|tool| Said::Denied { tool: what(&tool) }));
+    let words = line.result.0.unwrap_or_default().into_owned();
+    let subtype = line.subtype.0.unwrap_or_default();
+    let finish = match line.is_error.0 || subtype.starts_with("error") {
+        false => Finish::Done { words },
+        true => {
+            // A failure of the model's server comes as a success that is an error.
+            let kind = if subtype.starts_with("error") { subtype } else { line.terminal_reason.0.unwrap_or(subtype) };
+            let http_status = status(line.api_error_status).or_else(|| http_status(&words));
+            Finish::Failed(Fault { kind: kind.into_owned(), http_status, words })
+        }
+    };
+    said.push(Said::Finished(finish));
+    said
+}
+
+fn status(count: Count) -> Option<u16> {
+    u16::try_from(count.0).ok().filter(|status| *status > 0)
+}
+
+fn control_response(reply: Reply) -> Vec<Said> {
+    let usage = reply.response.0;
+    if reply.subtype.0.as_deref() != Some("success") || usage.max_tokens.0 == 0 {
+        return Vec::new();
+    }
+    vec![Said::Window { model: usage.model.0.unwrap_or_default().into_owned(), tokens: usage.max_tokens.0 }]
+}

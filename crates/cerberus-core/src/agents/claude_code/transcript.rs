@@ -1,0 +1,365 @@
+//! Claude Code's transcripts: a session as the client wrote it down itself, read back as the events that hooks report.
+//!
+//! The same tool use has the same key as from the hook, so a session that both saw counts once. Lines that are
+//! damaged, or of a kind we do not know, are skipped and counted. Nothing here looks at a disk.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::tool::{ToolInput, ToolResponse, tool_use};
+use crate::agents::claude_code::payload::Call;
+use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
+use crate::agents::transcripts::{Told, Transcript};
+use crate::clean::tag::without_private;
+use crate::clean::text::{Clean, Keep};
+use crate::loops::handoff::without_handoff;
+use crate::model::event::{CompactStage, Event, Outcome};
+use crate::model::time::Timestamp;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(rename = "sessionId", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(rename = "gitBranch", borrow)]
+    branch: Text<'a>,
+    #[serde(rename = "isSidechain")]
+    is_sidechain: Flag,
+    #[serde(rename = "isMeta")]
+    is_meta: Flag,
+    #[serde(rename = "isCompactSummary")]
+    is_compact_summary: Flag,
+    #[serde(borrow)]
+    message: Object<Message<'a>>,
+    #[serde(rename = "toolUseResult", borrow)]
+    result: Object<ToolResponse<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: TextOrList<'a, Object<Block<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Escaped<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Object<ToolInput<'a>>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    is_error: Flag,
+}
+
+/// Reads a whole transcript.
+pub fn read(bytes: &[u8]) -> Transcript<'_> {
+    let mut reader = Reader::default();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        match serde_json::from_slice::<Line>(line) {
+            Ok(line) => reader.line(line),
+            Err(_) => reader.read.damaged_lines += 1,
+        }
+    }
+    reader.finish_turn();
+    reader.finish()
+}
+
+/// Where a line stands: carried on to lines that do not say.
+#[derive(Clone, Debug)]
+struct Standing<'a> {
+    at: Timestamp,
+    session: Cow<'a, str>,
+    branch: Option<Cow<'a, str>>,
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    read: Transcript<'a>,
+    standing: Option<Standing<'a>>,
+    /// Tool uses that have no result yet, by their id, with their number.
+    pending: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, ToolInput<'a>)>,
+    /// The agent's last words of this turn, still escaped, with their line.
+    last_words: Option<(&'a str, Cow<'a, str>, Standing<'a>)>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: Line<'a>) {
+        let Line {
+            kind,
+            uuid,
+            session,
+            timestamp,
+            cwd,
+            branch,
+            is_sidechain,
+            is_meta,
+            is_compact_summary,
+            message,
+            result,
+        } = line;
+        if self.read.cwd.is_none() {
+            self.read.cwd = cwd.0.filter(|cwd| !cwd.is_empty());
+        }
+        let at = timestamp.0.and_then(|at| Timestamp::parse(&at).ok());
+        let Some(at) = at.or(self.standing.as_ref().map(|standing| standing.at)) else { return };
+        let Some(session) = session.0.or_else(|| self.standing.as_ref().map(|standing| standing.session.clone()))
+        else {
+            return;
+        };
+        let standing = Standing { at, session, branch: branch.0.filter(|branch| !branch.is_empty()) };
+        self.standing = Some(standing.clone());
+        let uuid = uuid.0.unwrap_or_default();
+        match kind.0.as_deref() {
+            Some("assistant") => self.agent_spoke(message.0, uuid, standing, is_sidechain.0),
+            Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &standing),
+            Some("user") => {
+                let words = self.results(message.0, result.0, &standing);
+                if !is_meta.0 && !is_sidechain.0 {
+                    self.user_spoke(words, &uuid, &standing);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn agent_spoke(&mut self, message: Message<'a>, uuid: Cow<'a, str>, standing: Standing<'a>, is_sidechain: bool) {
+        let TextOrList::List(blocks) = message.content else { return };
+        for Object(block) in blocks {
+            match block.kind.0.as_deref() {
+                Some("tool_use") => {
+                    if let (Some(id), Some(name)) = (block.id.0, block.name.0) {
+                        self.pending.insert(id, (self.pending.len(), name, block.input.0));
+                    }
+                }
+                Some("text") if !is_sidechain && !block.text.0.is_empty() => {
+                    self.last_words = Some((block.text.0, uuid.clone(), standing.clone()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the tools' results out of a user message; what remains is what the user said.
+    fn results(&mut self, message: Message<'a>, mut result: ToolResponse<'a>, standing: &Standing<'a>) -> Cow<'a, str> {
+        let blocks = match message.content {
+            TextOrList::Text(text) => return text,
+            TextOrList::List(blocks) => blocks,
+            TextOrList::Neither => return Cow::Borrowed(""),
+        };
+        let mut words = Cow::Borrowed("");
+        for Object(block) in blocks {
+            match (block.kind.0.as_deref(), block.tool_use_id.0) {
+                (Some("tool_result"), Some(id)) => {
+                    let Some((_, name, input)) = self.pending.remove(&id) else { continue };
+                    let outcome = outcome(block.is_error.0, block.content.0);
+                    let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
+                    let response = Object(std::mem::take(&mut result));
+                    let used = tool_use(Call { tool: name, input: Object(input), response, error, outcome });
+                    self.push(standing, Clean::new(id, Keep::NAME), Event::Tool(used));
+                }
+                (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
+                (Some("text"), _) => words = Cow::Owned(format!("{words}\n{}", block.text.unescaped())),
+                _ => {}
+            }
+        }
+        words
+    }
+
+    fn user_spoke(&mut self, words: Cow<'a, str>, uuid: &str, standing: &Standing<'a>) {
+        let words = without_handoff(words);
+        // The client's own lines: command output, reminders, notes of an interruption. The user's may begin with a tag too.
+        let spoken = without_private(&words);
+        let is_machine = spoken.trim_start().starts_with(['<']) || spoken.starts_with("[Request interrupted");
+        if spoken.trim().is_empty() || is_machine || spoken.starts_with("Caveat:") {
+            return;
+        }
+        self.finish_turn();
+        let text = Clean::new(words, Keep::PROMPT);
+        self.push(
+            standing,
+            crate::agents::claude_code::payload::prompt_key(&text, uuid.as_bytes()),
+            Event::Prompt { text },
+        );
+    }
+
+    fn compacted(&mut self, message: Message<'a>, uuid: &str, standing: &Standing<'a>) {
+        let summary = match message.content {
+            TextOrList::Text(text) => text,
+            TextOrList::List(blocks) => blocks.into_iter().next().map_or(Cow::Borrowed(""), |b| b.0.text.unescaped()),
+            TextOrList::Neither => return,
+        };
+        let event = Event::Compact { stage: CompactStage::After, summary: Some(Clean::new(summary, Keep::MESSAGE)) };
+        self.push(standing, Clean::new(format!("compact-{uuid}"), Keep::NAME), event);
+    }
+
+    /// The agent's last words before the user's next ones are what it ended its turn with.
+    fn finish_turn(&mut self) {
+        if let Some((words, uuid, standing)) = self.last_words.take() {
+            let message = Clean::new(Escaped(words).unescaped(), Keep::MESSAGE);
+            self.push(&standing, Clean::new(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
+        }
+    }
+
+    /// What is still pending was never answered.
+    fn finish(mut self) -> Transcript<'a> {
+        let mut pending: Vec<_> = self.pending.into_iter().collect();
+        pending.sort_by_key(|(_, (number, ..))| *number);
+        let target = |input: ToolInput<'a>| input.command.0.or(input.file_path.0).or(input.notebook_path.0);
+        let shown = pending.into_iter().map(|(id, (_, name, input))| match target(input) {
+            Some(target) => (id.to_string(), format!("{name}: {target}")),
+            None => (id.to_string(), name.to_string()),
+        });
+        self.read.in_flight = shown.collect();
+        self.read
+    }
+
+    fn push(&mut self, standing: &Standing<'a>, key: Clean<'a>, event: Event<'a>) {
+        let clean = |text: &Cow<'a, str>| Clean::new(text.clone(), Keep::NAME);
+        let (session, branch) = (clean(&standing.session), standing.branch.as_ref().map(clean));
+        self.read.events.push(Told { at: standing.at, key, session, branch, event });
+    }
+}
+
+/// A rejected or interrupted use is marked as an error too; only its words tell.
+fn outcome(is_error: bool, words: &str) -> Outcome {
+    const STOPPED: [&str; 3] =
+        ["The user doesn't want to proceed", "[Request interrupted", "The user doesn't want to take this action"];
+    match is_error {
+        false => Outcome::Done,
+        true if STOPPED.iter().any(|stopped| words.starts_with(stopped)) => Outcome::Interrupted,
+        true => Outcome::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn line(kind: &str, number: u32, extra: Value) -> Value {
+        let mut line = json!({
+            "type": kind, "uuid": format!("u{number}"), "sessionId": "s1", "cwd": "/home/dev/project", "gitBranch": "main",
+            "timestamp": format!("2026-01-22T13:35:{number:02}.000Z"), "isSidechain": false,
+        });
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        line
+    }
+
+    fn told(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        let read = read(text.as_bytes());
+        let start = Timestamp::parse("2026-01-22T13:35:00Z").unwrap();
+        let shown = |told: &Told| {
+            let seconds = told.at.since(start).as_secs() as i64;
+            (seconds, told.key.to_string(), serde_json::to_value(&told.event).unwrap())
+        };
+        (read.events.iter().map(shown).collect(), read.damaged_lines)
+    }
+
+    fn tool(number: u32, id: &str, name: &str, input: Value) -> Value {
+        let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        line("assistant", number, json!({"message": {"role": "assistant", "content": [block]}}))
+    }
+
+    fn result(number: u32, id: &str, content: &str, is_error: bool, extra: Value) -> Value {
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error});
+        line("user", number, json!({"message": {"role": "user", "content": [block]}, "toolUseResult": extra}))
+    }
+
+    #[test]
+    fn a_session_is_read_back_as_its_events() {
+        let text = |words: &str| json!({"message": {"content": [{"type": "text", "text": words}]}});
+        let lines = [
+            json!({"type": "summary", "summary": "Old title", "leafUuid": "x"}),
+            line("user", 1, json!({"message": {"role": "user", "content": "Write \"it\""}})),
+            line("assistant", 2, text("I will.")),
+            tool(3, "toolu_1", "Write", json!({"file_path": "/home/dev/project/a.rs", "content": "fn a() {}\n"})),
+            result(4, "toolu_1", "File created", false, json!({"type": "create", "structuredPatch": []})),
+            tool(5, "toolu_2", "Bash", json!({"command": "cargo test"})),
+            result(6, "toolu_2", "Exit code 101\nboom", true, json!("Error: Exit code 101\nboom")),
+            line("assistant", 7, text("It fails.\nNext: mend it.")),
+            line("user", 8, json!({"isMeta": true, "message": {"content": "meta"}})),
+            line("user", 9, text("go on")),
+            line("user", 10, json!({"isCompactSummary": true, "message": {"content": "We wrote a.rs"}})),
+            line("user", 11, json!({"message": {"content": "<command-name>/clear</command-name>"}})),
+            tool(12, "toolu_3", "Edit", json!({"file_path": "b.rs", "new_string": "x"})),
+            result(13, "toolu_3", "The user doesn't want to proceed with this tool use.", true, json!("User rejected")),
+            tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
+        ];
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        assert_eq!(read(text.as_bytes()).in_flight, [("toolu_4".to_string(), "Read: never answered".to_string())]);
+        let (events, damaged) = told(&lines);
+        assert_eq!(damaged, 0);
+        let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();
+        let expected = [
+            (1, json!({"prompt": {"text": "Write \"it\""}})),
+            (
+                4,
+                json!({"tool": {"tool": "Write", "names": ["a"], "files": [{"path": "/home/dev/project/a.rs", "how": "edited"}]}}),
+            ),
+            (
+                6,
+                json!({"tool": {"tool": "Bash", "outcome": "failed", "command": "cargo test", "error": "Exit code 101\nboom"}}),
+            ),
+            (7, json!({"stop": {"message": "It fails.\nNext: mend it."}})),
+            (9, json!({"prompt": {"text": "go on"}})),
+            (10, json!({"compact": {"stage": "after", "summary": "We wrote a.rs"}})),
+            (
+                13,
+                json!({"tool": {"tool": "Edit", "outcome": "interrupted",
+                "error": "The user doesn't want to proceed with this tool use."}}),
+            ),
+        ];
+        assert_eq!(kinds, expected.iter().map(|(at, event)| (*at, event)).collect::<Vec<_>>());
+        assert_eq!(events[1].1, "toolu_1", "the key is the one the hook uses");
+    }
+
+    #[test]
+    fn sidechains_work_but_do_not_speak() {
+        let side = |mut line: Value| {
+            line["isSidechain"] = json!(true);
+            line
+        };
+        let lines = [
+            side(line("user", 1, json!({"message": {"content": "do the sub job"}}))),
+            side(tool(2, "toolu_1", "Read", json!({"file_path": "a.rs"}))),
+            side(result(3, "toolu_1", "content", false, json!({}))),
+            side(line("assistant", 4, json!({"message": {"content": [{"type": "text", "text": "done"}]}}))),
+        ];
+        let (events, _) = told(&lines);
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0].2["tool"]["tool"], "Read");
+    }
+
+    #[test]
+    fn damage_is_counted_and_passed_over() {
+        let text = format!(
+            "not json\n{{\"type\":\"user\"\n\n[]\n5\n{}\n",
+            line("user", 1, json!({"message": {"content": "hi"}}))
+        );
+        let read = read(text.as_bytes());
+        assert_eq!((read.events.len(), read.damaged_lines), (1, 3));
+        assert_eq!(read.cwd.as_deref(), Some("/home/dev/project"));
+    }
+}

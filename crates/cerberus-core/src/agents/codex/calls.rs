@@ -1,0 +1,333 @@
+//! Codex's tool uses, put together from their lines.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+
+use crate::agents::loose::{Entries, Flag, List, Object, Raw, Text, TextOrList};
+use crate::agents::tool;
+use crate::agents::transcripts::tools;
+use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::agents::transcripts::{Scribe, UseKey};
+use crate::clean::text::{Clean, clip, clip_front};
+use crate::model::event::{FileTouch, Outcome, ToolUse, Touch};
+
+/// Longer than any output of which the ends are kept.
+const OUTPUT_BYTES_MAX: usize = 64 * 1024;
+
+/// What the client told of a use that ended.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Ended<'a> {
+    #[serde(borrow)]
+    command: TextOrList<'a, Text<'a>>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    parsed_cmd: List<Object<ParsedCommand<'a>>>,
+    #[serde(borrow)]
+    aggregated_output: Text<'a>,
+    #[serde(borrow)]
+    exit_code: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    stderr: Text<'a>,
+    #[serde(borrow)]
+    changes: Entries<'a, Object<Change<'a>>>,
+    success: Option<Flag>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ParsedCommand<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    path: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    unified_diff: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    move_path: Text<'a>,
+}
+
+impl<'a> Ended<'a> {
+    fn exit(&self) -> Option<i64> {
+        self.exit_code.0.as_deref()?.parse().ok()
+    }
+
+    fn outcome(&self) -> Outcome {
+        match (self.status.0.as_deref(), &self.success, self.exit()) {
+            (Some("declined"), ..) => Outcome::Interrupted,
+            (Some("failed"), ..) | (_, Some(Flag(false)), _) => Outcome::Failed,
+            (_, _, Some(code)) if code != 0 => Outcome::Failed,
+            _ => Outcome::Done,
+        }
+    }
+
+    /// A file whose change is told, by what it is called now.
+    fn change(&self, used: &mut ToolUse<'static>) {
+        for (path, Object(change)) in &self.changes.0 {
+            let path = change.move_path.0.as_deref().unwrap_or(path);
+            let diff = change.unified_diff.0.as_deref().unwrap_or_default();
+            match change.kind.0.as_deref() {
+                Some("delete") => {
+                    tool::push_file(used, path.to_string().into(), Touch::Edited, vec![FileTouch::SOMEWHERE])
+                }
+                _ => tools::changed(used, path, diff, change.content.0.as_deref().unwrap_or_default()),
+            }
+        }
+    }
+}
+
+struct Call<'a> {
+    number: usize,
+    tool: Cow<'a, str>,
+    /// An object's JSON, or a patch.
+    arguments: Cow<'a, str>,
+    ended: Option<Ended<'a>>,
+    /// What it printed so far, if it went on in the background.
+    output: String,
+}
+
+#[derive(Default)]
+pub struct Calls<'a> {
+    begun: usize,
+    open: HashMap<Cow<'a, str>, Call<'a>>,
+    /// Commands that went on in the background, by the name the client gave them, with their id.
+    running: HashMap<String, (Cow<'a, str>, Call<'a>)>,
+    told: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Calls<'a> {
+    pub fn begin(&mut self, id: Cow<'a, str>, name: Cow<'a, str>, arguments: Raw<'a>) {
+        // What the hooks call it.
+        let tool = match &*name {
+            "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" => Cow::Borrowed("Bash"),
+            _ => name,
+        };
+        self.begun += 1;
+        let arguments = tools::unpacked(&arguments);
+        self.open.insert(id, Call { number: self.begun, tool, arguments, ended: None, output: String::new() });
+    }
+
+    /// The client told how a use ended; its output may follow, or have been there.
+    pub fn ended(&mut self, scribe: &mut Scribe<'a>, id: Option<Cow<'a, str>>, ended: Ended<'a>) {
+        let Some(id) = id else { return };
+        if let Some(call) = self.open.get_mut(&id) {
+            call.ended = Some(ended);
+            return;
+        }
+        let name = self.running.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| name.clone());
+        let call = match name.and_then(|name| self.running.remove(&name)) {
+            Some((_, call)) => Call { ended: Some(ended), ..call },
+            None if self.told.contains(&id) => return,
+            None => {
+                let tool = Cow::Borrowed(if ended.changes.0.is_empty() { "Bash" } else { "apply_patch" });
+                let arguments = Cow::Borrowed("{}");
+                Call { number: 0, tool, arguments, ended: Some(ended), output: String::new() }
+            }
+        };
+        let output = Cow::Owned(call.output.clone());
+        self.tell(scribe, id, call, Answer { output, ..Answer::default() });
+    }
+
+    pub fn answered(&mut self, scribe: &mut Scribe<'a>, id: &str, output: Cow<'a, str>) {
+        let Some((id, mut call)) = self.open.remove_entry(id) else { return };
+        let printed = Printed::read(&output);
+        match (&*call.tool, printed.running) {
+            ("write_stdin", _) => {
+                let name = Arguments::read(&call.arguments).session_id.0.unwrap_or_default().into_owned();
+                self.looked_at(scribe, name, &printed);
+            }
+            ("Bash", Some(name)) if call.ended.is_none() => {
+                call.output = clip(&printed.output, OUTPUT_BYTES_MAX).to_string();
+                self.running.insert(name.to_string(), (id, call));
+            }
+            _ => {
+                let answer = match printed.exit {
+                    Some(code) => Answer::exited(code, Cow::Borrowed(&*printed.output)),
+                    None => {
+                        let outcome = outcome(&output, &call.tool);
+                        Answer { outcome, output: Cow::Borrowed(&*output), ..Answer::default() }
+                    }
+                };
+                self.tell(scribe, id, call, Answer { chosen: chosen(&output), ..answer });
+            }
+        }
+    }
+
+    /// A later look at a command in the background: more output, perhaps its end.
+    fn looked_at(&mut self, scribe: &mut Scribe<'a>, name: String, printed: &Printed<'_>) {
+        let Some((id, mut command)) = self.running.remove(&name) else { return };
+        let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
+        // Its verdict stands at its end.
+        command.output.push_str(clip_front(&printed.output, room));
+        match printed.exit {
+            Some(code) => {
+                let answer = Answer::exited(code, Cow::Owned(std::mem::take(&mut command.output)));
+                self.tell(scribe, id, command, answer);
+            }
+            None => drop(self.running.insert(name, (id, command))),
+        }
+    }
+
+    /// What was never answered is in flight; what was still running when the transcript ended has no outcome.
+    pub fn finish(&mut self, scribe: &mut Scribe<'a>) {
+        let mut running: Vec<_> = self.running.drain().map(|(_, call)| call).collect();
+        running.sort_by_key(|(_, call)| call.number);
+        for (id, mut call) in running {
+            let output = Cow::Owned(std::mem::take(&mut call.output));
+            self.tell(scribe, id, call, Answer { outcome: Outcome::Unknown, output, ..Answer::default() });
+        }
+        let mut open: Vec<_> = self.open.drain().collect();
+        open.sort_by_key(|(_, call)| call.number);
+        for (id, call) in open {
+            match call.ended {
+                Some(_) => self.tell(scribe, id, call, Answer::default()),
+                None => scribe.in_flight(&id, Arguments::read(&call.arguments).shown(&call.tool)),
+            }
+        }
+    }
+
+    fn tell(&mut self, scribe: &mut Scribe<'a>, id: Cow<'a, str>, call: Call<'a>, answer: Answer<'_>) {
+        if self.told.insert(id.clone()) {
+            scribe.tool(UseKey::Id(id), call.used(answer));
+        }
+    }
+}
+
+impl Call<'_> {
+    fn used(mut self, answer: Answer<'_>) -> ToolUse<'static> {
+        let mut arguments = Arguments::read(&self.arguments);
+        let mut ended = self.ended.take().unwrap_or_default();
+        let answer = match (ended.exit(), ended.outcome()) {
+            (Some(code), _) => Answer::exited(code, ended.aggregated_output.0.take().unwrap_or(answer.output)),
+            (None, Outcome::Done) => answer,
+            (None, outcome) => Answer { outcome, output: ended.stderr.0.take().unwrap_or(answer.output), ..answer },
+        };
+        if arguments.command_line().is_none() {
+            arguments.command = std::mem::take(&mut ended.command);
+        }
+        let folder = arguments.workdir.0.take().or(ended.cwd.0.take());
+        let mut used = match patch_in_shell(&arguments, &answer) {
+            _ if answer.outcome == Outcome::Done && !ended.changes.0.is_empty() => {
+                let mut used = ToolUse { tool: Clean::word("apply_patch"), ..ToolUse::default() };
+                ended.change(&mut used);
+                used
+            }
+            Some(patch) => tool_use("apply_patch", &Arguments::read(&patch), &answer),
+            None => tool_use(&self.tool, &arguments, &answer),
+        };
+        if answer.outcome == Outcome::Done {
+            let read = ended.parsed_cmd.0.into_iter().filter(|parsed| parsed.0.kind.0.as_deref() == Some("read"));
+            for path in read.filter_map(|parsed| parsed.0.path.0) {
+                tool::push_file(&mut used, Cow::Owned(path.into_owned()), Touch::Read, Vec::new());
+            }
+        }
+        if let Some(folder) = folder {
+            tools::stands_in(&mut used, folder.strip_prefix("file://").unwrap_or(&folder));
+        }
+        used
+    }
+}
+
+/// A patch that was given to the shell, which passed it on.
+fn patch_in_shell(arguments: &Arguments<'_>, answer: &Answer<'_>) -> Option<String> {
+    let line = arguments.command_line().filter(|line| line.contains("*** Begin Patch"))?;
+    answer.output.contains("Success. Updated the following files").then(|| line.into_owned())
+}
+
+/// What the model was shown of a use: a few lines about it, then what it printed.
+#[derive(Default)]
+struct Printed<'a> {
+    exit: Option<i64>,
+    /// It goes on in the background, under this name.
+    running: Option<&'a str>,
+    output: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OlderOutput<'a> {
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    metadata: Object<OlderMetadata<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OlderMetadata<'a> {
+    #[serde(borrow)]
+    exit_code: Text<'a>,
+}
+
+impl<'a> Printed<'a> {
+    fn read(text: &'a str) -> Printed<'a> {
+        if text.starts_with("{\"output\"")
+            && let Ok(OlderOutput { output, metadata }) = serde_json::from_str(text)
+        {
+            let exit = metadata.0.exit_code.0.and_then(|code| code.parse().ok());
+            return Printed { exit, output: output.0.unwrap_or_default(), ..Printed::default() };
+        }
+        let is_described =
+            ["Chunk ID:", "Wall time:", "Exit code:", "Process "].iter().any(|word| text.starts_with(word));
+        let Some((head, output)) = text.split_once("Output:\n").filter(|_| is_described) else {
+            return Printed { output: Cow::Borrowed(text), ..Printed::default() };
+        };
+        let after = |words: &[&str]| {
+            head.lines().find_map(|line| words.iter().find_map(|word| line.strip_prefix(word))).map(str::trim)
+        };
+        let exit = after(&["Process exited with code ", "Exit code:"]).and_then(|code| code.parse().ok());
+        Printed { exit, running: after(&["Process running with session ID "]), output: Cow::Borrowed(output) }
+    }
+}
+
+/// An output that says nothing of an exit is a message of the client's.
+fn outcome(message: &str, tool: &str) -> Outcome {
+    let line = message.lines().next().unwrap_or_default();
+    if line.starts_with("aborted") || line.contains("rejected by user") {
+        Outcome::Interrupted
+    } else if line.contains(" failed for ") || line.contains(" failed: ") || line.starts_with("unsupported call") {
+        Outcome::Failed
+    } else if tool == "Bash" {
+        Outcome::Unknown
+    } else {
+        Outcome::Done
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Chosen<'a> {
+    #[serde(borrow)]
+    answers: Entries<'a, Object<ChosenOne<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ChosenOne<'a> {
+    #[serde(borrow)]
+    answers: List<Text<'a>>,
+}
+
+/// What the user answered, question by question.
+fn chosen(output: &str) -> Vec<Cow<'_, str>> {
+    if !output.starts_with("{\"answers\"") {
+        return Vec::new();
+    }
+    let chosen: Chosen = serde_json::from_str(output).unwrap_or_default();
+    let joined = |one: ChosenOne| one.answers.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
+    chosen.answers.0.into_iter().map(|(_, Object(one))| Cow::Owned(joined(one))).collect()
+}

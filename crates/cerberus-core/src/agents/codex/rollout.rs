@@ -1,0 +1,103 @@
+//! Codex's session file, of which the loop reads what `codex exec --json` does not tell: how full the context is.
+//!
+//! It is written when the model's answer is worked off, so while a tool runs it is not known yet. Everything else in it is
+//! skipped here; `wire::transcripts` reads what was done.
+
+use serde::Deserialize;
+
+use crate::agents::loose::{Object, Text};
+use crate::agents::stream::{Amount, Count, Fault, Said, Speaker, Wait};
+use crate::model::time::Timestamp;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    payload: Object<Payload<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    info: Object<TokenInfo>,
+    #[serde(borrow)]
+    rate_limits: Object<RateLimits<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RateLimits<'a> {
+    /// Which limit was reached; nothing while none is.
+    #[serde(borrow)]
+    rate_limit_reached_type: Text<'a>,
+    primary: Object<RateLimit>,
+    secondary: Object<RateLimit>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RateLimit {
+    used_percent: Amount,
+    resets_at: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct TokenInfo {
+    total_token_usage: Object<Tokens>,
+    last_token_usage: Object<Tokens>,
+    model_context_window: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    output_tokens: Count,
+    total_tokens: Count,
+}
+
+/// What this line tells of the context; mostly nothing.
+pub fn read(line: &[u8]) -> Vec<Said> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    match (line.kind.0.as_deref(), line.payload.0.kind.0.as_deref()) {
+        (Some("compacted"), _) | (Some("event_msg"), Some("context_compacted")) => vec![Said::Compacted],
+        (Some("event_msg"), Some("token_count")) => {
+            let mut said = token_count(&line.payload.0.info.0);
+            said.extend(limit_reached(&line.payload.0.rate_limits.0));
+            said
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn token_count(info: &TokenInfo) -> Vec<Said> {
+    let mut said = Vec::new();
+    if info.model_context_window.0 > 0 {
+        said.push(Said::Window { model: String::new(), tokens: info.model_context_window.0 });
+    }
+    let last = &info.last_token_usage.0;
+    if last.total_tokens.0 > 0 {
+        let (context, output) = (last.total_tokens.0, last.output_tokens.0);
+        said.push(Said::Usage { message: None, context, output, own: Speaker::Main });
+    }
+    if info.total_token_usage.0.total_tokens.0 > 0 {
+        said.push(Said::Spent { tokens: info.total_token_usage.0.total_tokens.0, cost_usd: None });
+    }
+    said
+}
+
+/// Until the later of the limits that are used up is lifted.
+fn limit_reached(limits: &RateLimits) -> Option<Said> {
+    let kind = limits.rate_limit_reached_type.0.as_deref().filter(|kind| !kind.is_empty())?;
+    let used_up = [&limits.primary.0, &limits.secondary.0].into_iter();
+    let used_up = used_up.filter(|limit| limit.used_percent.0.is_some_and(|percent| percent >= 100.0));
+    let secs = used_up.map(|limit| limit.resets_at.0).max().filter(|secs| *secs > 0);
+    let wait =
+        secs.map_or(Wait::Unknown, |secs| Wait::Until(Timestamp::from_millis(secs.saturating_mul(1_000) as i64)));
+    let fault = Fault { kind: kind.to_string(), words: "the usage limit is reached".to_string(), http_status: None };
+    Some(Said::Waiting { wait, fault })
+}

@@ -1,0 +1,4 @@
+//! Copilot CLI: everything it sends, writes and accepts.
+
+pub mod payload;
+pub mod transcript;

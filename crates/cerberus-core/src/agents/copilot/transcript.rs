@@ -1,0 +1,198 @@
+//! Copilot CLI's session events: `events.jsonl`, one event a line.
+//!
+//! Its hooks do not say which tool use they report on, so a use is known by what it was given. What a subagent does carries
+//! the subagent's name; it works for the session but does not speak.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::agents::loose::{Flag, Object, Raw, Text};
+use crate::agents::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
+use crate::agents::transcripts::{Scribe, Transcript, UseKey, each_line};
+use crate::model::event::Outcome;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    /// The subagent, if it is not the session's own.
+    #[serde(rename = "agentId", borrow)]
+    agent: Text<'a>,
+    #[serde(borrow)]
+    data: Object<Data<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Data<'a> {
+    #[serde(rename = "sessionId", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    context: Object<Context<'a>>,
+    // What was changed of the context stands beside the rest.
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    branch: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(rename = "isAutopilotContinuation")]
+    is_continuation: Flag,
+    #[serde(rename = "summaryContent", borrow)]
+    summary: Text<'a>,
+    #[serde(rename = "toolCallId", borrow)]
+    call: Text<'a>,
+    #[serde(rename = "parentToolCallId", borrow)]
+    parent_call: Text<'a>,
+    #[serde(rename = "toolName", borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    success: Flag,
+    #[serde(borrow)]
+    result: Object<Outcomes<'a>>,
+    #[serde(borrow)]
+    error: Object<Error<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Context<'a> {
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(rename = "gitRoot", borrow)]
+    root: Text<'a>,
+    #[serde(borrow)]
+    branch: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Outcomes<'a> {
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(rename = "detailedContent", borrow)]
+    detailed: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Error<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    code: Text<'a>,
+}
+
+/// Reads a whole session.
+pub fn read(bytes: &[u8]) -> Transcript<'_> {
+    let mut reader = Reader::default();
+    let damaged_lines = each_line(bytes, |line| reader.line(line));
+    reader.finish(damaged_lines)
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    scribe: Scribe<'a>,
+    /// Tool uses that have no result yet, by their id, with their number.
+    open: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, Raw<'a>)>,
+    begun: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: Line<'a>) {
+        let data = line.data.0;
+        let is_own = line.agent.0.is_none() && data.parent_call.0.is_none();
+        let id = line.id.0.unwrap_or_default();
+        self.scribe.stands_at(line.timestamp.0);
+        match line.kind.0.as_deref() {
+            Some("session.start" | "session.resume") => self.session(data),
+            Some("session.context_changed") => {
+                self.scribe.stands_in(data.cwd.0);
+                self.scribe.on_branch(data.branch.0);
+            }
+            Some("user.message") if is_own => {
+                let is_users = data.source.0.is_none_or(|source| source == "user") && !data.is_continuation.0;
+                if is_users {
+                    self.scribe.finish_turn();
+                    self.scribe.prompt(data.content.0.unwrap_or_default(), &id);
+                }
+            }
+            Some("assistant.message") if is_own => self.scribe.says(data.content.0.unwrap_or_default(), id),
+            Some("abort") => self.scribe.last_words = None,
+            Some("session.compaction_complete") if data.success.0 => {
+                self.scribe.compacted(data.summary.0.unwrap_or_default(), &id);
+            }
+            Some("tool.execution_start") => {
+                if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
+                    self.begun += 1;
+                    self.open.insert(call, (self.begun, tool, data.arguments));
+                }
+            }
+            Some("tool.execution_complete") => self.answered(data),
+            _ => {}
+        }
+    }
+
+    fn session(&mut self, data: Data<'a>) {
+        self.scribe.session = self.scribe.session.take().or(data.session.0);
+        let context = data.context.0;
+        self.scribe.read.cwd = self.scribe.read.cwd.take().or(context.root.0);
+        self.scribe.stands_in(context.cwd.0);
+        self.scribe.on_branch(context.branch.0);
+    }
+
+    fn answered(&mut self, data: Data<'a>) {
+        let Some((id, (_, tool, given))) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
+            return;
+        };
+        let content = data.result.0.content.0.unwrap_or_default();
+        let answer = match data.success.0 {
+            true => {
+                let ended = match exit(&content) {
+                    Some((code, output)) => Answer::exited(code, Cow::Borrowed(output)),
+                    None if matches!(&*tool, "bash" | "powershell") => {
+                        Answer { outcome: Outcome::Unknown, output: Cow::Borrowed(&*content), ..Answer::default() }
+                    }
+                    None => Answer::default(),
+                };
+                let chosen = content.strip_prefix("User responded: ").map(Cow::Borrowed);
+                let diff = data.result.0.detailed.0.unwrap_or_default();
+                Answer { diff, chosen: chosen.into_iter().collect(), ..ended }
+            }
+            false => {
+                let is_stopped = matches!(data.error.0.code.0.as_deref(), Some("rejected" | "denied" | "aborted"));
+                let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
+                Answer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..Answer::default() }
+            }
+        };
+        let used = tool_use(&tool, &Arguments::read(&unpacked(&given)), &answer);
+        self.scribe.tool(UseKey::Given { arguments: given.0, id }, used);
+    }
+
+    fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
+        self.scribe.finish_turn();
+        let mut open: Vec<_> = self.open.into_iter().collect();
+        open.sort_by_key(|(_, (number, ..))| *number);
+        for (id, (_, tool, given)) in open {
+            self.scribe.in_flight(&id, Arguments::read(&unpacked(&given)).shown(&tool));
+        }
+        Transcript { damaged_lines, ..self.scribe.read }
+    }
+}
+
+/// The exit code that stands in the last line of a command's output, and the output without it.
+fn exit(content: &str) -> Option<(i64, &str)> {
+    let (output, last) = content.rsplit_once('\n').unwrap_or(("", content));
+    let (_, code) = last.strip_prefix('<')?.strip_suffix('>')?.split_once("exit code ")?;
+    Some((code.parse().ok()?, output))
+}

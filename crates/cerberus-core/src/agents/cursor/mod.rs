@@ -1,0 +1,3 @@
+//! Cursor: everything it sends, writes and accepts.
+
+pub mod payload;

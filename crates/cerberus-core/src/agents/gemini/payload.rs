@@ -1,0 +1,404 @@
+//! Gemini CLI's hook payloads.
+//!
+//! Tool uses have no id: what they were given, and the payload, which says when to the millisecond, are the key. A
+//! command's exit code stands only in the text for the model, below its output, and only when it is not zero. A prompt
+//! may begin with what hooks told the session, ours too; that is not the user's.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::agents::claude_code::payload::prompt_key;
+use crate::agents::loose::{Escaped, List, Object, Pairs, Raw, Text};
+use crate::agents::tool;
+use crate::agents::tool::{Exit, Question, Todo};
+use crate::agents::transcripts::use_key;
+use crate::agents::{Heard, WireError, patch};
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use crate::model::id::{Agent, fnv1a};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    hook_event_name: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    #[serde(borrow)]
+    prompt_response: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_input: Object<Input<'a>>,
+    #[serde(borrow)]
+    tool_response: Object<Response<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Input<'a> {
+    #[serde(borrow)]
+    file_path: Text<'a>,
+    /// What older versions call it.
+    #[serde(borrow)]
+    absolute_path: Text<'a>,
+    #[serde(borrow)]
+    include: List<Text<'a>>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    #[serde(borrow)]
+    new_string: Escaped<'a>,
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(borrow)]
+    todos: List<Object<Todo<'a>>>,
+    #[serde(borrow)]
+    questions: List<Object<Question<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Response<'a> {
+    #[serde(rename = "llmContent", borrow)]
+    for_model: Escaped<'a>,
+    #[serde(rename = "returnDisplay", borrow)]
+    shown: Object<Shown<'a>>,
+    #[serde(borrow)]
+    error: Option<Object<Failure<'a>>>,
+}
+
+/// What the user sees of an edit.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Shown<'a> {
+    #[serde(rename = "fileDiff", borrow)]
+    diff: Escaped<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failure<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// What a tool was given, as it stands there: a transcript knows the same use by it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Given<'a> {
+    #[serde(borrow)]
+    tool_input: Raw<'a>,
+}
+
+/// Reads one payload; `None` when it is of no interest to us.
+pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+    let mut said: Payload = serde_json::from_slice(payload)?;
+    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
+    let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
+    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
+    let Some(event) = event(&name, said) else {
+        return Ok(None);
+    };
+    let key = match &event {
+        Event::Prompt { text } => prompt_key(text, payload),
+        Event::Tool(_) => {
+            let given: Given = serde_json::from_slice(payload)?;
+            use_key(given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
+        }
+        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+    };
+    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    Ok(Some(Heard { agent: Agent::Gemini, session, cwd, key, event }))
+}
+
+fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+    Some(match name {
+        "SessionStart" => Event::Start {
+            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
+            phase: None,
+            process: None,
+        },
+        "BeforeAgent" => Event::Prompt { text: Clean::new(without_context(said.prompt.0?), Keep::PROMPT) },
+        "AfterTool" => Event::Tool(tool_use(said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
+        "AfterAgent" => {
+            let message = said.prompt_response.0.unwrap_or_default();
+            Event::Stop { message: Clean::new(without_repeated_end(&message), Keep::MESSAGE) }
+        }
+        // The automatic one is sent before every call of the model, whether anything is compressed or not.
+        "PreCompress" if said.trigger.0.as_deref() == Some("manual") => {
+            Event::Compact { stage: CompactStage::Before, summary: None }
+        }
+        "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        _ => return None,
+    })
+}
+
+/// An answer that was streamed comes whole, and after it again all of its pieces but the first, with spaces between.
+fn without_repeated_end(answer: &str) -> String {
+    let said: Vec<(usize, char)> = answer.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
+    let same = |(one, two): (&(usize, char), &(usize, char))| one.1 == two.1;
+    let repeats = |length: &usize| {
+        let (before, end) = said.split_at(said.len() - length);
+        let starts_after_a_space = answer[..end[0].0].ends_with(' ');
+        starts_after_a_space && before[before.len() - length..].iter().zip(end).all(same)
+    };
+    // The first piece does not come again, so the end is shorter than what stands before it.
+    let longest = (1..said.len().div_ceil(2)).rev().find(repeats);
+    let kept = longest.map_or(answer.len(), |length| said[said.len() - length].0);
+    answer[..kept].trim_end().to_string()
+}
+
+/// What the user said: the prompt without the contexts of hooks that stand before it.
+pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
+    let mut said = &*prompt;
+    while let Some((_, after)) = said.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
+        said = after.trim_start();
+    }
+    let cut = prompt.len() - said.len();
+    match prompt {
+        Cow::Borrowed(prompt) => Cow::Borrowed(&prompt[cut..]),
+        Cow::Owned(prompt) => Cow::Owned(prompt[cut..].to_string()),
+    }
+}
+
+fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
+    let mut used = ToolUse::default();
+    match (&*name, response.error) {
+        ("run_shell_command", _) => {
+            let (exit, output) = ending(&response.for_model.unescaped());
+            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+        }
+        (_, Some(Object(failure))) => tool::failed(&mut used, failure.message.0.unwrap_or_default()),
+        ("write_file" | "replace", None) => {
+            let lines = patch::unified(response.shown.0.diff);
+            let is_whole = &*name == "write_file" && lines == [FileTouch::SOMEWHERE];
+            let lines = if is_whole { Vec::new() } else { lines };
+            tool::edited(&mut used, input.file_path, [input.content, input.new_string], lines);
+        }
+        ("read_file", None) => tool::read(&mut used, Text(input.file_path.0.or(input.absolute_path.0))),
+        ("read_many_files", None) => {
+            // Patterns name no file.
+            let is_plain = |path: &Text| path.0.as_deref().is_some_and(|path| !path.contains(['*', '?', '{', '[']));
+            input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
+        }
+        ("write_todos", None) => {
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
+        }
+        ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
+        _ => {}
+    }
+    used.tool = Clean::new(name, Keep::SUBJECT);
+    used
+}
+
+/// How a command ended and what it printed: `Output: …`, then lines with labels, not all of them always.
+fn ending(for_model: &str) -> (Exit, String) {
+    let text = for_model.trim().trim_start_matches("<untrusted_context>").trim_end_matches("</untrusted_context>");
+    let Some(text) = text.trim().strip_prefix("Output: ") else {
+        let is_cancelled = text.trim().starts_with("Command was") && text.contains("cancelled");
+        return (if is_cancelled { Exit::Interrupted } else { Exit::Untold }, text.trim().to_string());
+    };
+    let mut exit = Exit::Code(0);
+    let mut output = text;
+    while let Some((before, last)) = output.rsplit_once('\n') {
+        match last.split_once(": ") {
+            Some(("Exit Code", code)) => exit = code.parse().map_or(Exit::Untold, Exit::Code),
+            Some(("Signal", _)) => exit = Exit::Interrupted,
+            Some(("Process Group PGID" | "Background PIDs", _)) => {}
+            _ => break,
+        }
+        output = before;
+    }
+    (exit, if output == "(empty)" { String::new() } else { output.to_string() })
+}
+
+/// `{"answers":{"0":"…"}}`: to the questions, by their number.
+fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Given<'b> {
+        #[serde(borrow)]
+        answers: Pairs<'b>,
+    }
+    let Ok(Object(given)) = serde_json::from_str::<Object<Given>>(for_model) else { return };
+    let answer = |number: usize| {
+        let number = number.to_string();
+        given.answers.0.iter().find(|(key, _)| **key == number).map(|(_, answer)| Cow::Owned(answer.to_string()))
+    };
+    let asked = questions.0.into_iter().enumerate();
+    tool::answers(used, asked.filter_map(|(number, Object(asked))| Some((asked.question.0?, answer(number)?))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::claude_code::payload as claude_code;
+    use serde_json::{Value, json};
+
+    /// A payload with the base fields that the client always sends.
+    fn payload(name: &str, extra: Value) -> Vec<u8> {
+        let mut value = json!({
+            "session_id": "gem-1", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl",
+            "cwd": "/home/ann/hydra", "hook_event_name": name, "timestamp": "2026-01-22T13:35:14.120Z",
+        });
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(name: &str, extra: Value) -> Value {
+        let bytes = payload(name, extra);
+        parse(&bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+    }
+
+    #[test]
+    fn every_event_we_take_is_reduced_to_what_lasts() {
+        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl";
+        for (name, extra, expected) in [
+            (
+                "SessionStart",
+                json!({"source": "clear"}),
+                json!({"start": {"source": "clear", "transcript": transcript}}),
+            ),
+            ("BeforeAgent", json!({"prompt": "go on"}), json!({"prompt": {"text": "go on"}})),
+            (
+                "BeforeAgent",
+                json!({"prompt": "<hook_context>proj:x\nnext:y</hook_context>\n<hook_context>z</hook_context>\n\ngo on"}),
+                json!({"prompt": {"text": "go on"}}),
+            ),
+            ("BeforeAgent", json!({"prompt": "<hook_context>go"}), json!({"prompt": {"text": "<hook_context>go"}})),
+            (
+                "AfterAgent",
+                json!({"prompt": "go on", "prompt_response": "Done."}),
+                json!({"stop": {"message": "Done."}}),
+            ),
+            (
+                "AfterAgent",
+                json!({"prompt_response": "I looked.\nNext:  add a test. d a t est."}),
+                json!({"stop": {"message": "I looked.\nNext:  add a test."}}),
+            ),
+            ("AfterAgent", json!({"prompt_response": "Done. Done."}), json!({"stop": {"message": "Done. Done."}})),
+            ("AfterAgent", json!({"prompt_response": "All pass"}), json!({"stop": {"message": "All pass"}})),
+            ("PreCompress", json!({"trigger": "manual"}), json!({"compact": {"stage": "before"}})),
+            ("PreCompress", json!({"trigger": "auto"}), Value::Null),
+            ("SessionEnd", json!({"reason": "exit"}), json!({"end": {"reason": "exit"}})),
+            ("BeforeTool", json!({"tool_name": "read_file", "tool_input": {"file_path": "a"}}), Value::Null),
+            ("BeforeModel", json!({"llm_request": {"messages": []}}), Value::Null),
+            ("Notification", json!({"message": "m"}), Value::Null),
+        ] {
+            assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
+        }
+        assert!(parse(b"{\"hook_event_name\": \"AfterTool\"").is_err() && parse(b"{}").is_err());
+    }
+
+    #[test]
+    fn every_tool_leaves_its_trace() {
+        let printed = |text: &str| json!({"llmContent": format!("<untrusted_context>\n{text}\n</untrusted_context>")});
+        let diff = json!({"returnDisplay": {"fileDiff": "--- a\n+++ a\n@@ -4,2 +4,2 @@\n x\n-y\n+fn z() {\n"}});
+        for (name, input, response, expected) in [
+            (
+                "run_shell_command",
+                json!({"command": "make check"}),
+                printed("Output: Exit Code: 9\nbad\nExit Code: 3\nProcess Group PGID: 37"),
+                json!({"command": "make check", "outcome": "failed", "error": "Exit code 3\nExit Code: 9\nbad"}),
+            ),
+            (
+                "run_shell_command",
+                json!({"command": "cargo test"}),
+                printed("Output: Exit Code: 9\nok\nProcess Group PGID: 37"),
+                json!({"command": "cargo test", "output": "Exit Code: 9\nok"}),
+            ),
+            ("run_shell_command", json!({"command": "ls"}), printed("Output: (empty)"), json!({"command": "ls"})),
+            (
+                "run_shell_command",
+                json!({"command": "sleep 9"}),
+                json!({"llmContent": "Command was cancelled by user before it could complete."}),
+                json!({"command": "sleep 9", "outcome": "interrupted",
+                    "error": "Command was cancelled by user before it could complete."}),
+            ),
+            (
+                "replace",
+                json!({"file_path": "/p/a.rs", "old_string": "y", "new_string": "fn z() {"}),
+                diff,
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[5, 5]]}], "names": ["z"]}),
+            ),
+            (
+                "replace",
+                json!({"file_path": "/p/a.rs", "new_string": "fn z() {"}),
+                json!({"returnDisplay": "done"}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[0, 0]]}], "names": ["z"]}),
+            ),
+            (
+                "write_file",
+                json!({"file_path": "/p/b.py", "content": "class B:\n"}),
+                json!({}),
+                json!({"files": [{"path": "/p/b.py", "how": "edited"}], "names": ["B"]}),
+            ),
+            ("read_file", json!({"file_path": "a"}), json!({}), json!({"files": [{"path": "a", "how": "read"}]})),
+            (
+                "read_file",
+                json!({"absolute_path": "a"}),
+                json!({"error": {"message": "File not found: a"}}),
+                json!({"outcome": "failed", "error": "File not found: a"}),
+            ),
+            (
+                "read_many_files",
+                json!({"include": ["a.rs", "src/**/*.rs"]}),
+                json!({}),
+                json!({"files": [{"path": "a.rs", "how": "read"}]}),
+            ),
+            (
+                "write_todos",
+                json!({"todos": [{"description": "A", "status": "completed"}, {"description": "B", "status": "cancelled"}]}),
+                json!({}),
+                json!({"todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "dropped"}]}),
+            ),
+            (
+                "ask_user",
+                json!({"questions": [{"question": "Which store?"}, {"question": "And?"}]}),
+                json!({"llmContent": "{\"answers\":{\"1\":\"WAL\"}}"}),
+                json!({"answers": [["And?", "WAL"]]}),
+            ),
+            ("glob", json!({"pattern": "*"}), json!({"llmContent": [1]}), json!({})),
+            ("write_file", json!("odd"), json!("odd"), json!({})),
+        ] {
+            let mut expected = expected;
+            expected["tool"] = json!(name);
+            let extra = json!({"tool_name": name, "tool_input": input, "tool_response": response});
+            assert_eq!(event_of("AfterTool", extra)["tool"], expected, "{name} {input} {response}");
+        }
+    }
+
+    #[test]
+    fn a_hook_taken_over_from_claude_code_hears_the_same() {
+        for name in ["SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"] {
+            let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
+            let heard = parse(&bytes).unwrap();
+            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(Agent::Gemini));
+            assert_eq!(claude_code::parse(&bytes).unwrap(), heard, "{name}");
+        }
+    }
+
+    #[test]
+    fn without_an_id_the_payload_is_the_key() {
+        let key = |timestamp: &str| {
+            let extra = json!({"timestamp": timestamp, "tool_name": "glob", "tool_input": {}});
+            parse(&payload("AfterTool", extra)).unwrap().unwrap().key.to_string()
+        };
+        assert_eq!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.120Z"));
+        assert_ne!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.121Z"));
+    }
+}

@@ -1,0 +1,4 @@
+//! opencode: everything it sends, writes and accepts.
+
+pub mod payload;
+pub mod transcript;

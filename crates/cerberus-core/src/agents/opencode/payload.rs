@@ -1,0 +1,222 @@
+//! What our plugin in opencode sends: one object an event, in a shape of our own.
+//!
+//! opencode has no hooks that start a program, so `plugin/opencode/cerberus.js` does, and the two files change together.
+//! Every message says when (`at`, milliseconds); tool uses and prompts have opencode's own ids. Subagents are sessions of
+//! their own there; the plugin reports them as part of the session that started them.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::agents::claude_code::payload::prompt_key;
+use crate::agents::loose::{Escaped, List, Object, Text};
+use crate::agents::tool;
+use crate::agents::tool::{Exit, Question, Todo};
+use crate::agents::{Heard, WireError, patch};
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use crate::model::id::{Agent, fnv1a};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    event: Text<'a>,
+    #[serde(rename = "sessionID", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    args: Object<Args<'a>>,
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    exit: Text<'a>,
+    #[serde(borrow)]
+    diff: Escaped<'a>,
+    #[serde(borrow)]
+    answers: List<Text<'a>>,
+}
+
+/// What opencode's tools take, under its own names.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Args<'a> {
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(rename = "filePath", borrow)]
+    file_path: Text<'a>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    #[serde(rename = "newString", borrow)]
+    new_string: Escaped<'a>,
+    #[serde(rename = "patchText", borrow)]
+    patch_text: Escaped<'a>,
+    #[serde(borrow)]
+    todos: List<Object<Todo<'a>>>,
+    #[serde(borrow)]
+    questions: List<Object<Question<'a>>>,
+}
+
+/// Reads one message; `None` when it is of no interest to us.
+pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+    let mut said: Message = serde_json::from_slice(payload)?;
+    let name = said.event.0.take().ok_or(WireError::Missing("event"))?;
+    let session = said.session.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("sessionID"))?;
+    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
+    let id = said.id.0.take().filter(|id| !id.is_empty());
+    let Some(event) = event(&name, said) else { return Ok(None) };
+    let key = match (&event, id) {
+        (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
+        (Event::Prompt { text }, None) => prompt_key(text, payload),
+        (Event::Tool(_), Some(id)) => Clean::new(id, Keep::NAME),
+        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+    };
+    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    Ok(Some(Heard { agent: Agent::Opencode, session, cwd, key, event }))
+}
+
+fn event<'a>(name: &str, said: Message<'a>) -> Option<Event<'a>> {
+    let message = |text: Text<'a>| Clean::new(text.0.unwrap_or_default(), Keep::MESSAGE);
+    Some(match name {
+        "start" => Event::Start {
+            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: None,
+            phase: None,
+            process: None,
+        },
+        "prompt" => Event::Prompt { text: Clean::new(said.text.0?, Keep::PROMPT) },
+        "tool" => Event::Tool(tool_use(said)?),
+        "stop" => Event::Stop { message: message(said.text) },
+        "subagent-stop" => Event::SubagentStop { message: message(said.text) },
+        "failure" => Event::StopFailure { error: Clean::new(said.text.0.unwrap_or_default(), Keep::ERROR) },
+        "compact" => Event::Compact { stage: CompactStage::Before, summary: None },
+        "end" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        _ => return None,
+    })
+}
+
+fn tool_use<'a>(said: Message<'a>) -> Option<ToolUse<'a>> {
+    let (name, Object(args)) = (said.tool.0?, said.args);
+    let mut used = ToolUse::default();
+    match &*name {
+        "bash" => {
+            let exit = said.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Untold, Exit::Code);
+            tool::shell_with_exit(&mut used, args.command, exit, said.output.0.unwrap_or_default());
+        }
+        "write" => tool::edited(&mut used, args.file_path, [args.content], Vec::new()),
+        "edit" => tool::edited(&mut used, args.file_path, [args.new_string], patch::unified(said.diff)),
+        "patch" | "apply_patch" => patch::apply_patch(&mut used, args.patch_text),
+        "multiedit" => tool::edited(&mut used, args.file_path, [], vec![FileTouch::SOMEWHERE]),
+        "read" => tool::read(&mut used, args.file_path),
+        "todowrite" => {
+            tool::todos(&mut used, args.todos.0.into_iter().map(|Object(todo)| todo.parts()));
+        }
+        "question" => {
+            let questions = args.questions.0.into_iter().map(|Object(asked)| asked.question.0);
+            let pairs = questions.zip(said.answers.0.into_iter().map(|answer| answer.0));
+            let answered = |(question, answer): (Option<Cow<'a, str>>, Option<Cow<'a, str>>)| {
+                Some((question?, answer.filter(|answer| !answer.is_empty())?))
+            };
+            tool::answers(&mut used, pairs.filter_map(answered));
+        }
+        _ => {}
+    }
+    used.tool = Clean::new(name, Keep::SUBJECT);
+    Some(used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn message(event: &str, extra: Value) -> Vec<u8> {
+        let mut value =
+            json!({"event": event, "sessionID": "ses_1", "cwd": "/home/ann/hydra", "at": 1769088914120_u64});
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(event: &str, extra: Value) -> Value {
+        let bytes = message(event, extra);
+        parse(&bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+    }
+
+    #[test]
+    fn every_message_is_reduced_to_what_lasts() {
+        for (event, extra, expected) in [
+            ("start", json!({"source": "compact"}), json!({"start": {"source": "compact"}})),
+            ("prompt", json!({"id": "msg_1", "text": "go on"}), json!({"prompt": {"text": "go on"}})),
+            ("stop", json!({"text": "Done."}), json!({"stop": {"message": "Done."}})),
+            ("subagent-stop", json!({"text": "found"}), json!({"subagent_stop": {"message": "found"}})),
+            ("failure", json!({"text": "overloaded"}), json!({"stop_failure": {"error": "overloaded"}})),
+            ("compact", json!({}), json!({"compact": {"stage": "before"}})),
+            ("end", json!({"reason": "exit"}), json!({"end": {"reason": "exit"}})),
+            ("prompt", json!({}), Value::Null),
+            ("other", json!({}), Value::Null),
+        ] {
+            assert_eq!(event_of(event, extra.clone()), expected, "{event} {extra}");
+        }
+        assert!(parse(b"{\"event\"").is_err() && parse(b"{\"event\":\"stop\",\"sessionID\":\"s\"}").is_err());
+    }
+
+    #[test]
+    fn every_tool_leaves_its_trace() {
+        for (tool, extra, expected) in [
+            (
+                "bash",
+                json!({"args": {"command": "cargo test"}, "output": "bad", "exit": 101}),
+                json!({"command": "cargo test", "outcome": "failed", "error": "Exit code 101\nbad"}),
+            ),
+            ("bash", json!({"args": {"command": "ls"}, "output": "a", "exit": 0}), json!({"command": "ls"})),
+            ("bash", json!({"args": {"command": "ls"}}), json!({"command": "ls", "outcome": "unknown"})),
+            (
+                "write",
+                json!({"args": {"filePath": "/p/a.rs", "content": "fn a() {}\n"}}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited"}], "names": ["a"]}),
+            ),
+            (
+                "edit",
+                json!({"args": {"filePath": "/p/a.rs", "newString": "fn b() {}"}, "diff": "@@ -1,1 +7,1 @@\n-x\n+fn b() {}\n"}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[7, 7]]}], "names": ["b"]}),
+            ),
+            (
+                "apply_patch",
+                json!({"args": {"patchText": "*** Begin Patch\n*** Add File: a.rs\n+fn a() {}\n*** End Patch"}}),
+                json!({"files": [{"path": "a.rs", "how": "edited"}], "names": ["a"]}),
+            ),
+            ("read", json!({"args": {"filePath": "a"}}), json!({"files": [{"path": "a", "how": "read"}]})),
+            (
+                "todowrite",
+                json!({"args": {"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}]}}),
+                json!({"todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "open"}]}),
+            ),
+            (
+                "question",
+                json!({"args": {"questions": [{"question": "Which?"}, {"question": "And?"}]}, "answers": ["WAL", ""]}),
+                json!({"answers": [["Which?", "WAL"]]}),
+            ),
+            ("task", json!({"args": {"prompt": "look"}}), json!({})),
+        ] {
+            let mut expected = expected;
+            expected["tool"] = json!(tool);
+            let mut extra = extra;
+            extra["tool"] = json!(tool);
+            extra["id"] = json!("call_1");
+            assert_eq!(event_of("tool", extra.clone())["tool"], expected, "{extra}");
+        }
+        let heard = message("tool", json!({"tool": "read", "id": "call_1"}));
+        assert_eq!(&*parse(&heard).unwrap().unwrap().key, "call_1");
+    }
+}

@@ -1,0 +1,201 @@
+//! opencode's sessions, as `opencode export` prints them: one object with the session and all its messages.
+//!
+//! Several may follow one another. A tool use carries the id that the plugin's hooks give too.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::agents::loose::{Flag, List, Object, Raw, Text};
+use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::agents::transcripts::{MESSAGES_MAX, Scribe, Transcript, UseKey};
+use crate::model::event::Outcome;
+use crate::model::time::Timestamp;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Export<'a> {
+    #[serde(borrow)]
+    info: Object<Session<'a>>,
+    #[serde(borrow)]
+    messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Session<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(rename = "parentID", borrow)]
+    parent: Text<'a>,
+    #[serde(borrow)]
+    directory: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    /// Where the description itself does not hold it.
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    info: Object<Info<'a>>,
+    #[serde(borrow)]
+    parts: List<Object<Part<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Info<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    time: Object<Times<'a>>,
+    summary: Flag,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Times<'a> {
+    #[serde(borrow)]
+    created: Text<'a>,
+    #[serde(borrow)]
+    completed: Text<'a>,
+    #[serde(borrow)]
+    end: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    /// The client's words, or not part of the conversation any more.
+    synthetic: Flag,
+    ignored: Flag,
+    #[serde(rename = "callID", borrow)]
+    call: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    state: Object<State<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct State<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+    #[serde(borrow)]
+    metadata: Object<Metadata<'a>>,
+    #[serde(borrow)]
+    time: Object<Times<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    exit: Text<'a>,
+    #[serde(borrow)]
+    diff: Text<'a>,
+    #[serde(borrow)]
+    answers: List<List<Text<'a>>>,
+}
+
+/// Reads one or more exported sessions.
+pub fn read(bytes: &[u8]) -> Transcript<'_> {
+    let mut read = Transcript::default();
+    for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<Export>>() {
+        match export {
+            Ok(Object(export)) => {
+                let told = session(export);
+                read.cwd = read.cwd.or(told.cwd);
+                read.events.extend(told.events);
+                read.in_flight.extend(told.in_flight);
+            }
+            Err(_) => read.damaged_lines += 1,
+        }
+    }
+    read
+}
+
+fn session(export: Export<'_>) -> Transcript<'_> {
+    let Session { id, parent, directory } = export.info.0;
+    let is_subagent = parent.0.is_some();
+    let mut scribe = Scribe { session: parent.0.or(id.0), is_subagent, ..Scribe::default() };
+    scribe.stands_in(directory.0);
+    for Object(message) in export.messages.0 {
+        let info = message.info.0;
+        let id = info.id.0.or(message.id.0).unwrap_or_default();
+        stands_at(&mut scribe, &info.time.0.created);
+        let is_users = match info.role.0.as_deref() {
+            Some("user") => true,
+            Some("assistant") => false,
+            _ => continue,
+        };
+        let mut words = Cow::Borrowed("");
+        for Object(part) in message.parts.0 {
+            match part.kind.0.as_deref() {
+                Some("text") if !part.synthetic.0 && !part.ignored.0 => {
+                    let text = part.text.0.unwrap_or_default();
+                    words = if words.is_empty() { text } else { Cow::Owned(format!("{words}\n{text}")) };
+                }
+                Some("tool") => used(&mut scribe, part),
+                _ => {}
+            }
+        }
+        if is_users && !words.trim().is_empty() {
+            scribe.finish_turn();
+            scribe.prompt(words, &id);
+        } else if !is_users {
+            stands_at(&mut scribe, &info.time.0.completed);
+            match info.summary.0 {
+                true => scribe.compacted(words, &id),
+                false => scribe.says(words, id),
+            }
+        }
+    }
+    scribe.finish_turn();
+    scribe.read
+}
+
+fn stands_at(scribe: &mut Scribe<'_>, millis: &Text<'_>) {
+    let at = millis.0.as_deref().and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis);
+    scribe.at = at.or(scribe.at);
+}
+
+fn used<'a>(scribe: &mut Scribe<'a>, part: Part<'a>) {
+    let (Some(call), Some(tool)) = (part.call.0, part.tool.0) else { return };
+    let state = part.state.0;
+    let arguments = Arguments::read(state.input.0);
+    let answer = match state.status.0.as_deref() {
+        Some("completed") => {
+            let exit = state.metadata.0.exit.0.and_then(|code| code.parse().ok()).unwrap_or(0);
+            let joined =
+                |texts: List<Text>| texts.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
+            let chosen = state.metadata.0.answers.0.into_iter().map(|texts| Cow::Owned(joined(texts))).collect();
+            let diff = state.metadata.0.diff.0.unwrap_or_default();
+            Answer { diff, chosen, ..Answer::exited(exit, state.output.0.unwrap_or_default()) }
+        }
+        Some("error") => {
+            let error = state.error.0.unwrap_or_default();
+            let is_stopped = error.starts_with("The user rejected") || error.contains("aborted");
+            let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
+            Answer { outcome, output: error, ..Answer::default() }
+        }
+        _ => return scribe.in_flight(&call, arguments.shown(&tool)),
+    };
+    stands_at(scribe, &state.time.0.end);
+    scribe.tool(UseKey::Id(call), tool_use(&tool, &arguments, &answer));
+}

@@ -1,0 +1,141 @@
+//! Patches, read as they stand in JSON: which files they change, at which lines, and what they define.
+//!
+//! A unified diff has line numbers. The `apply_patch` format has none: it names files and shows context, so the
+//! definitions it shows around a change stand for the lines.
+
+use std::borrow::Cow;
+
+use super::loose::Escaped;
+use super::tool::{self, NAMES_MAX, RANGES_MAX};
+use crate::extract::names;
+use crate::model::event::{FileTouch, ToolUse, Touch};
+
+/// The ranges of new lines in a hunk that begins at line `number`; a deletion counts as the line it happened at.
+pub(crate) fn changed_lines<'a>(
+    mut number: u32,
+    lines: impl Iterator<Item = Escaped<'a>>,
+    ranges: &mut Vec<(u32, u32)>,
+) {
+    for line in lines {
+        let sign = line.0.as_bytes().first();
+        if matches!(sign, Some(b'+' | b'-')) {
+            match ranges.last_mut() {
+                Some((first, last)) if (*first..=last.saturating_add(1)).contains(&number) => *last = number.max(*last),
+                _ => ranges.push((number, number)),
+            }
+        }
+        if !matches!(sign, Some(b'-' | b'\\')) {
+            number = number.saturating_add(1);
+        }
+    }
+}
+
+/// The ranges of new lines in a unified diff of one file; [`FileTouch::SOMEWHERE`] where it has no hunk.
+pub(crate) fn unified(diff: Escaped<'_>) -> Vec<(u32, u32)> {
+    let mut ranges = Vec::new();
+    let mut lines = diff.lines().skip_while(|line| new_start(line.0).is_none()).peekable();
+    while let Some(header) = lines.next() {
+        let Some(start) = new_start(header.0) else { continue };
+        let hunk = std::iter::from_fn(|| lines.next_if(|line| line.0.starts_with(['+', '-', ' ', '\\'])));
+        changed_lines(start, hunk, &mut ranges);
+        if ranges.len() >= RANGES_MAX {
+            break;
+        }
+    }
+    if ranges.is_empty() {
+        ranges.push(FileTouch::SOMEWHERE);
+    }
+    ranges
+}
+
+/// `@@ -1,2 +8,3 @@` begins at line 8 of the new file; an empty one at line 0, of which 1 is made.
+fn new_start(header: &str) -> Option<u32> {
+    let (_, new) = header.strip_prefix("@@ -")?.split_once(" +")?;
+    let digits = new.bytes().take_while(u8::is_ascii_digit).count();
+    new[..digits].parse().ok().map(|start: u32| start.max(1))
+}
+
+/// The files and names of an `apply_patch` text, wherever in `text` it stands.
+pub(crate) fn apply_patch<'a>(used: &mut ToolUse<'a>, text: Escaped<'a>) {
+    // The last definition that the hunk showed: changes below it belong to it.
+    let mut enclosing = "";
+    for line in text.lines() {
+        if let Some(header) = line.0.strip_prefix("*** ") {
+            enclosing = "";
+            begin_file(used, header);
+        } else if let Some(context) = line.0.strip_prefix("@@") {
+            enclosing = context.trim_start();
+        } else if let Some(context) = line.0.strip_prefix(' ') {
+            let mut found = Vec::new();
+            names::scan(context, 1, &mut found);
+            if !found.is_empty() {
+                enclosing = context;
+            }
+        } else if line.0.starts_with(['+', '-']) && !used.files.is_empty() {
+            names::scan(enclosing, NAMES_MAX, &mut used.names);
+            if let Some(added) = line.0.strip_prefix('+') {
+                names::scan(added, NAMES_MAX, &mut used.names);
+            }
+        }
+    }
+}
+
+fn begin_file<'a>(used: &mut ToolUse<'a>, header: &'a str) {
+    let path = |path: &'a str| -> Cow<'a, str> { Escaped(path.trim_end()).unescaped() };
+    if let Some(added) = header.strip_prefix("Add File: ") {
+        tool::push_file(used, path(added), Touch::Edited, Vec::new());
+    } else if let Some(changed) = header.strip_prefix("Update File: ").or(header.strip_prefix("Delete File: ")) {
+        tool::push_file(used, path(changed), Touch::Edited, vec![FileTouch::SOMEWHERE]);
+    } else if let Some(target) = header.strip_prefix("Move to: ") {
+        // The file that was to be updated is gone from where it was.
+        used.files.pop();
+        tool::push_file(used, path(target), Touch::Edited, vec![FileTouch::SOMEWHERE]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn escaped(text: &str) -> String {
+        let quoted = serde_json::to_string(text).unwrap();
+        quoted[1..quoted.len() - 1].to_string()
+    }
+
+    #[test]
+    fn a_unified_diff_tells_its_new_lines() {
+        for (diff, ranges) in [
+            ("Index: a\n===\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n hello\n-world\n+there\n", vec![(2, 2)]),
+            ("--- a\n+++ a\n@@ -0,0 +1,3 @@\n+a\n+b\n+c\n", vec![(1, 3)]),
+            ("@@ -3,0 +8,1 @@ fn x\n+a\n c\n@@ -30,3 +40,2 @@\n b\n-gone\n c\n\\ No newline", vec![(8, 8), (41, 41)]),
+            ("@@ -1,2 +0,0 @@\n-a\n-b\n", vec![(1, 1)]),
+            ("no diff at all", vec![(0, 0)]),
+            ("", vec![(0, 0)]),
+        ] {
+            assert_eq!(unified(Escaped(&escaped(diff))), ranges, "{diff}");
+        }
+    }
+
+    #[test]
+    fn a_patch_names_files_and_what_its_changes_belong_to() {
+        let patch = "*** Begin Patch\n*** Update File: src/größe \"x\".rs\n@@ impl Store\n fn open() {\n-    a\n+    b\n }\n \
+            fn untouched() {\n@@\n+fn added() {}\n*** Add File: b.py\n+class B:\n+\tdef m(self):\n+        pass\n\
+            *** Delete File: c.go\n*** Update File: d.rs\n*** Move to: e/d.rs\n@@\n-x\n+y\n*** End Patch\n";
+        let text = escaped(patch);
+        let mut used = ToolUse::default();
+        apply_patch(&mut used, Escaped(&text));
+        let files: Vec<_> = used.files.iter().map(|file| (&*file.path, file.lines.len())).collect();
+        assert_eq!(files, [("src/größe \"x\".rs", 1), ("b.py", 0), ("c.go", 1), ("e/d.rs", 1)]);
+        let names: Vec<&str> = used.names.iter().map(|name| &**name).collect();
+        assert_eq!(names, ["open", "added", "B", "m"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC{0,80}|(@@ -1 \\+[0-9]{1,12} @@\\\\n|[+ -]x\\\\n|\\*\\*\\* (Add|Update) File: a\\\\n){0,20}") {
+            let _ = unified(Escaped(&text));
+            apply_patch(&mut ToolUse::default(), Escaped(&text));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Payloads as real clients of these versions sent them, each with the event it must become.
+//!
+//! They are recorded by the tests that run the clients, when `CERBERUS_RECORD` names a directory for them; homes are
+//! replaced and long texts cut. What a client really does outranks what is written about it.
+
+use serde_json::{Value, json};
+
+use super::parse;
+use crate::model::id::Agent;
+
+const RECORDED: [(Agent, &str); 5] = [
+    (Agent::ClaudeCode, include_str!("fixtures/claude-code-2.1.325.jsonl")),
+    (Agent::Codex, include_str!("fixtures/codex-0.166.0.jsonl")),
+    (Agent::Gemini, include_str!("fixtures/gemini-0.61.0.jsonl")),
+    (Agent::Opencode, include_str!("fixtures/opencode-1.18.33.jsonl")),
+    (Agent::Copilot, include_str!("fixtures/copilot-1.0.102.jsonl")),
+];
+
+#[test]
+fn every_recorded_payload_becomes_its_event() {
+    let mut wrong = Vec::new();
+    for (agent, line) in RECORDED.iter().flat_map(|(agent, lines)| lines.lines().map(move |line| (*agent, line))) {
+        let recorded: Value = serde_json::from_str(line).unwrap();
+        let payload = recorded["payload"].to_string();
+        let heard = parse(agent, payload.as_bytes()).unwrap();
+        let event = heard.map_or(Value::Null, |heard| {
+            assert_eq!((heard.agent, &*heard.cwd), (agent, "/home/dev/project"), "{line}");
+            json!(heard.event)
+        });
+        if event != recorded["event"] {
+            wrong.push(format!("{agent} {}: {event}", recorded["name"].as_str().unwrap()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

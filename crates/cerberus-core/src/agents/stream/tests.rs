@@ -1,0 +1,275 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn check(dialect: Dialect, line: &str, said: &[Said]) {
+    assert_eq!(dialect.read(line.as_bytes()), said, "{line}");
+}
+
+fn done(words: &str) -> Said {
+    Said::Finished(Finish::Done { words: words.into() })
+}
+
+fn failed(kind: &str, http_status: Option<u16>, words: &str) -> Said {
+    Said::Finished(Finish::Failed(Fault { kind: kind.into(), http_status, words: words.into() }))
+}
+
+fn waiting(wait: Wait, kind: &str, http_status: Option<u16>, words: &str) -> Said {
+    Said::Waiting { wait, fault: Fault { kind: kind.into(), http_status, words: words.into() } }
+}
+
+fn usage(message: &str, context: u64, output: u64, own: Speaker) -> Said {
+    Said::Usage { message: Some(message.into()), context, output, own }
+}
+
+fn tool(name: &str, what: &str) -> Said {
+    Said::Tool { name: name.into(), what: what.into() }
+}
+
+fn window(model: &str, tokens: u64) -> Said {
+    Said::Window { model: model.into(), tokens }
+}
+
+#[test]
+fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
+    let at = |secs: i64| Wait::Until(Timestamp::from_millis(secs * 1_000));
+    for (line, said) in [
+        (
+            r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"s1","model":"claude-x","tools":["Bash"]}"#,
+            vec![Said::Started { session: "s1".into(), model: Some("claude-x".into()) }],
+        ),
+        (r#"{"type":"system","subtype":"init"}"#, vec![Said::Unknown]),
+        (r#"{"type":"system","subtype":"task_started","task_id":"b"}"#, vec![Said::Unknown]),
+        (
+            r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto","pre_tokens":160000}}"#,
+            vec![Said::Compacted],
+        ),
+        (
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"retry_delay_ms":580,"error_status":529,"error":"overloaded"}"#,
+            vec![waiting(Wait::For(Duration::from_millis(580)), "overloaded", Some(529), "")],
+        ),
+        (
+            r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1769083200}}"#,
+            vec![waiting(at(1_769_083_200), "rate_limit", None, "the usage limit is reached")],
+        ),
+        (
+            r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1769083200}}"#,
+            vec![Said::Unknown],
+        ),
+        (
+            r#"{"type":"assistant","message":{"id":"m1","model":"claude-x","content":[{"type":"text","text":"I look."},
+                {"type":"tool_use","id":"t","name":"Bash","input":{"description":"list","command":"ls -l\nwc"}}],
+                "usage":{"input_tokens":3,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":7}},
+                "parent_tool_use_id":null,"session_id":"s1"}"#,
+            vec![Said::Text("I look.".into()), tool("Bash", "ls -l wc"), usage("m1", 123, 7, Speaker::Main)],
+        ),
+        (
+            r#"{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"found"}],
+                "usage":{"input_tokens":900}},"parent_tool_use_id":"toolu_1"}"#,
+            vec![usage("m2", 900, 0, Speaker::Subagent)],
+        ),
+        (
+            r#"{"type":"assistant","message":{"id":"m3","content":[{"type":"thinking","thinking":"hm"}],"usage":{}}}"#,
+            vec![Said::Unknown],
+        ),
+        (
+            r#"{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}],
+                "usage":{"input_tokens":0}},"error":"overloaded"}"#,
+            vec![Said::Unknown],
+        ),
+        (
+            r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"hi"}]}}"#,
+            vec![Said::ToolDone],
+        ),
+        (
+            r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","is_error":true,"content":"x"}]}}"#,
+            vec![Said::ToolFailed],
+        ),
+        (
+            r#"{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result","is_error":true}]}}"#,
+            vec![Said::Unknown],
+        ),
+        (
+            r#"{"type":"control_response","response":{"subtype":"success","request_id":"r","response":
+                {"totalTokens":3064,"maxTokens":1000000,"model":"claude-x"}}}"#,
+            vec![window("claude-x", 1_000_000)],
+        ),
+        (
+            r#"{"type":"control_response","response":{"subtype":"error","error":"no such request"}}"#,
+            vec![Said::Unknown],
+        ),
+    ] {
+        check(Dialect::ClaudeCode, line, &said);
+    }
+}
+
+#[test]
+fn what_is_written_to_claude_code_is_one_line() {
+    let line = crate::agents::claude_code::stream::prompt("first\nsecond \"third\"");
+    assert_eq!(line.find('\n'), Some(line.len() - 1), "{line}");
+    let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&read["type"], &read["message"]["content"]), (&"user".into(), &"first\nsecond \"third\"".into()));
+    assert!(crate::agents::claude_code::stream::ask_window("r1").contains(r#""subtype":"get_context_usage""#));
+}
+
+#[test]
+fn claude_codes_result_counts_the_session_and_tells_the_window() {
+    let spent = |tokens, cost_usd| Said::Spent { tokens, cost_usd };
+    for (line, said) in [
+        (
+            r#"{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":0.5,"usage":{"input_tokens":2},
+                "modelUsage":{"claude-x":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":3,
+                "cacheCreationInputTokens":2,"contextWindow":200000},"claude-y":{"inputTokens":1,"contextWindow":100000}}}"#,
+            vec![window("claude-x", 200_000), window("claude-y", 100_000), spent(21, Some(0.5)), done("Done.")],
+        ),
+        (
+            r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"terminal_reason":"api_error",
+                "result":"API Error: Request rejected (429)","modelUsage":{}}"#,
+            vec![failed("api_error", Some(429), "API Error: Request rejected (429)")],
+        ),
+        (
+            r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 {\"type\":\"error\"}"}"#,
+            vec![failed("success", Some(529), "API Error: 529 {\"type\":\"error\"}")],
+        ),
+        (
+            r#"{"type":"result","subtype":"error_max_turns","is_error":false,"usage":{"input_tokens":2,"output_tokens":1},
+                "permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"rm x"}}]}"#,
+            vec![spent(3, None), Said::Denied { tool: "Bash".into() }, failed("error_max_turns", None, "")],
+        ),
+    ] {
+        check(Dialect::ClaudeCode, line, &said);
+    }
+}
+
+#[test]
+fn codex_says_what_it_does_and_what_the_thread_spent() {
+    for (line, said) in [
+        (
+            r#"{"type":"thread.started","thread_id":"019d"}"#,
+            vec![Said::Started { session: "019d".into(), model: None }],
+        ),
+        (r#"{"type":"turn.started"}"#, vec![Said::Unknown]),
+        (
+            r#"{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"bash -lc ls","status":"in_progress"}}"#,
+            vec![tool("command", "bash -lc ls")],
+        ),
+        (
+            r#"{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"bash -lc ls","exit_code":0}}"#,
+            vec![Said::ToolDone],
+        ),
+        (
+            r#"{"type":"item.completed","item":{"type":"command_execution","command":"ls","exit_code":1,"status":"failed"}}"#,
+            vec![Said::ToolFailed],
+        ),
+        (
+            r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"/r/a.rs","kind":"add"},{"path":"/r/b.rs"}]}}"#,
+            vec![tool("edit", "/r/a.rs /r/b.rs")],
+        ),
+        (
+            r#"{"type":"item.started","item":{"type":"mcp_tool_call","server":"cerberus","tool":"session_record"}}"#,
+            vec![tool("mcp", "cerberus session_record")],
+        ),
+        (
+            r#"{"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"It is done."}}"#,
+            vec![Said::Text("It is done.".into())],
+        ),
+        (
+            r#"{"type":"turn.completed","usage":{"input_tokens":24763,"cached_input_tokens":24448,"output_tokens":122}}"#,
+            vec![Said::Spent { tokens: 24_885, cost_usd: None }, done("")],
+        ),
+        (
+            r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected status 503 Service Unavailable)"}"#,
+            vec![waiting(
+                Wait::Unknown,
+                "error",
+                Some(503),
+                "Reconnecting... 1/5 (unexpected status 503 Service Unavailable)",
+            )],
+        ),
+        (
+            r#"{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: no key"}}"#,
+            vec![failed("turn.failed", Some(401), "unexpected status 401 Unauthorized: no key")],
+        ),
+        (
+            r#"{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}"#,
+            vec![failed("turn.failed", Some(429), "exceeded retry limit, last status: 429 Too Many Requests")],
+        ),
+        (r#"{"type":"thread.renamed","name":"x"}"#, vec![Said::Unknown]),
+    ] {
+        check(Dialect::Codex, line, &said);
+    }
+}
+
+#[test]
+fn codexs_session_file_tells_how_full_the_context_is() {
+    let main = |context, output| Said::Usage { message: None, context, output, own: Speaker::Main };
+    for (line, said) in [
+        (
+            r#"{"timestamp":"2026-06-18T04:00:00Z","type":"event_msg","payload":{"type":"token_count","info":{
+                "total_token_usage":{"input_tokens":9000,"output_tokens":500,"total_tokens":9500},
+                "last_token_usage":{"input_tokens":4000,"output_tokens":90,"total_tokens":4090},
+                "model_context_window":258400},"rate_limits":{"primary":{"used_percent":14.0,"resets_at":1781750650},
+                "rate_limit_reached_type":null}}}"#,
+            vec![window("", 258_400), main(4_090, 90), Said::Spent { tokens: 9_500, cost_usd: None }],
+        ),
+        (
+            r#"{"type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"rate_limit_reached_type":
+                "primary","primary":{"used_percent":100.0,"resets_at":1781750650},"secondary":{"used_percent":40.0,
+                "resets_at":1782337450}}}}"#,
+            vec![waiting(
+                Wait::Until(Timestamp::from_millis(1_781_750_650_000)),
+                "primary",
+                None,
+                "the usage limit is reached",
+            )],
+        ),
+        (r#"{"type":"compacted","payload":{"message":"summary"}}"#, vec![Said::Compacted]),
+        (r#"{"type":"event_msg","payload":{"type":"token_count","info":null}}"#, vec![]),
+        (r#"{"type":"response_item","payload":{"type":"message"}}"#, vec![]),
+        (r#"{"type":"event_msg","payload":{"type":"token_cou"#, vec![]),
+    ] {
+        assert_eq!(crate::agents::codex::rollout::read(line.as_bytes()), said, "{line}");
+    }
+}
+
+#[test]
+fn a_program_of_any_kind_speaks_lines() {
+    check(Dialect::Plain, "building…\r\n", &[Said::Text("building…".into())]);
+    check(Dialect::Plain, "  \n", &[]);
+    assert_eq!(Dialect::Plain.read(b"a\xffb"), [Said::Text("a\u{fffd}b".into())]);
+}
+
+#[test]
+fn a_status_is_taken_only_from_where_one_stands() {
+    for (words, status) in [
+        ("API Error: 529 Overloaded", Some(529)),
+        ("API Error (500 internal)", Some(500)),
+        ("unexpected status 401 Unauthorized", Some(401)),
+        ("port 429 is in use", None),
+        ("API Error: connection refused", None),
+        ("API Error: 99999999 things", None),
+    ] {
+        assert_eq!(http_status(words), status, "{words}");
+    }
+}
+
+const SAMPLES: [&str; 4] = [
+    r#"{"type":"result","subtype":"success","is_error":true,"total_cost_usd":1e400,"usage":{"input_tokens":-5,"output_tokens":1e30},"modelUsage":{"m":{"contextWindow":"big"}},"permission_denials":{"tool_name":1}}"#,
+    r#"{"type":"assistant","message":{"id":7,"content":"words","usage":{"input_tokens":18446744073709551615,"cache_read_input_tokens":18446744073709551615}}}"#,
+    r#"{"type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"total_tokens":null}},"rate_limits":{"rate_limit_reached_type":"x","primary":{"used_percent":1e99,"resets_at":1e99}}}}"#,
+    r#"{"type":"item.completed","item":{"type":"agent_message","text":"é日本"}}"#,
+];
+
+proptest! {
+    #[test]
+    fn no_line_is_an_error(line in proptest::collection::vec(any::<u8>(), 0..200), sample in 0usize..4, cut in 0usize..400) {
+        let torn = &SAMPLES[sample].as_bytes()[..cut.min(SAMPLES[sample].len())];
+        for bytes in [line.as_slice(), torn] {
+            for dialect in [Dialect::ClaudeCode, Dialect::Codex, Dialect::Plain] {
+                let said = dialect.read(bytes);
+                prop_assert_eq!(said.is_empty(), bytes.trim_ascii().is_empty());
+            }
+            crate::agents::codex::rollout::read(bytes);
+        }
+    }
+}

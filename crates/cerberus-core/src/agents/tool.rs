@@ -1,0 +1,168 @@
+//! What a use of a tool leaves, whichever agent used it: a command and its output, files, a list, answers.
+//!
+//! Every list is bounded, and no file's content is kept: only names that new text defines.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::loose::{Escaped, Text};
+use crate::clean::text::{Clean, Keep};
+use crate::extract::{git, names, runs};
+use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
+
+/// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
+pub(crate) const TODOS_MAX: usize = 100;
+pub(crate) const ANSWERS_MAX: usize = 20;
+pub(crate) const FILES_MAX: usize = 100;
+pub(crate) const RANGES_MAX: usize = 64;
+pub(crate) const NAMES_MAX: usize = 64;
+
+/// An item of an agent's list, whatever the agent calls its parts.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Todo<'a> {
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    step: Text<'a>,
+    #[serde(borrow)]
+    description: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+impl<'a> Todo<'a> {
+    /// What is to be done, and how far it is.
+    pub(crate) fn parts(self) -> (Text<'a>, Text<'a>) {
+        let subject = self.content.0.or(self.step.0).or(self.description.0);
+        (Text(subject), self.status)
+    }
+
+    pub(crate) fn borrowed(&'a self) -> (Text<'a>, Text<'a>) {
+        let subject = [&self.content, &self.step, &self.description].into_iter().find_map(|text| text.0.as_deref());
+        let text = |text: Option<&'a str>| Text(text.map(Cow::Borrowed));
+        (text(subject), text(self.status.0.as_deref()))
+    }
+}
+
+/// A question put to the user.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Question<'a> {
+    #[serde(borrow)]
+    pub id: Text<'a>,
+    #[serde(borrow)]
+    pub question: Text<'a>,
+}
+
+/// A command, and what it printed where that says what came of it. `error` is what a failed one printed.
+pub(crate) fn shell<'a>(
+    used: &mut ToolUse<'a>,
+    command: Text<'a>,
+    error: Option<Cow<'a, str>>,
+    output: impl FnOnce() -> Cow<'a, str>,
+) {
+    let said = command.0.as_deref().unwrap_or_default();
+    let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
+    used.command = command.0.map(|command| Clean::new(command, Keep::COMMAND));
+    if let Some(error) = error {
+        used.error = Some(Clean::new(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
+        return;
+    }
+    // Any other output may be a file's content, which is never kept.
+    let output = match (is_run, may_commit) {
+        (true, _) => output(),
+        (false, true) => Cow::Owned(git::telling_lines(&output())),
+        (false, false) => return,
+    };
+    used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
+}
+
+/// How a command ended, of a host that tells it by a number or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Code(i64),
+    Interrupted,
+    Untold,
+}
+
+/// A command of a host that has no event of its own for failures.
+pub(crate) fn shell_with_exit<'a>(used: &mut ToolUse<'a>, command: Text<'a>, exit: Exit, output: Cow<'a, str>) {
+    used.outcome = match exit {
+        Exit::Code(0) => Outcome::Done,
+        Exit::Code(_) => Outcome::Failed,
+        Exit::Interrupted => Outcome::Interrupted,
+        Exit::Untold => Outcome::Unknown,
+    };
+    match exit {
+        // As the reader of runs knows it.
+        Exit::Code(code) if code != 0 => {
+            shell(used, command, Some(Cow::Owned(format!("Exit code {code}\n{output}"))), || Cow::Borrowed(""));
+        }
+        Exit::Interrupted => shell(used, command, Some(output), || Cow::Borrowed("")),
+        _ => shell(used, command, None, || output),
+    }
+}
+
+/// What failed changed and showed nothing; why it failed is kept.
+pub(crate) fn failed<'a>(used: &mut ToolUse<'a>, error: Cow<'a, str>) {
+    if used.outcome == Outcome::Done {
+        used.outcome = Outcome::Failed;
+    }
+    used.error = Some(Clean::new(error, Keep::ERROR)).filter(|error| !error.is_empty());
+}
+
+pub(crate) fn read<'a>(used: &mut ToolUse<'a>, path: Text<'a>) {
+    if let Some(path) = path.0 {
+        push_file(used, path, Touch::Read, Vec::new());
+    }
+}
+
+/// An edited file: the names that its new text defines, and the lines that changed.
+pub(crate) fn edited<'a>(
+    used: &mut ToolUse<'a>,
+    path: Text<'a>,
+    new_texts: impl IntoIterator<Item = Escaped<'a>>,
+    mut lines: Vec<(u32, u32)>,
+) {
+    let Some(path) = path.0 else { return };
+    for text in new_texts {
+        names::scan(text.0, NAMES_MAX, &mut used.names);
+    }
+    lines.truncate(RANGES_MAX);
+    push_file(used, path, Touch::Edited, lines);
+}
+
+pub(crate) fn push_file<'a>(used: &mut ToolUse<'a>, path: Cow<'a, str>, how: Touch, lines: Vec<(u32, u32)>) {
+    if !path.is_empty() && used.files.len() < FILES_MAX {
+        used.files.push(FileTouch { path: Clean::new(path, Keep::NAME), how, lines });
+    }
+}
+
+/// The whole list as it now stands: what is to be done, and how far it is.
+pub(crate) fn todos<'a>(used: &mut ToolUse<'a>, items: impl Iterator<Item = (Text<'a>, Text<'a>)>) {
+    let todo = |(subject, status): (Text<'a>, Text<'a>)| task(None, Some(subject.0?), task_state(status.0.as_deref()));
+    used.todos = Some(items.take(TODOS_MAX).filter_map(todo).collect());
+}
+
+pub(crate) fn answers<'a>(used: &mut ToolUse<'a>, pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) {
+    let clean = |text| Clean::new(text, Keep::SUBJECT);
+    used.answers = pairs.take(ANSWERS_MAX).map(|(question, answer)| (clean(question), clean(answer))).collect();
+}
+
+pub(crate) fn task<'a>(id: Option<Cow<'a, str>>, subject: Option<Cow<'a, str>>, state: TaskState) -> Option<Task<'a>> {
+    if id.is_none() && subject.is_none() {
+        return None;
+    }
+    let subject = subject.map(|subject| Clean::new(subject, Keep::SUBJECT));
+    Some(Task { id: id.map(|id| Clean::new(id, Keep::SUBJECT)), subject, state })
+}
+
+pub(crate) fn task_state(status: Option<&str>) -> TaskState {
+    match status {
+        Some("completed") => TaskState::Done,
+        Some("deleted" | "cancelled") => TaskState::Dropped,
+        _ => TaskState::Open,
+    }
+}

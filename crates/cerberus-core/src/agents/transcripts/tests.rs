@@ -1,0 +1,376 @@
+//! Every kind of transcript, event by event, from fixtures written by hand in the shapes of the clients.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agents;
+
+const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
+const CODEX_NEWER: &str = include_str!("fixtures/codex-newer.jsonl");
+const CODEX_SUBAGENT: &str = include_str!("fixtures/codex-subagent.jsonl");
+const COPILOT: &str = include_str!("fixtures/copilot.jsonl");
+const GEMINI: &str = include_str!("fixtures/gemini.jsonl");
+const GEMINI_OLDER: &str = include_str!("fixtures/gemini-older.json");
+const OPENCODE: &str = include_str!("fixtures/opencode.json");
+
+const ALL: [(Agent, &str); 7] = [
+    (Agent::Codex, CODEX_OLDER),
+    (Agent::Codex, CODEX_NEWER),
+    (Agent::Codex, CODEX_SUBAGENT),
+    (Agent::Copilot, COPILOT),
+    (Agent::Gemini, GEMINI),
+    (Agent::Gemini, GEMINI_OLDER),
+    (Agent::Opencode, OPENCODE),
+];
+
+/// Each event as its second, its key and what it says. Of a key that is counted, only its first word.
+fn told(agent: Agent, text: &str) -> Vec<(i64, String, Value)> {
+    let read = read(agent, text.as_bytes()).unwrap();
+    assert_eq!(read.damaged_lines, 0);
+    let start = Timestamp::parse("2026-02-03T09:00:00Z").unwrap();
+    let shown = |told: &Told| {
+        let key = match shared_part(&told.key) {
+            Some(shared) => shared.split('-').next().unwrap().to_string(),
+            None => told.key.to_string(),
+        };
+        (told.at.since(start).as_secs() as i64, key, serde_json::to_value(&told.event).unwrap())
+    };
+    read.events.iter().map(shown).collect()
+}
+
+fn check(agent: Agent, text: &str, expected: &[(i64, &str, Value)]) {
+    let told = told(agent, text);
+    for (index, (at, key, event)) in expected.iter().enumerate() {
+        assert_eq!(told.get(index), Some(&(*at, key.to_string(), event.clone())), "event {index}");
+    }
+    assert_eq!(told.len(), expected.len(), "{:?}", told.last());
+}
+
+fn prompt(text: &str) -> Value {
+    json!({"prompt": {"text": text}})
+}
+
+fn stop(message: &str) -> Value {
+    json!({"stop": {"message": message}})
+}
+
+fn tool(name: &str, extra: Value) -> Value {
+    let mut used = json!({"tool": name});
+    used.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    json!({"tool": used})
+}
+
+fn edited(path: &str, lines: Value) -> Value {
+    json!({"path": format!("/home/dev/hydra/{path}"), "how": "edited", "lines": lines})
+}
+
+fn whole(path: &str) -> Value {
+    json!({"path": format!("/home/dev/hydra/{path}"), "how": "edited"})
+}
+
+fn seen(path: &str) -> Value {
+    json!({"path": format!("/home/dev/hydra/{path}"), "how": "read"})
+}
+
+#[test]
+fn codex_in_its_older_form() {
+    let failed = "Exit code 101\nrunning 1 test\ntest lazy ... FAILED\n";
+    let todos = json!([{"subject": "Open lazily", "state": "done"}, {"subject": "Mend the test", "state": "open"}]);
+    let patched = json!([
+        edited("src/store.rs", json!([[11, 12]])),
+        whole("docs/lazy.md"),
+        edited("src/eager.rs", json!([[0, 0]]))
+    ]);
+    check(
+        Agent::Codex,
+        CODEX_OLDER,
+        &[
+            (1, "prompt", prompt("Let the store open lazily\n")),
+            (
+                3,
+                "call_read",
+                tool("Bash", json!({"command": "sed -n '1,80p' store.rs", "files": [seen("src/store.rs")]})),
+            ),
+            (5, "call_patch", tool("apply_patch", json!({"files": patched, "names": ["open_lazily"]}))),
+            (
+                6,
+                "call_shell_patch",
+                tool("apply_patch", json!({"files": [edited("web/app.ts", json!([[0, 0]]))], "names": ["mount"]})),
+            ),
+            (19, "call_test", tool("Bash", json!({"outcome": "failed", "command": "cargo test", "error": failed}))),
+            (20, "call_plan", tool("update_plan", json!({"todos": todos}))),
+            (22, "stop-turn-1", stop("The test fails.\nNext: mend it.")),
+            (61, "prompt", prompt("go on")),
+            (
+                64,
+                "compact-1770109264000",
+                json!({"compact": {"stage": "after", "summary": "We opened the store lazily."}}),
+            ),
+            (66, "call_ask", tool("request_user_input", json!({"answers": [["Which cache?", "An LRU"]]}))),
+            (69, "call_server", tool("Bash", json!({"outcome": "unknown", "command": "npm run dev"}))),
+        ],
+    );
+    let read = agents::codex::transcript::read(CODEX_OLDER.as_bytes());
+    assert_eq!(read.in_flight, [("call_never".to_string(), "Bash: cargo bench".to_string())]);
+    assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "thread-1"));
+    assert_eq!(read.events[0].branch.as_deref(), Some("store"));
+}
+
+#[test]
+fn codex_in_its_newer_form_and_both_at_once() {
+    let failed = json!({"outcome": "failed", "command": "make", "error": "Exit code 2\nmake: *** [all] Error 1\n"});
+    check(
+        Agent::Codex,
+        CODEX_NEWER,
+        &[
+            (1, "prompt", prompt("Open it twice")),
+            (3, "call_1", tool("Bash", json!({"command": "cat README.md", "files": [seen("README.md")]}))),
+            (
+                4,
+                "call_2",
+                tool("apply_patch", json!({"files": [edited("src/new.rs", json!([[1, 1]]))], "names": ["b"]})),
+            ),
+            (5, "call_3", tool("Bash", failed)),
+            (6, "call_4", tool("apply_patch", json!({"outcome": "interrupted", "error": "the user said no"}))),
+            (7, "stop-turn-1", stop("Opened.\nTwice.")),
+            (9, "prompt", prompt("Open it twice")),
+        ],
+    );
+}
+
+#[test]
+fn a_codex_subagent_works_for_its_session_and_does_not_speak() {
+    let expected =
+        tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
+    check(Agent::Codex, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
+    assert_eq!(&*agents::codex::transcript::read(CODEX_SUBAGENT.as_bytes()).events[0].session, "thread-1");
+}
+
+#[test]
+fn copilot_events() {
+    let todos = json!([{"subject": "Mount", "state": "done"}, {"subject": "Style it", "state": "open"}]);
+    let background = "<command started in background with shellId: 3>";
+    let started = json!({"outcome": "unknown", "command": "make watch", "output": background});
+    check(
+        Agent::Copilot,
+        COPILOT,
+        &[
+            (1, "prompt", prompt("Mount the app")),
+            (4, "tool", tool("create", json!({"files": [whole("web/app.ts")], "names": ["mount"]}))),
+            (6, "tool", tool("edit", json!({"files": [edited("src/a.rs", json!([[4, 4]]))], "names": ["y"]}))),
+            (
+                7,
+                "tool",
+                tool("bash", json!({"outcome": "failed", "command": "npm test", "error": "Exit code 1\n1 failing"})),
+            ),
+            (8, "tool", tool("view", json!({"outcome": "failed", "error": "Path does not exist"}))),
+            (10, "tool", tool("ask_user", json!({"answers": [["Which port?", "8080"]]}))),
+            (11, "tool", tool("update_todo", json!({"todos": todos}))),
+            (
+                12,
+                "tool",
+                tool("apply_patch", json!({"files": [edited("web/b.ts", json!([[0, 0]]))], "names": ["two"]})),
+            ),
+            (12, "tool", tool("bash", started)),
+            (14, "tool", tool("view", json!({"files": [seen("README.md")]}))),
+            (16, "compact-e26", json!({"compact": {"stage": "after", "summary": "The app mounts."}})),
+            (15, "stop-e25", stop("Mounted.\nNext: style it.")),
+            (18, "prompt", prompt("stop there")),
+        ],
+    );
+    let read = agents::copilot::transcript::read(COPILOT.as_bytes());
+    assert_eq!(read.in_flight, [("t9".to_string(), "bash: sleep 9".to_string())]);
+    assert_eq!(read.cwd.as_deref(), Some("/home/dev/hydra"), "the project, not the folder in it");
+    let branches: Vec<_> = [0, 12].map(|index| read.events[index].branch.as_deref().unwrap()).into();
+    assert_eq!(branches, ["main", "style"]);
+}
+
+#[test]
+fn gemini_chats() {
+    let failed = json!({"outcome": "failed", "command": "pytest", "error": "Exit code 1\nFAILED a.py::test_a"});
+    let todos = json!([{"subject": "Test b", "state": "open"}, {"subject": "Drop c", "state": "dropped"}]);
+    check(
+        Agent::Gemini,
+        GEMINI,
+        &[
+            (1, "prompt", prompt("Explain @a.rs")),
+            (3, "tool", tool("write_file", json!({"files": [edited("b.py", json!([[1, 2]]))], "names": ["b"]}))),
+            (4, "tool", tool("run_shell_command", failed)),
+            (7, "tool", tool("run_shell_command", json!({"command": "pytest b.py", "output": "1 passed in 0.1s"}))),
+            (8, "tool", tool("read_file", json!({"files": [seen("README.md")]}))),
+            (9, "tool", tool("replace", json!({"outcome": "failed", "error": "0 occurrences found"}))),
+            (10, "tool", tool("write_todos", json!({"todos": todos}))),
+            (
+                15,
+                "compact-c1",
+                json!({"compact": {"stage": "after", "summary": "<state_snapshot>b.py is new</state_snapshot>"}}),
+            ),
+            (12, "stop-m5", stop("b is written.\nNext: test it.")),
+            (16, "prompt", prompt("go on")),
+        ],
+    );
+    let read = agents::gemini::transcript::read(GEMINI.as_bytes());
+    assert_eq!(read.in_flight, [("p1".to_string(), "run_shell_command: sleep 9".to_string())]);
+    assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "gem-1"));
+    check(
+        Agent::Gemini,
+        GEMINI_OLDER,
+        &[
+            (1, "prompt", prompt("Write c")),
+            (3, "tool", tool("write_file", json!({"files": [whole("c.go")], "names": ["C"]}))),
+            (3, "stop-m2", stop("Done.")),
+        ],
+    );
+    let subagent = GEMINI.replace("\"kind\":\"main\"", "\"kind\":\"subagent\"");
+    assert!(told(Agent::Gemini, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
+}
+
+#[test]
+fn opencode_exports() {
+    let todos = json!([{"subject": "Lex", "state": "done"}, {"subject": "Parse", "state": "open"}]);
+    let error = "The user rejected permission to use this specific tool call.";
+    let rejected = json!({"outcome": "interrupted", "command": "rm x", "error": error});
+    check(
+        Agent::Opencode,
+        OPENCODE,
+        &[
+            (1, "prompt", prompt("Write the lexer")),
+            (3, "c1", tool("write", json!({"files": [whole("lex.go")], "names": ["Lex"]}))),
+            (4, "c2", tool("edit", json!({"files": [edited("lex.go", json!([[3, 3]]))]}))),
+            (5, "c3", tool("bash", json!({"command": "go test ./...", "output": "ok  \thydra\t0.1s\n"}))),
+            (6, "c4", tool("bash", rejected)),
+            (7, "c5", tool("todowrite", json!({"todos": todos}))),
+            (8, "c6", tool("question", json!({"answers": [["Tabs?", "Yes, always"]]}))),
+            (12, "compact-msg_4", json!({"compact": {"stage": "after", "summary": "The lexer is there."}})),
+            (9, "stop-msg_2", stop("Lexed.\nNext: parse.")),
+            (13, "prompt", prompt("parse it")),
+            (16, "c8", tool("read", json!({"files": [seen("grammar.txt")]}))),
+        ],
+    );
+    let read = agents::opencode::transcript::read(OPENCODE.as_bytes());
+    assert!(read.events.iter().all(|told| &*told.session == "ses_1"), "what a subagent did is its session's");
+    assert_eq!(read.in_flight, [("c7".to_string(), "read: /home/dev/hydra/go.mod".to_string())]);
+}
+
+#[test]
+fn the_client_speaks_through_the_user() {
+    for words in [
+        "<environment_context>x</environment_context>",
+        "  <user_instructions>x</user_instructions>",
+        "# AGENTS.md instructions for /x",
+        "<turn_aborted>",
+        " ",
+    ] {
+        let line = json!({"timestamp": "2026-02-03T09:00:01Z", "type": "event_msg", "payload": {"type": "user_message", "message": words}});
+        let meta =
+            json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}});
+        assert_eq!(told(Agent::Codex, &format!("{meta}\n{line}")), [], "{words}");
+    }
+}
+
+#[test]
+fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
+    let args = json!({"path": "/home/dev/hydra/README.md"});
+    let heard = json!({"sessionId": "cop-1", "timestamp": 1, "cwd": "/home/dev/hydra", "toolName": "view", "toolArgs": args,
+        "toolResult": {"resultType": "success", "textResultForLlm": "hi"}});
+    let heard = heard.to_string();
+    let heard = agents::parse(Agent::Copilot, heard.as_bytes()).unwrap().unwrap();
+    let read = agents::copilot::transcript::read(COPILOT.as_bytes());
+    assert_eq!(shared_part(&heard.key), shared_part(&read.events[9].key));
+    let args = json!({"file_path": "README.md"});
+    let heard = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
+        "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});
+    let heard = heard.to_string();
+    let heard = agents::parse(Agent::Gemini, heard.as_bytes()).unwrap().unwrap();
+    let read = agents::gemini::transcript::read(GEMINI.as_bytes());
+    assert_eq!(shared_part(&heard.key), shared_part(&read.events[4].key));
+    assert!(shared_part(&heard.key).is_some());
+    for key in ["call_1-2", "toolu_1", "tool-abc-1", "prompt-x", "stop-0123456789abcdef-1"] {
+        assert_eq!(shared_part(key), None, "{key}");
+    }
+}
+
+#[test]
+fn damage_is_counted_and_passed_over() {
+    for (agent, text) in ALL.into_iter().filter(|(_, text)| !text.starts_with("{\n")) {
+        let damaged = format!("not json\n{{\"type\":\n{text}\n[\n\u{0}\n");
+        let (whole, damaged) = (read(agent, text.as_bytes()).unwrap(), read(agent, damaged.as_bytes()).unwrap());
+        assert_eq!((damaged.events, damaged.damaged_lines), (whole.events, 4), "{agent}");
+    }
+    let cut = &OPENCODE[..OPENCODE.len() - 20];
+    let read = agents::opencode::transcript::read(cut.as_bytes());
+    assert_eq!((read.events.len(), read.damaged_lines), (10, 1), "the session that is whole is read");
+}
+
+const ODD: [&str; 12] = [
+    "null",
+    "true",
+    "-1",
+    "1e99",
+    "\"\"",
+    "\"\\u0000<x\"",
+    "\"*** Begin Patch\\n*** Add File: \"",
+    "[]",
+    "[[1]]",
+    "{}",
+    "{\"text\":{}}",
+    "99999999999999999999",
+];
+
+/// The `number`-th value below, or at, `value`.
+fn nth<'v>(value: &'v mut Value, number: &mut usize) -> Option<&'v mut Value> {
+    if *number == 0 {
+        return Some(value);
+    }
+    *number -= 1;
+    match value {
+        Value::Array(items) => items.iter_mut().find_map(|item| nth(item, number)),
+        Value::Object(entries) => entries.values_mut().find_map(|item| nth(item, number)),
+        _ => None,
+    }
+}
+
+fn bounded(read: &Transcript) {
+    for told in &read.events {
+        assert!(serde_json::to_string(&told.event).unwrap().len() < 256 * 1024);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        for agent in Agent::ALL {
+            read(agent, &bytes).iter().for_each(bounded);
+        }
+    }
+
+    #[test]
+    fn any_truncation_is_survived(which in 0..ALL.len(), start in any::<prop::sample::Index>(), end in any::<prop::sample::Index>()) {
+        let (agent, text) = ALL[which];
+        let (start, end) = (start.index(text.len()), end.index(text.len()));
+        bounded(&read(agent, &text.as_bytes()[start.min(end)..start.max(end)]).unwrap());
+        bounded(&read(agent, &text.as_bytes()[..end]).unwrap());
+    }
+
+    #[test]
+    fn any_value_in_any_place_is_survived(which in 0..ALL.len(), line in any::<prop::sample::Index>(), number in 0usize..60, odd in 0..ODD.len()) {
+        let (agent, text) = ALL[which];
+        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let mut documents: Vec<Value> = documents.map(|value| value.unwrap()).collect();
+        let line = line.index(documents.len());
+        let mut number = number;
+        if let Some(place) = nth(&mut documents[line], &mut number) {
+            *place = serde_json::from_str(ODD[odd]).unwrap();
+        }
+        let text = documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        bounded(&read(agent, text.as_bytes()).unwrap());
+    }
+
+    #[test]
+    fn any_record_is_survived(agent in prop::sample::select(Agent::ALL.to_vec()), record in "\\{(\"(type|payload|data|info|messages|id|item|\\$set)\":(\\{\\}|\\[\\]|1|\"session_meta\"|\"event_msg\"),?){0,4}\\}") {
+        read(agent, record.as_bytes()).iter().for_each(bounded);
+    }
+}

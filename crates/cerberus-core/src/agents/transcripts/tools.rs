@@ -1,0 +1,248 @@
+//! What the tools of Codex, Copilot, Gemini and opencode take and return, reduced to what outlives their use.
+//!
+//! Their names do not overlap in meaning, so one table serves all. File contents are scanned for names and dropped.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::agents::loose::{Escaped, List, Object, Raw, Text, TextOrList};
+use crate::agents::tool::{Question, Todo};
+use crate::agents::{patch, tool};
+use crate::clean::text::{Clean, Keep};
+use crate::model::event::{Outcome, ToolUse};
+use crate::model::path;
+
+/// What a tool is for.
+enum Verb {
+    Run,
+    Edit,
+    Patch,
+    Read,
+    List,
+    Ask,
+    Plan,
+    Other,
+}
+
+fn verb(tool: &str) -> Verb {
+    match tool {
+        "Bash" | "bash" | "powershell" | "shell" | "run_shell_command" => Verb::Run,
+        "edit" | "create" | "str_replace_editor" | "write" | "multiedit" | "write_file" | "replace" => Verb::Edit,
+        "apply_patch" | "patch" => Verb::Patch,
+        "read" | "view" | "read_file" => Verb::Read,
+        "update_plan" | "update_todo" | "todowrite" | "write_todos" => Verb::List,
+        "ask_user" | "question" | "request_user_input" => Verb::Ask,
+        "exit_plan_mode" => Verb::Plan,
+        _ => Verb::Other,
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Arguments<'a> {
+    #[serde(borrow)]
+    pub command: TextOrList<'a, Text<'a>>,
+    #[serde(borrow)]
+    pub cmd: Text<'a>,
+    #[serde(borrow)]
+    pub workdir: Text<'a>,
+    #[serde(borrow)]
+    pub session_id: Text<'a>,
+    #[serde(borrow)]
+    pub path: Text<'a>,
+    #[serde(borrow)]
+    file_path: Text<'a>,
+    #[serde(rename = "filePath", borrow)]
+    opencode_path: Text<'a>,
+    #[serde(borrow)]
+    absolute_path: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    file_text: Text<'a>,
+    #[serde(borrow)]
+    new_str: Text<'a>,
+    #[serde(borrow)]
+    new_string: Text<'a>,
+    #[serde(rename = "newString", borrow)]
+    opencode_string: Text<'a>,
+    #[serde(borrow)]
+    pub input: Text<'a>,
+    #[serde(rename = "patchText", borrow)]
+    patch_text: Text<'a>,
+    #[serde(borrow)]
+    patch: Text<'a>,
+    #[serde(borrow)]
+    todos: TextOrList<'a, Object<Todo<'a>>>,
+    #[serde(borrow)]
+    plan: TextOrList<'a, Object<Todo<'a>>>,
+    #[serde(borrow)]
+    summary: Text<'a>,
+    #[serde(borrow)]
+    question: Text<'a>,
+    #[serde(borrow)]
+    questions: List<Object<Question<'a>>>,
+}
+
+impl<'a> Arguments<'a> {
+    /// `json` is an object, or the inside of a string that holds one. Anything else is taken as the text of a patch.
+    pub fn read(json: &'a str) -> Arguments<'a> {
+        match serde_json::from_str(json) {
+            Ok(Object(arguments)) => arguments,
+            Err(_) => Arguments { input: Text(Some(Cow::Borrowed(json))), ..Arguments::default() },
+        }
+    }
+
+    /// The command line, without the shell that some agents spell out.
+    pub fn command_line(&self) -> Option<Cow<'_, str>> {
+        let TextOrList::List(words) = &self.command else {
+            return match &self.command {
+                TextOrList::Text(command) => Some(Cow::Borrowed(command)),
+                _ => self.cmd.0.as_deref().map(Cow::Borrowed),
+            };
+        };
+        let words: Vec<&str> = words.iter().filter_map(|word| word.0.as_deref()).collect();
+        match words[..] {
+            [] => None,
+            [_, "-c" | "-lc" | "-Command", script] => Some(Cow::Borrowed(script)),
+            _ => Some(Cow::Owned(words.join(" "))),
+        }
+    }
+
+    fn touched_path(&self) -> Option<&str> {
+        let paths = [&self.path, &self.file_path, &self.opencode_path, &self.absolute_path];
+        paths.into_iter().find_map(|path| path.0.as_deref()).filter(|path| !path.is_empty())
+    }
+
+    fn new_texts(&self) -> impl Iterator<Item = &str> {
+        let texts = [&self.content, &self.file_text, &self.new_str, &self.new_string, &self.opencode_string];
+        texts.into_iter().filter_map(|text| text.0.as_deref())
+    }
+
+    fn patch_text(&self) -> Option<&str> {
+        [&self.input, &self.patch_text, &self.patch].into_iter().find_map(|text| text.0.as_deref())
+    }
+
+    fn asked(&self) -> impl Iterator<Item = &str> {
+        let single = self.question.0.as_deref();
+        single.into_iter().chain(self.questions.0.iter().filter_map(|asked| asked.0.question.0.as_deref()))
+    }
+
+    /// What a use that never came to an end was about.
+    pub fn shown(&self, tool: &str) -> String {
+        let target = self.command_line().or_else(|| self.touched_path().map(Cow::Borrowed));
+        target.map_or_else(|| tool.to_string(), |target| format!("{tool}: {target}"))
+    }
+}
+
+/// Arguments as they stand in a transcript: an object, or a string.
+pub fn unpacked<'a>(arguments: &Raw<'a>) -> Cow<'a, str> {
+    match arguments.0.starts_with('"') {
+        true => serde_json::from_str(arguments.0).map_or(Cow::Borrowed(""), Cow::Owned),
+        false => Cow::Borrowed(arguments.0),
+    }
+}
+
+/// What came of a use.
+#[derive(Default)]
+pub struct Answer<'a> {
+    pub outcome: Outcome,
+    pub output: Cow<'a, str>,
+    /// What it changed in its one file.
+    pub diff: Cow<'a, str>,
+    /// What the user chose, question by question.
+    pub chosen: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Answer<'a> {
+    /// A command that ended by itself; a failure says its code first, as the agents' own messages do.
+    pub fn exited(code: i64, output: Cow<'a, str>) -> Answer<'a> {
+        let (outcome, output) = match code {
+            0 => (Outcome::Done, output),
+            _ => (Outcome::Failed, Cow::Owned(format!("Exit code {code}\n{output}"))),
+        };
+        Answer { outcome, output, ..Answer::default() }
+    }
+}
+
+/// What one use of a tool leaves.
+pub fn tool_use(name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
+    let (new_texts, diff) = (arguments.new_texts().map(escaped).collect::<Vec<_>>(), escaped(&answer.diff));
+    let patch_text = escaped(arguments.patch_text().unwrap_or_default());
+    let path = Text(arguments.touched_path().map(Cow::Borrowed));
+    let mut used = ToolUse { tool: Clean::new(name, Keep::SUBJECT), outcome: answer.outcome, ..ToolUse::default() };
+    match verb(name) {
+        Verb::Run => {
+            let output = Cow::Borrowed(&*answer.output);
+            let is_told = !answer.outcome.may_be_done() && !output.is_empty();
+            let error = is_told.then(|| output.clone());
+            tool::shell(&mut used, Text(arguments.command_line()), error, || output);
+        }
+        _ if !answer.outcome.may_be_done() => tool::failed(&mut used, Cow::Borrowed(&*answer.output)),
+        Verb::Edit => {
+            // A new text without a diff is the whole file.
+            let is_whole = diff.is_empty() && (arguments.content.0.is_some() || arguments.file_text.0.is_some());
+            let lines = if is_whole { Vec::new() } else { patch::unified(Escaped(&diff)) };
+            tool::edited(&mut used, path, new_texts.iter().map(|text| Escaped(text)), lines);
+        }
+        Verb::Patch => patch::apply_patch(&mut used, Escaped(&patch_text)),
+        Verb::Read => tool::read(&mut used, path),
+        Verb::List => todos(&mut used, arguments),
+        Verb::Ask => {
+            let chosen = answer.chosen.iter().map(|chosen| Cow::Borrowed(&**chosen));
+            tool::answers(&mut used, arguments.asked().map(Cow::Borrowed).zip(chosen));
+        }
+        Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| Clean::new(plan, Keep::PROMPT)),
+        Verb::Other => {}
+    }
+    used.into_owned()
+}
+
+/// A change that is told as a diff, or as a whole new file.
+pub fn changed(used: &mut ToolUse<'static>, path: &str, diff: &str, content: &str) {
+    let (diff, content) = (escaped(diff), escaped(content));
+    let added = Escaped(&diff).lines().filter_map(|line| line.0.strip_prefix('+')).map(Escaped);
+    let lines = if diff.is_empty() { Vec::new() } else { patch::unified(Escaped(&diff)) };
+    let mut one = ToolUse {
+        files: std::mem::take(&mut used.files),
+        names: std::mem::take(&mut used.names),
+        ..ToolUse::default()
+    };
+    tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([Escaped(&content)]), lines);
+    let one = one.into_owned();
+    (used.files, used.names) = (one.files, one.names);
+}
+
+/// Relative paths begin at `cwd`.
+pub fn stands_in(used: &mut ToolUse<'static>, cwd: &str) {
+    for touched in &mut used.files {
+        touched.path = Clean::new(path::joined(cwd, &touched.path).into_owned(), Keep::NAME);
+    }
+}
+
+/// The text as it stands in JSON, which is how names and patches are read.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    quoted.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or_default().to_string()
+}
+
+fn todos<'a>(used: &mut ToolUse<'a>, arguments: &'a Arguments<'_>) {
+    for list in [&arguments.todos, &arguments.plan] {
+        match list {
+            TextOrList::List(items) => {
+                let items = items.iter().map(|Object(todo)| todo.borrowed());
+                return tool::todos(used, items);
+            }
+            TextOrList::Text(checklist) => return tool::todos(used, checklist.lines().filter_map(ticked)),
+            TextOrList::Neither => {}
+        }
+    }
+}
+
+/// `- [x] written` or `- [ ] to write`.
+fn ticked(line: &str) -> Option<(Text<'_>, Text<'_>)> {
+    let (mark, subject) = line.trim_start().trim_start_matches(['-', '*', ' ']).strip_prefix('[')?.split_once(']')?;
+    let status = if mark.trim().is_empty() { "pending" } else { "completed" };
+    Some((Text(Some(Cow::Borrowed(subject.trim()))), Text(Some(Cow::Borrowed(status)))))
+}

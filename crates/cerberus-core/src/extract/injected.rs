@@ -1,0 +1,96 @@
+//! What we told an agent must never come back as evidence: our own lines are recognised by their form.
+//!
+//! A brief is lines of codes, so any line that is nothing but a code is ours, wherever it turns up: quoted by the
+//! agent, pasted by the user, copied into a compaction summary. A summary in prose is known by its title and the marks of
+//! the lines below it.
+
+use std::borrow::Cow;
+
+use crate::model::fact::Kind;
+
+/// What lines begin with that are no facts: the project, and memories.
+const OTHER_PREFIXES: [&str; 3] = ["proj:", "rule:", "pref:"];
+
+/// What a summary in prose begins with, and what its other lines begin with.
+pub const SUMMARY_TITLE: &str = "## Previous Session Context";
+const SUMMARY_MARKS: [&str; 5] = ["**Project:**", "**Summary:**", "**Context:**", "**Next:**", "- "];
+
+/// Is this line one that only a brief has?
+pub fn is_ours(line: &str) -> bool {
+    // Quoting and list marks do not make it somebody else's.
+    let line = line.trim().trim_start_matches(['>', '-', '*', ' ']).trim_matches('`');
+    let prefixes = Kind::ALL.into_iter().map(Kind::prefix).chain(OTHER_PREFIXES);
+    let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
+        return false;
+    };
+    // A path may hold spaces, words in a code never do.
+    let is_name = line.starts_with(Kind::File.prefix()) || line.starts_with(Kind::Read.prefix());
+    !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_name || !rest.contains(char::is_whitespace))
+}
+
+/// `text` without the lines we wrote.
+pub fn without_ours(text: &str) -> Cow<'_, str> {
+    if !text.lines().any(|line| is_ours(line) || is_title(line)) {
+        return Cow::Borrowed(text);
+    }
+    let mut in_summary = false;
+    let is_theirs = |line: &&str| {
+        in_summary = is_title(line) || (in_summary && is_below_title(line));
+        !in_summary && !is_ours(line)
+    };
+    Cow::Owned(text.lines().filter(is_theirs).collect::<Vec<_>>().join("\n"))
+}
+
+fn unquoted(line: &str) -> &str {
+    line.trim().trim_start_matches(['>', ' '])
+}
+
+fn is_title(line: &str) -> bool {
+    unquoted(line) == SUMMARY_TITLE
+}
+
+fn is_below_title(line: &str) -> bool {
+    let line = unquoted(line);
+    line.is_empty() || SUMMARY_MARKS.iter().any(|mark| line.starts_with(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_lines_are_told_from_the_users() {
+        for ours in [
+            "proj:hydra",
+            "impl:My Notes.md",
+            "  next:rerun-race-detector",
+            "> dec:no-llm",
+            "- `block:race:x`",
+            "rule:Run-the-tests",
+            "pref:Be-brief",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for theirs in ["next: rerun it", "decision: use tabs", "impl:", "test: all", "dec:we should", "", "https://x"] {
+            assert!(!is_ours(theirs), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_what_remains() {
+        assert_eq!(without_ours("proj:x\nnext:a-b\nplease go on"), "please go on");
+        assert!(matches!(without_ours("please go on"), Cow::Borrowed(_)));
+        let told = format!(
+            "{SUMMARY_TITLE}\n\n**Project:** hydra\n\n**Summary:** Decided to use WAL.\n\n**Next:**\n- fix the race\n"
+        );
+        assert_eq!(
+            without_ours(&format!("You said:\n> {told}\nplease go on\n- fix the race")),
+            "You said:\nplease go on\n- fix the race"
+        );
+        assert_eq!(
+            without_ours("**Summary:** Decided to use WAL."),
+            "**Summary:** Decided to use WAL.",
+            "others sum up too"
+        );
+    }
+}

@@ -1,0 +1,365 @@
+//! The words of instructions: which of them say the same, which turn a sentence round, which say nothing.
+//!
+//! Tables, and one index over all of them. Words are written as people do and compared by their stems, so one form of
+//! each is enough. A word stands in one table only. Nothing here reads a sentence; `meaning.rs` does.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::stem::{Shape, stem};
+
+/// What part of the work a concept belongs to. It decides how far an instruction about it reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// How the agent talks.
+    Talk,
+    /// How the agent goes about any work.
+    Work,
+    /// What code looks like.
+    Code,
+    /// What only one project has.
+    Project,
+}
+
+/// What a word, or several in a row, does in a sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Entry {
+    /// Says nothing by itself.
+    Silent,
+    /// Says nothing, and begins an instruction: "use", "keep".
+    Verb,
+    /// Turns what is said round.
+    Negation,
+    /// "not", "no": turns round what follows, when something was already said.
+    Contrast,
+    /// "instead of": what follows is what is not wanted.
+    Against,
+    /// "too long": turns round unless something else does.
+    Excess,
+    /// "before", "when".
+    When,
+    /// "without", "unless": with a negation, what came before is the condition.
+    Unless,
+    Action(&'static str),
+    Concept(&'static Concept),
+    /// The opposite of a concept: "verbose".
+    Opposite(&'static Concept),
+}
+
+/// Words that say the same.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Concept {
+    pub name: &'static str,
+    pub field: Field,
+    /// How much sharing it says about two sentences.
+    pub weight: f64,
+    words: &'static str,
+    opposites: &'static str,
+}
+
+const fn concept(name: &'static str, field: Field, words: &'static str) -> Concept {
+    Concept { name, field, weight: 1.0, words, opposites: "" }
+}
+
+const fn opposed(name: &'static str, field: Field, words: &'static str, opposites: &'static str) -> Concept {
+    Concept { name, field, weight: 1.0, words, opposites }
+}
+
+/// What nearly every instruction of its kind is about: it tells little.
+const fn faint(name: &'static str, field: Field, words: &'static str) -> Concept {
+    Concept { name, field, weight: 0.35, words, opposites: "" }
+}
+
+use Field::{Code, Project, Talk, Work};
+
+static CONCEPTS: [Concept; 81] = [
+    // How to talk.
+    faint("talk", Talk, "output|response|respond|answer|reply|message|wording|writing style|chat|speak"),
+    opposed(
+        "concise",
+        Talk,
+        "concise|short|shorter|terse|brief|succinct|to the point|compact|shorten|laconic|crisp|get to the point",
+        "verbose|long|longer|wordy|lengthy|rambling|ramble|chatty|verbosity|long winded|bloated|too much text|walls of text|wall of text|fluff|filler|detailed|in detail",
+    ),
+    concept("explain", Talk, "explain|explanation|elaborate|elaboration|justify|justification|rationale"),
+    concept("summary", Talk, "summary|summaries|summarize|summarise|recap|wrap up|overview"),
+    concept("emoji", Talk, "emoji|emojis|emoticon|smiley"),
+    concept("apology", Talk, "apologize|apologise|apology|apologies|sorry"),
+    concept("praise", Talk, "praise|flattery|flatter|compliment|sycophantic|absolutely right|great question"),
+    concept("spelling", Talk, "spelling|spell"),
+    concept("english", Talk, "english"),
+    concept("british", Talk, "british|uk english"),
+    concept("american", Talk, "american|us english"),
+    concept("german", Talk, "german"),
+    concept("french", Talk, "french"),
+    concept("spanish", Talk, "spanish"),
+    concept("bullet", Talk, "bullet|bullet point|bullet list"),
+    concept("prose", Talk, "prose|paragraph|full sentence"),
+    concept("plain", Talk, "plain|jargon free|simple language|plain language"),
+    // How to work.
+    concept(
+        "ask",
+        Work,
+        "ask|ask me|ask first|confirm|confirmation|permission|approval|approve|check with me|consult|okay from me|my ok|\
+         clear it with me|run it by me|sign off|double check with me",
+    ),
+    concept("assume", Work, "assume|assumption|guess|speculate|make up|invent|hallucinate|made up"),
+    concept("plan", Work, "plan|planning|step by step|think first|outline first"),
+    concept("verify", Work, "verify|verification|double check|prove|make certain"),
+    concept("test", Work, "test|spec|test case|test suite"),
+    concept("unit", Work, "unit"),
+    concept("integration", Work, "integration|e2e|end to end"),
+    concept("tdd", Work, "tdd|test driven|test first|tests first|failing test first"),
+    concept("commit", Work, "commit"),
+    concept("push", Work, "push|force push"),
+    concept("branch", Work, "branch"),
+    concept("pull request", Work, "pull request|pr|merge request"),
+    concept("worktree", Work, "worktree"),
+    concept("subagent", Work, "subagent|sub agent"),
+    concept("scope", Work, "what i asked|what was asked|asked for|out of scope|unrelated|in scope"),
+    concept("progress", Work, "progress|status update"),
+    concept("pass", Work, "pass|green|succeed"),
+    concept("build", Work, "build|compile"),
+    concept("root cause", Work, "root cause|underlying cause|real cause"),
+    concept("task", Work, "task|step|phase|todo|piece of work"),
+    concept("bug", Work, "bug|issue|regression|fix"),
+    concept("finish", Work, "finish|end|finally"),
+    concept("alongside", Work, "alongside|as you go|along the way"),
+    concept("review", Work, "review|code review"),
+    concept("wait", Work, "wait|hold off"),
+    concept("parallel", Work, "parallel|concurrently|in parallel"),
+    // What code looks like.
+    concept("comment", Code, "comment|inline comment|code comment"),
+    concept("document", Code, "document|documentation|docs"),
+    concept("hardcode", Code, "hardcode|hard code"),
+    concept("secret", Code, "secret|credential|password|api key"),
+    concept("docstring", Code, "docstring|doc comment|jsdoc|docblock"),
+    opposed(
+        "simple",
+        Work,
+        "simple|simpler|simplicity|minimal|minimalist|minimalistic|simplify|kiss|yagni|straightforward|lean",
+        "over engineer|overengineer|overengineered|complicate|overcomplicate|over complicate|complicated|complex|fancy|clever",
+    ),
+    concept("abstraction", Code, "abstraction|abstract|indirection"),
+    concept("type hint", Code, "type hint|type annotation|typehint|annotate|annotation|type hinting"),
+    concept("error", Code, "error|exception|failure"),
+    Concept { name: "handle", field: Code, weight: 0.6, words: "handle|handling", opposites: "" },
+    concept("format", Code, "format|formatter|formatting|reformat|prettify"),
+    concept("lint", Code, "lint|linter|linting"),
+    concept("name", Code, "name|naming|identifier|rename"),
+    concept("descriptive", Code, "descriptive|meaningful|expressive|self explanatory|telling name"),
+    concept("function", Code, "function|method|func|routine"),
+    concept("variable", Code, "variable"),
+    concept("global", Code, "global|globals|global variable|global state"),
+    concept("code", Code, "code"),
+    concept("file", Code, "file"),
+    concept("line", Code, "line|loc|long line|lines of code"),
+    opposed(
+        "limit",
+        Code,
+        "under|below|at most|no more than|up to|max|maximum|limit|within|less than|fewer than|no longer than|cap|not more than",
+        "exceed|over|more than|above|longer than|beyond|bigger than|larger than",
+    ),
+    concept("validate", Code, "validate|validation|sanitize|sanitise"),
+    concept("input", Code, "input"),
+    concept("duplicate", Code, "duplicate|duplication|dry|copy paste|repeat yourself"),
+    concept("indent", Code, "indent|indentation"),
+    concept("tab", Code, "tab"),
+    concept("space", Code, "space"),
+    concept("single quote", Code, "single quote"),
+    concept("double quote", Code, "double quote"),
+    concept("pascalcase", Code, "pascalcase|pascal case"),
+    concept("kebabcase", Code, "kebabcase|kebab case"),
+    concept("postgres", Code, "postgres|postgresql|psql"),
+    concept("camelcase", Code, "camelcase|camel case"),
+    concept("snake_case", Code, "snake_case|snake case"),
+    concept("dependency", Code, "dependency|dependencies|library|libraries|third party|package"),
+    concept("log", Code, "log|logger|logging"),
+    // What one project has.
+    concept("deploy", Project, "deploy|deployment|release|rollout|ship it"),
+    concept("migration", Project, "migration|migrate"),
+];
+
+/// Things of which one takes one, and the words that only name the choice.
+pub(crate) struct Choice {
+    pub members: Vec<String>,
+    pub about: Vec<String>,
+}
+
+const CHOICES: [(&str, &str); 16] = [
+    ("tab|space", "indent|code"),
+    ("single quote|double quote", "string"),
+    ("npm|yarn|pnpm|bun", "dependency|install|manager"),
+    ("pip|poetry|uv|pipenv|conda", "dependency|install|manager"),
+    ("merge|rebase", "branch|commit"),
+    ("camelcase|snake_case|kebabcase|pascalcase", "name"),
+    ("british|american", "spelling|english"),
+    ("english|german|french|spanish", "talk"),
+    ("jest|vitest|mocha", "test"),
+    ("pytest|unittest", "test"),
+    ("prettier|biome|dprint", "format"),
+    ("black|yapf|autopep8", "format"),
+    ("postgres|mysql|sqlite|mongodb", "database|storage"),
+    ("inheritance|composition", ""),
+    ("bullet|prose", "talk"),
+    ("typescript|javascript", "code"),
+];
+
+pub(crate) fn choices() -> &'static [Choice] {
+    static ALL: LazyLock<Vec<Choice>> = LazyLock::new(|| {
+        let key = |word: &str| named(word).map_or_else(|| stem(word), |concept| concept.name.to_string());
+        let keys = |list: &str| list.split('|').filter(|word| !word.is_empty()).map(key).collect();
+        CHOICES.iter().map(|(members, about)| Choice { members: keys(members), about: keys(about) }).collect()
+    });
+    &ALL
+}
+
+const ACTIONS: [(&str, &str); 4] = [
+    ("make", "write|add|create|implement|generate|introduce"),
+    ("run", "run|rerun|execute|launch"),
+    ("change", "change|edit|modify|update|touch|alter"),
+    ("read", "read|look at|open"),
+];
+
+/// Also an action, and turns round: who removes a thing does not want it.
+const REMOVALS: &str = "remove|delete|strip";
+pub(crate) const REMOVE: &str = "remove";
+
+const VERBS: &str = "use|keep|make|be|do|prefer|favour|favor|ensure|make sure|always|just|stick to|go with|stick with|follow|\
+    have|put|include|give|stay|set|only|please|instead use|try|choose|switch to|leave";
+
+const SILENT: &str = "a|an|the|this|that|these|those|it|its|it's|i|i'm|i'd|i'll|i've|me|my|mine|we|we're|our|ours|you|you're|your|\
+    yours|he|she|they|them|their|is|are|was|were|am|been|will|would|should|shall|could|can|may|might|must|did|has|had|to|of|in|on|at|for|from|by|with|as|into|onto|and|or|so|then|also|too much|too many|there|here|now|again|ok|okay|yes|yeah|\
+    hey|hi|hello|well|pls|thanks|thank|really|very|quite|properly|proper|correctly|carefully|nicely|good|better|best|every|each|any|all|\
+    some|much|many|more|most|bit|little|lot|thing|stuff|need|want|like|would like|i'd like|think|know|see|say|said|tell|told|remember|\
+    ever|never ever|about|what|which|who|how|than|other|own|both|such|that's|there's|let's|let us|let me|going forward|from now on|in the future|\
+    in future|next time|of course|actually|basically|simply put|rather|unnecessary|needless|needlessly|unneeded|useless|at least|at all|by default|\
+    in general|generally|normally|necessary|needed|required|require|still|already|even|sure|not only|not just|you never|you forgot|you forget|\
+    don't forget|do not forget|never forget|dont forget|you didn't|you didnt|you did not|why didn't you|why don't you|why didnt you|why dont you|\
+    user|kind of|sort of|way|stop and|default|per|via|etc|i said|as i said|i told you|yourself|yours|myself|directly|instead|go|get|im|ive|id|nor";
+
+const NEGATIONS: &str = "don't|dont|do not|never|doesn't|didn't|isn't|aren't|won't|shouldn't|shouldnt|mustn't|can't|cannot|can not|\
+    cant|should not|must not|is not|are not|be not|avoid|stop|skip|omit|refrain|forbid|forbidden|ban|banned|hate|dislike|\
+    less|fewer|no longer|no need|you keep|you always|why do you|why did you|why are you|forget|without any|drop|get rid of|neither|enough with";
+
+/// The concept of a name, if it is one of the table.
+pub(crate) fn named(name: &str) -> Option<&'static Concept> {
+    static BY_NAME: LazyLock<HashMap<&'static str, &'static Concept>> =
+        LazyLock::new(|| CONCEPTS.iter().map(|concept| (concept.name, concept)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// One or more stems in a row, and what they are.
+struct Phrase {
+    stems: Vec<String>,
+    entry: Entry,
+}
+
+/// Phrases by their first stem, longest first.
+static INDEX: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::new(|| {
+    let mut index: HashMap<String, Vec<Phrase>> = HashMap::new();
+    for (list, entry) in tables() {
+        for words in list.split('|') {
+            let stems: Vec<String> = words.split_whitespace().map(stem).collect();
+            if let Some(first) = stems.first() {
+                index.entry(first.clone()).or_default().push(Phrase { stems, entry });
+            }
+        }
+    }
+    index.values_mut().for_each(|phrases| phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.stems.len())));
+    index
+});
+
+fn tables() -> Vec<(&'static str, Entry)> {
+    let mut tables: Vec<(&'static str, Entry)> = Vec::new();
+    for concept in &CONCEPTS {
+        tables.push((concept.words, Entry::Concept(concept)));
+        tables.push((concept.opposites, Entry::Opposite(concept)));
+    }
+    tables.extend(ACTIONS.iter().map(|(name, words)| (*words, Entry::Action(name))));
+    tables.push((REMOVALS, Entry::Action(REMOVE)));
+    tables.push((NEGATIONS, Entry::Negation));
+    tables.push(("not|no|non", Entry::Contrast));
+    tables.push(("instead of|rather than|as opposed to", Entry::Against));
+    tables.push(("too|overly|excessively", Entry::Excess));
+    tables.push(("when|whenever|before|after|if|once|while|every time|each time|afterwards|as soon as", Entry::When));
+    tables.push(("without|unless|until|till", Entry::Unless));
+    tables.push((VERBS, Entry::Verb));
+    tables.push((SILENT, Entry::Silent));
+    tables
+}
+
+/// What the stems begin with, and how many of them that takes.
+pub(crate) fn entry(stems: &[String]) -> Option<(Entry, usize)> {
+    let phrases = INDEX.get(stems.first()?)?;
+    phrases.iter().find(|phrase| stems.starts_with(&phrase.stems)).map(|phrase| (phrase.entry, phrase.stems.len()))
+}
+
+/// Shorter words are too near to each other.
+const TYPO_CHARS_MIN: usize = 6;
+pub(crate) const TYPO_LIKENESS_MIN: f64 = 0.55;
+
+/// The concept whose word was probably meant by a mistyped one.
+pub(crate) fn mistyped(word: &str) -> Option<Entry> {
+    static WORDS: LazyLock<HashMap<char, Vec<(Shape, Entry)>>> = LazyLock::new(|| {
+        let mut words: HashMap<char, Vec<(Shape, Entry)>> = HashMap::new();
+        let is_telling = |entry: &Entry| matches!(entry, Entry::Concept(_) | Entry::Opposite(_));
+        for (list, entry) in tables().into_iter().filter(|(_, entry)| is_telling(entry)) {
+            let long = list.split('|').filter(|word| word.chars().count() >= TYPO_CHARS_MIN && !word.contains(' '));
+            for shape in long.flat_map(|word| [Shape::of(word), Shape::of(&stem(word))]) {
+                words.entry(shape.initial()).or_default().push((shape, entry));
+            }
+        }
+        words
+    });
+    if word.chars().count() < TYPO_CHARS_MIN || !word.chars().all(char::is_alphabetic) {
+        return None;
+    }
+    let shapes = [Shape::of(word), Shape::of(&stem(word))];
+    let like = |known: &Shape| shapes[0].likeness(known).max(shapes[1].likeness(known));
+    let near = WORDS.get(&shapes[0].initial())?.iter().map(|(known, entry)| (like(known), *entry));
+    let best = near.fold((0.0, None), |best, (like, entry)| if like > best.0 { (like, Some(entry)) } else { best });
+    best.1.filter(|_| best.0 >= TYPO_LIKENESS_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stands_in_one_table() {
+        let mut seen: HashMap<Vec<String>, (&str, &str)> = HashMap::new();
+        let mut twice = Vec::new();
+        for (list, _) in tables() {
+            for words in list.split('|').filter(|words| !words.is_empty()) {
+                let stems: Vec<String> = words.split_whitespace().map(stem).collect();
+                // Two forms of one word in one list do no harm.
+                match seen.insert(stems, (words, list)) {
+                    Some((before, there)) if there != list => twice.push((before, words)),
+                    _ => {}
+                }
+            }
+        }
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn typing_errors_find_their_word() {
+        let name = |word: &str| match mistyped(word) {
+            Some(Entry::Concept(concept) | Entry::Opposite(concept)) => concept.name,
+            _ => "",
+        };
+        for (word, meant) in [
+            ("consise", "concise"),
+            ("verbse", "concise"),
+            ("comented", "comment"),
+            ("explaination", "explain"),
+            ("summery", "summary"),
+            ("refactor", ""),
+            ("parser", ""),
+            ("tset", ""),
+        ] {
+            assert_eq!(name(word), meant, "{word}");
+        }
+    }
+}

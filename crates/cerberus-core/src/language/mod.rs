@@ -1,0 +1,13 @@
+//! Natural language without a model: tokens, sentences, word patterns, stems, and the meaning of short instructions.
+
+pub mod classes;
+pub mod concepts;
+pub mod form;
+pub mod forms;
+pub mod matcher;
+pub mod meaning;
+pub mod outline;
+pub mod reading;
+pub mod sentence;
+pub mod stem;
+pub mod tokens;

@@ -1,0 +1,112 @@
+//! Words reduced to what their forms share, and how alike two words look.
+//!
+//! Cruder than a linguist's stemmer and made for comparing only: a stem is never shown to anybody.
+
+/// Endings, longest first; what is left must still look like a word.
+const ENDINGS: [&str; 7] = ["ings", "ions", "ing", "ion", "ed", "es", "s"];
+const STEM_CHARS_MIN: usize = 2;
+
+/// `committing`, `commits` and `committed` are all `commit`. The word is lower case already.
+pub(crate) fn stem(word: &str) -> String {
+    if !word.is_ascii() || word.contains(|c: char| !c.is_ascii_alphabetic()) {
+        return word.to_string();
+    }
+    let word = word.strip_suffix("ly").filter(|rest| rest.len() > 4).unwrap_or(word);
+    let bare = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending).filter(|rest| is_stem(rest, ending)));
+    let mut bare = bare.unwrap_or(word).to_string();
+    if bare.len() > STEM_CHARS_MIN {
+        let last = bare.pop().unwrap_or_default();
+        match last {
+            'e' => {}
+            'y' => bare.push('i'),
+            // "running", "pass": one of two equal consonants is enough.
+            _ if bare.ends_with(last) && !is_vowel(last) => {}
+            _ => bare.push(last),
+        }
+    }
+    bare
+}
+
+fn is_vowel(c: char) -> bool {
+    matches!(c, 'a' | 'e' | 'i' | 'o' | 'u' | 'y')
+}
+
+fn is_stem(rest: &str, ending: &str) -> bool {
+    // "pass", "this", "exceed": there the letters belong to the word.
+    let is_own = match ending {
+        "s" => rest.ends_with(['s', 'u', 'i']),
+        "ed" => rest.ends_with('e'),
+        _ => false,
+    };
+    rest.len() >= STEM_CHARS_MIN && rest.contains(is_vowel) && !is_own
+}
+
+/// How a word looks: its groups of three letters.
+pub(crate) struct Shape {
+    initial: char,
+    triples: Vec<[char; 3]>,
+}
+
+impl Shape {
+    pub fn of(word: &str) -> Shape {
+        let chars: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
+        let mut triples: Vec<[char; 3]> = chars.windows(3).map(|three| [three[0], three[1], three[2]]).collect();
+        triples.sort_unstable();
+        triples.dedup();
+        Shape { initial: chars[1], triples }
+    }
+
+    pub fn initial(&self) -> char {
+        self.initial
+    }
+
+    /// How alike two words look, from 0 to 1: the share of their triples that both have.
+    pub fn likeness(&self, other: &Shape) -> f64 {
+        let shared = self.triples.iter().filter(|triple| other.triples.contains(triple)).count();
+        2.0 * shared as f64 / (self.triples.len() + other.triples.len()).max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_word_share_a_stem() {
+        for forms in [
+            "commit commits committed committing",
+            "validate validates validated validating validation",
+            "handle handles handled handling",
+            "test tests tested testing",
+            "use uses used using",
+            "space spaces",
+            "summary summaries",
+            "dependency dependencies",
+            "pass passes passed passing",
+            "name names named naming",
+            "concise concisely",
+            "exceed exceeds exceeded",
+        ] {
+            let stems: Vec<String> = forms.split(' ').map(stem).collect();
+            assert!(stems.iter().all(|one| *one == stems[0]), "{forms}: {stems:?}");
+        }
+        for apart in ["string strip", "test text", "to too", "over overly", "tab table", "this thin", "spec space"] {
+            let (a, b) = apart.split_once(' ').unwrap();
+            assert_ne!(stem(a), stem(b));
+        }
+        assert_eq!(stem("snake_case"), "snake_case");
+        assert_eq!(stem("größe"), "größe");
+    }
+
+    fn likeness(a: &str, b: &str) -> f64 {
+        Shape::of(a).likeness(&Shape::of(b))
+    }
+
+    #[test]
+    fn likeness_is_one_for_the_same_word_and_small_for_others() {
+        assert_eq!(likeness("concise", "concise"), 1.0);
+        assert!(likeness("consise", "concise") > 0.55);
+        assert!(likeness("commit", "comment") < 0.55);
+        assert!(likeness("", "x") == 0.0);
+    }
+}

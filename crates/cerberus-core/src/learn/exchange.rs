@@ -1,0 +1,288 @@
+//! The lines of `memory export` and `memory import`: one memory each, nothing lost on the way and back.
+//!
+//! Only `content` is required. What is not said gets a plain default; what is not understood is an error of the line.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::clean::text::{Clean, Keep};
+use crate::model::id::{MemoryId, ProjectId};
+use crate::model::memory::{Background, Evidence, Memory, Scope, Status, Uses};
+use crate::model::time::Timestamp;
+
+/// A longer text is no memory.
+pub const CONTENT_BYTES_MAX: usize = Keep::MEMORY.head_bytes;
+/// As much as may come along with a memory.
+const METADATA_BYTES_MAX: usize = 64 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    content: String,
+    #[serde(default = "Line::category")]
+    category: String,
+    #[serde(default = "Line::scope")]
+    scope: String,
+    #[serde(default = "Line::confidence")]
+    confidence: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    updated_at: Option<String>,
+    #[serde(default = "Line::source")]
+    source: String,
+    #[serde(default)]
+    metadata: Map<String, Value>,
+    #[serde(default = "Line::approved")]
+    status: Status,
+    #[serde(default)]
+    use_count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_used: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    supersedes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rationale: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Said>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    automatic: bool,
+}
+
+/// [`Evidence`], as it stands in a line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Said {
+    text: String,
+    agent: String,
+    session: String,
+    key: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    #[error("{0}")]
+    NotJson(#[from] serde_json::Error),
+    #[error("its content is empty")]
+    Empty,
+    #[error("its content has more than {CONTENT_BYTES_MAX} bytes")]
+    TooLong,
+    #[error("its metadata has more than {METADATA_BYTES_MAX} bytes")]
+    TooMuch,
+    #[error("its scope {0:?} is not universal, language:NAME or project:NAME")]
+    Scope(String),
+    #[error("its {field} is no time: {text:?}")]
+    Time { field: &'static str, text: String },
+    #[error("its confidence is not between 0 and 1")]
+    Confidence,
+}
+
+impl Line {
+    fn category() -> String {
+        "note".to_string()
+    }
+
+    fn scope() -> String {
+        Scope::Universal.to_string()
+    }
+
+    fn confidence() -> f64 {
+        1.0
+    }
+
+    fn source() -> String {
+        "import".to_string()
+    }
+
+    fn approved() -> Status {
+        Status::Approved
+    }
+
+    /// One line of a file, checked.
+    pub fn parse(text: &str) -> Result<Line, LineError> {
+        let line: Line = serde_json::from_str(text)?;
+        if line.content.trim().is_empty() {
+            return Err(LineError::Empty);
+        }
+        if line.content.len() > CONTENT_BYTES_MAX {
+            return Err(LineError::TooLong);
+        }
+        if serde_json::to_string(&line.metadata).map_or(0, |text| text.len()) > METADATA_BYTES_MAX {
+            return Err(LineError::TooMuch);
+        }
+        if Scope::parse(&line.scope).is_none() {
+            return Err(LineError::Scope(line.scope));
+        }
+        if !(0.0..=1.0).contains(&line.confidence) {
+            return Err(LineError::Confidence);
+        }
+        let times =
+            [("created_at", &line.created_at), ("updated_at", &line.updated_at), ("last_used", &line.last_used)];
+        for (field, text) in times {
+            if let Some(text) = text.as_ref().filter(|text| Timestamp::parse(text).is_err()) {
+                return Err(LineError::Time { field, text: text.clone() });
+            }
+        }
+        Ok(line)
+    }
+
+    /// The memory that a line says. A line without an id gets the one that its words make.
+    pub fn into_memory(
+        self,
+        now: Timestamp,
+        project_of: impl Fn(&Scope) -> Option<ProjectId>,
+    ) -> (MemoryId, Memory<'static>) {
+        let time = |text: &Option<String>| text.as_ref().and_then(|text| Timestamp::parse(text).ok());
+        let metadata = cleaned(self.metadata);
+        let id = match self.id.filter(|id| !id.trim().is_empty()) {
+            // An id is shown in terminals and typed back: one line, bounded.
+            Some(id) => MemoryId::new(crate::clean::text::line(&id, ID_CHARS_MAX)),
+            None => {
+                let told = serde_json::to_string(&metadata).unwrap_or_default();
+                let created = self.created_at.as_deref().unwrap_or_default();
+                MemoryId::of(&[&self.content, &self.category, &self.scope, created, &told])
+            }
+        };
+        let scope = Scope::parse(&self.scope).unwrap_or(Scope::Universal);
+        let created_at = time(&self.created_at).unwrap_or(now);
+        let name = |text: String| Clean::new(text, Keep::NAME);
+        let memory = Memory {
+            status: self.status,
+            content: Clean::new(self.content, Keep::MEMORY),
+            category: Clean::new(self.category, Keep::SUBJECT),
+            scope: name(scope.to_string()),
+            project: self.project_id.map(ProjectId::from_stored).or_else(|| project_of(&scope)),
+            confidence: self.confidence,
+            created_at,
+            updated_at: time(&self.updated_at).unwrap_or(created_at),
+            source: Clean::new(self.source, Keep::SUBJECT),
+            background: Background {
+                rationale: self.rationale.map(|text| Clean::new(text, Keep::PROMPT)),
+                evidence: self.evidence.into_iter().map(Said::into_evidence).collect(),
+                supersedes: self.supersedes.into_iter().map(name).collect(),
+                is_automatic: self.automatic,
+                metadata,
+                uses: Uses { count: self.use_count, last_at: time(&self.last_used) },
+            },
+        };
+        (id, memory)
+    }
+
+    /// The line that says a memory whole.
+    pub fn of(id: &MemoryId, memory: &Memory, uses: Uses) -> Line {
+        let background = memory.background.clone().into_owned();
+        Line {
+            id: Some(id.to_string()),
+            content: memory.content.to_string(),
+            category: memory.category.to_string(),
+            scope: memory.scope.to_string(),
+            confidence: memory.confidence,
+            created_at: Some(memory.created_at.to_string()),
+            updated_at: Some(memory.updated_at.to_string()),
+            source: memory.source.to_string(),
+            metadata: background.metadata,
+            status: memory.status,
+            use_count: uses.count,
+            last_used: uses.last_at.map(|at| at.to_string()),
+            supersedes: background.supersedes.iter().map(|id| id.to_string()).collect(),
+            project_id: memory.project.as_ref().map(|project| project.as_str().to_string()),
+            rationale: background.rationale.map(|text| text.to_string()),
+            evidence: background.evidence.iter().map(Said::of).collect(),
+            automatic: background.is_automatic,
+        }
+    }
+}
+
+const ID_CHARS_MAX: usize = 100;
+
+impl Said {
+    fn of(evidence: &Evidence) -> Said {
+        let Evidence { text, agent, session, key } = evidence;
+        Said { text: text.to_string(), agent: agent.to_string(), session: session.to_string(), key: key.to_string() }
+    }
+
+    fn into_evidence(self) -> Evidence<'static> {
+        let name = |text| Clean::new(text, Keep::NAME);
+        let text = Clean::new(self.text, Keep::PROMPT);
+        Evidence { text, agent: name(self.agent), session: name(self.session), key: name(self.key) }
+    }
+}
+
+/// Metadata with the secrets cut out of its texts; otherwise as it was.
+fn cleaned(metadata: Map<String, Value>) -> Map<String, Value> {
+    fn clean(value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(Clean::new(text, Keep::METADATA).to_string()),
+            Value::Array(list) => Value::Array(list.into_iter().map(clean).collect()),
+            Value::Object(map) => Value::Object(cleaned(map)),
+            other => other,
+        }
+    }
+    metadata.into_iter().map(|(key, value)| (key, clean(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    fn memory(line: &str) -> (MemoryId, Memory<'static>) {
+        Line::parse(line).unwrap().into_memory(at("2026-01-22T13:00:00Z"), |_| None)
+    }
+
+    #[test]
+    fn only_content_is_required() {
+        let (id, plain) = memory(r#"{"content":"Use tabs."}"#);
+        assert_eq!((&*plain.content, &*plain.category, &*plain.scope), ("Use tabs.", "note", "universal"));
+        assert_eq!((plain.created_at, plain.updated_at), (at("2026-01-22T13:00:00Z"), at("2026-01-22T13:00:00Z")));
+        assert_eq!((plain.confidence, &*plain.source), (1.0, "import"));
+        assert_eq!(memory(r#"{"content":"Use tabs."}"#).0, id, "the same words make the same id");
+        assert_ne!(memory(r#"{"content":"Use tabs.","metadata":{"turn":2}}"#).0, id);
+    }
+
+    #[test]
+    fn out_and_back_nothing_is_lost() {
+        let whole = json!({
+            "id": "m-1", "content": "Never commit to main.", "category": "rule", "scope": "project:hydra",
+            "confidence": 0.95, "created_at": "2026-01-20T10:00:00Z", "updated_at": "2026-01-21T10:00:00Z",
+            "source": "corrections", "metadata": {"turn": "D1:3", "deep": {"list": [1, 2.5, null, true, "x"]}},
+            "status": "proposed", "use_count": 3, "last_used": "2026-01-21T11:00:00Z", "supersedes": ["m-0"],
+            "project_id": "abc", "rationale": "said twice", "automatic": true,
+            "evidence": [{"text": "never commit to main", "agent": "claude-code", "session": "s", "key": "k"}],
+        });
+        let (id, memory) = memory(&whole.to_string());
+        let back = serde_json::to_value(Line::of(&id, &memory, memory.background.uses)).unwrap();
+        assert_eq!(back, whole);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, said) in [
+            ("{", "EOF"),
+            (r#"{"category":"rule"}"#, "missing field `content`"),
+            (r#"{"content":"  "}"#, "empty"),
+            (r#"{"content":"x","scope":"galaxy"}"#, "galaxy"),
+            (r#"{"content":"x","confidence":2}"#, "confidence"),
+            (r#"{"content":"x","created_at":"yesterday"}"#, "created_at"),
+        ] {
+            let error = Line::parse(line).unwrap_err().to_string();
+            assert!(error.contains(said), "{line}: {error}");
+        }
+        assert!(matches!(Line::parse(&json!({"content": "x".repeat(70_000)}).to_string()), Err(LineError::TooLong)));
+    }
+
+    #[test]
+    fn secrets_are_cut_from_metadata_too() {
+        let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+        let line = json!({"content": format!("token {key}"), "metadata": {"note": [{"k": format!("use {key}")}]}});
+        let (_, memory) = memory(&line.to_string());
+        let told = serde_json::to_string(&memory).unwrap();
+        assert!(!told.contains(key), "{told}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What an agent's own guides say, so that no brief repeats it.
+
+use std::collections::HashSet;
+
+use crate::clean::text::words;
+use crate::language::meaning::Meaning;
+
+/// A memory is said by a line that is this much like it.
+const SAID_MIN: f64 = 0.8;
+/// Only lines that share this much of a memory's words are worth understanding.
+const SHARED_MIN: f64 = 0.5;
+
+/// The lines of all guides, each with its words.
+#[derive(Debug, Default)]
+pub struct GuideLines {
+    lines: Vec<GuideLine>,
+}
+
+#[derive(Debug)]
+struct GuideLine {
+    guide: String,
+    text: String,
+    words: HashSet<String>,
+}
+
+impl GuideLines {
+    /// Adds what a guide says, a sentence or list item at a time.
+    pub fn add(&mut self, guide: &str, text: &str) {
+        for line in text.lines().flat_map(|line| line.split_inclusive(". ")) {
+            let plain = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ']);
+            let words: HashSet<String> = words(plain).collect();
+            if !words.is_empty() {
+                self.lines.push(GuideLine { guide: guide.to_string(), text: plain.to_string(), words });
+            }
+        }
+    }
+
+    /// The guide that says this already.
+    pub fn says(&self, content: &str) -> Option<&str> {
+        let wanted: HashSet<String> = words(content).collect();
+        let meaning = std::cell::OnceCell::new();
+        let is_said = |line: &&GuideLine| {
+            let shared = wanted.intersection(&line.words).count() as f64;
+            if shared < SHARED_MIN * wanted.len() as f64 || shared == 0.0 {
+                return false;
+            }
+            let meaning = meaning.get_or_init(|| Meaning::of(content));
+            meaning.similarity(&Meaning::of(&line.text)) >= SAID_MIN
+        };
+        self.lines.iter().find(is_said).map(|line| line.guide.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_guide_says_is_known_in_other_words_too() {
+        let mut guides = GuideLines::default();
+        guides.add(
+            "CLAUDE.md",
+            "# Style\n- Always run `cargo fmt` before committing. Ask first.\n* Use tabs, not spaces\n",
+        );
+        for (content, guide) in [
+            ("Run cargo fmt before committing.", Some("CLAUDE.md")),
+            ("Always run cargo fmt before every commit.", Some("CLAUDE.md")),
+            ("Use tabs.", Some("CLAUDE.md")),
+            ("Never run cargo fmt before committing.", None),
+            ("Use spaces, not tabs.", None),
+            ("Write a changelog entry.", None),
+        ] {
+            assert_eq!(guides.says(content), guide, "{content}");
+        }
+    }
+}

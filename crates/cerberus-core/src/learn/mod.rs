@@ -1,0 +1,12 @@
+//! Corrections become clusters, clusters become proposals, accepted proposals become memories.
+//!
+//! A proposal and the memory it becomes are one thing with one id. Pure: texts and times come in, decisions go out.
+
+pub mod cluster;
+pub mod conflict;
+pub mod correction;
+pub mod exchange;
+pub mod guide;
+pub mod proposal;
+mod reach;
+mod wording;

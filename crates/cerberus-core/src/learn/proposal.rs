@@ -1,0 +1,434 @@
+//! Corrections become proposals: grouped by meaning, worded as one instruction, with how far it reaches and why.
+//!
+//! The same corrections give the same proposals, whatever their order. A proposal is named after the first time it was
+//! said, so it keeps its id while evidence is added. What the user accepted or rejected is never proposed again, in no
+//! wording. A `Fix` said once is no rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster::{self, Nearby, canonical};
+use super::correction::CorrectionKind;
+use super::reach::{Place, reach};
+use super::wording::{self, has_negation};
+use crate::clean::text;
+use crate::language::meaning::Meaning;
+use crate::model::id::{MemoryId, ProjectId};
+use crate::model::memory::{Scope, Status};
+use crate::model::time::Timestamp;
+
+/// Below this a proposal is not worth the user's time.
+const CONFIDENCE_MIN: f64 = 0.6;
+const CONFIDENCE_MAX: f64 = 0.99;
+/// The most a proposal may have that the user must look at first: from 0.9 on none is looked at.
+const REVIEWED_MAX: f64 = 0.85;
+/// Longer texts with a negation are easily misread.
+const LONG_CHARS: usize = 200;
+/// What saying it again adds: in the same session, in another one.
+const TWICE_RAISE: f64 = 0.05;
+const TWICE_ACROSS_RAISE: f64 = 0.08;
+/// What was said three times is meant.
+const OFTEN: usize = 3;
+const OFTEN_CONFIDENCE: f64 = 0.95;
+const OFTEN_ACROSS_CONFIDENCE: f64 = 0.97;
+const QUOTE_CHARS_MAX: usize = 120;
+
+/// The user's own words and where they were said: the agent, its name for the session, the key of the event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quote<'a> {
+    pub agent: &'a str,
+    pub session: &'a str,
+    pub key: &'a str,
+    pub text: &'a str,
+}
+
+/// A correction with all that is known about it.
+#[derive(Clone, Debug)]
+pub struct Said<'a> {
+    pub quote: Quote<'a>,
+    pub kind: CorrectionKind,
+    pub confidence: f64,
+    pub at: Timestamp,
+    pub project: ProjectId,
+    pub project_name: &'a str,
+    /// Of the files that the session edited.
+    pub languages: Vec<&'a str>,
+}
+
+/// A proposal or memory that exists already.
+#[derive(Clone, Debug)]
+pub struct Known<'a> {
+    pub id: &'a MemoryId,
+    pub content: &'a str,
+    pub status: Status,
+    pub evidence: Vec<Quote<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    Rule,
+    Preference,
+    /// The same thing had to be fixed again and again.
+    Correction,
+}
+
+impl Category {
+    pub fn word(self) -> &'static str {
+        match self {
+            Category::Rule => "rule",
+            Category::Preference => "preference",
+            Category::Correction => "correction",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub id: MemoryId,
+    /// One imperative sentence.
+    pub content: String,
+    pub category: Category,
+    pub scope: Scope,
+    /// The project of a `project:` scope.
+    pub project: Option<ProjectId>,
+    /// How often, when and in which words it was said.
+    pub rationale: String,
+    pub confidence: f64,
+    /// Places in what was said, in the order of time.
+    pub evidence: Vec<usize>,
+}
+
+/// From this confidence on nobody is asked.
+const SURE_MIN: f64 = 0.9;
+
+impl Proposal {
+    /// Whether it is approved without a word of the user's.
+    pub fn is_sure(&self) -> bool {
+        self.confidence >= SURE_MIN
+    }
+}
+
+/// What is worth asking the user about, the weightiest first.
+pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
+    let mut order: Vec<usize> = (0..said.len()).collect();
+    order.sort_by_key(|at| (said[*at].at, said[*at].quote));
+    order.dedup_by_key(|at| said[*at].quote);
+    let texts: Vec<&str> = order.iter().map(|at| said[*at].quote.text).collect();
+    let memory = Existing::of(existing);
+
+    // Several clusters may be wordings of one proposal that exists.
+    let mut groups: BTreeMap<MemoryId, Vec<usize>> = BTreeMap::new();
+    for cluster in cluster::cluster(&texts) {
+        let members: Vec<usize> = cluster.members.iter().map(|at| order[*at]).collect();
+        let quotes: Vec<Quote> = members.iter().map(|at| said[*at].quote).collect();
+        let id = match memory.find(&quotes) {
+            Some(known) if known.status != Status::Proposed => continue,
+            Some(known) => known.id.clone(),
+            None => id_of(&quotes[0]),
+        };
+        groups.entry(id).or_default().extend(members);
+    }
+
+    let mut proposals: Vec<(f64, Proposal)> = Vec::new();
+    for (id, mut members) in groups {
+        members.sort_by_key(|at| (said[*at].at, said[*at].quote));
+        let Some(proposal) = compose(id, said, members) else { continue };
+        // The wording itself may be what was settled, though none of the quotes is.
+        if memory.find_content(&proposal.content).is_none_or(|known| known.status == Status::Proposed) {
+            proposals.push((proposal.evidence.len() as f64 * proposal.confidence, proposal));
+        }
+    }
+    proposals.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.id.cmp(&other.id)));
+    proposals.into_iter().map(|(_, proposal)| proposal).collect()
+}
+
+/// Ids that stay: the first time it was said names it. The text tells apart what was said in one breath.
+fn id_of(first: &Quote) -> MemoryId {
+    MemoryId::of(&[first.agent, first.session, first.key, first.text])
+}
+
+/// What exists, found by its wording, by the words it was made from, or by where those were said.
+struct Existing<'a> {
+    known: &'a [Known<'a>],
+    by_quote: BTreeMap<Quote<'a>, usize>,
+    nearby: Nearby,
+    /// Whose wording each of `nearby` is.
+    owners: Vec<usize>,
+}
+
+impl<'a> Existing<'a> {
+    fn of(known: &'a [Known<'a>]) -> Existing<'a> {
+        let mut existing = Existing { known, by_quote: BTreeMap::new(), nearby: Nearby::default(), owners: Vec::new() };
+        // What is settled is found before what is not.
+        let mut order: Vec<usize> = (0..known.len()).collect();
+        order.sort_by_key(|at| known[*at].status == Status::Proposed);
+        for at in order {
+            existing.remember(at, known[at].content);
+            for quote in &known[at].evidence {
+                existing.by_quote.entry(*quote).or_insert(at);
+                existing.remember(at, quote.text);
+            }
+        }
+        existing
+    }
+
+    fn remember(&mut self, owner: usize, text: &str) {
+        self.nearby.add(Meaning::of(text));
+        self.owners.push(owner);
+    }
+
+    fn find(&self, quotes: &[Quote]) -> Option<&Known<'a>> {
+        let by_quote = quotes.iter().filter_map(|quote| self.by_quote.get(quote)).map(|at| &self.known[*at]);
+        let by_words = quotes.iter().filter_map(|quote| self.find_content(quote.text));
+        let found: Vec<&Known> = by_quote.chain(by_words).collect();
+        found.iter().find(|known| known.status != Status::Proposed).or_else(|| found.first()).copied()
+    }
+
+    fn find_content(&self, text: &str) -> Option<&Known<'a>> {
+        self.nearby.nearest(&Meaning::of(text)).map(|at| &self.known[self.owners[at]])
+    }
+}
+
+fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal> {
+    let members: Vec<&Said> = evidence.iter().map(|at| &said[*at]).collect();
+    let durable: Vec<&Said> = members.iter().copied().filter(|one| one.kind.is_durable()).collect();
+    // Where one said it as a rule, the rule's words and weight count.
+    let speaking: &[&Said] = if durable.is_empty() { &members } else { &durable };
+    let best = canonical(speaking.iter().map(|one| one.quote.text).enumerate())?;
+    let wording = speaking[best].quote.text;
+    let content = wording::sentence(wording);
+    let confidence = confidence(&members, speaking, wording)?;
+    if content.is_empty() || confidence < CONFIDENCE_MIN {
+        return None;
+    }
+    let places: Vec<Place> = members
+        .iter()
+        .map(|one| Place { project: &one.project, project_name: one.project_name, languages: &one.languages })
+        .collect();
+    let texts: Vec<&str> = members.iter().map(|one| one.quote.text).collect();
+    let (scope, project) = reach(&wording::plain(wording), &texts, &places);
+    let category = if durable.is_empty() { Category::Correction } else { category(&durable) };
+    let rationale = rationale(&members, wording);
+    Some(Proposal { id, content, category, scope, project, rationale, confidence, evidence })
+}
+
+fn sessions(members: &[&Said]) -> usize {
+    members.iter().map(|one| (one.quote.agent, one.quote.session)).collect::<BTreeSet<_>>().len()
+}
+
+/// How sure it is that the user wants it; `None` for what was only fixed once or twice.
+fn confidence(members: &[&Said], speaking: &[&Said], wording: &str) -> Option<f64> {
+    let is_fix = !speaking.iter().any(|one| one.kind.is_durable());
+    let (times, sessions) = (members.len(), sessions(members));
+    if is_fix && times < OFTEN && sessions < 2 {
+        return None;
+    }
+    let best = speaking.iter().map(|one| one.confidence).fold(0.0, f64::max);
+    let raised = match (times, sessions) {
+        (1, _) => best,
+        (2, 1) => best + TWICE_RAISE,
+        (2, _) => best + TWICE_ACROSS_RAISE,
+        (_, 1) => best.max(OFTEN_CONFIDENCE),
+        _ => best.max(OFTEN_ACROSS_CONFIDENCE),
+    };
+    let is_easily_misread = wording.chars().count() > LONG_CHARS && has_negation(wording);
+    let most = if is_fix || is_easily_misread { REVIEWED_MAX } else { CONFIDENCE_MAX };
+    // To two places: sums of floats must not decide what is taken without asking.
+    Some((raised.min(most) * 100.0).round() / 100.0)
+}
+
+fn category(durable: &[&Said]) -> Category {
+    let is_liking = |one: &&&Said| matches!(one.kind, CorrectionKind::Style | CorrectionKind::Preference);
+    let likings = durable.iter().filter(is_liking).count();
+    if 2 * likings > durable.len() { Category::Preference } else { Category::Rule }
+}
+
+fn rationale(members: &[&Said], wording: &str) -> String {
+    let last = members.iter().map(|one| one.at).max().unwrap_or(Timestamp::EPOCH).day();
+    let quote = text::line(wording, QUOTE_CHARS_MAX);
+    let mark = if wording.trim().chars().count() > QUOTE_CHARS_MAX { "…" } else { "" };
+    match (members.len(), sessions(members)) {
+        (1, _) => format!("said once, {last}: \"{quote}{mark}\""),
+        (times, 1) => format!("said {times} times in 1 session, last {last}: \"{quote}{mark}\""),
+        (times, sessions) => format!("said {times} times in {sessions} sessions, last {last}: \"{quote}{mark}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DAY_MILLIS: i64 = 24 * 3600 * 1000;
+
+    /// `session: text`, said on the day of its place; the project is named after the session's first letter.
+    fn said(kind: CorrectionKind, confidence: f64, lines: &[&'static str]) -> Vec<Said<'static>> {
+        let one = |(at, line): (usize, &&'static str)| {
+            let (session, text) = line.split_once(": ").unwrap();
+            Said {
+                quote: Quote { agent: "claude-code", session, key: text, text },
+                kind,
+                confidence,
+                at: Timestamp::from_millis(1_769_000_000_000 + at as i64 * DAY_MILLIS),
+                project: ProjectId::of_name(&session[..1]),
+                project_name: &session[..1],
+                languages: vec!["rust"],
+            }
+        };
+        lines.iter().enumerate().map(one).collect()
+    }
+
+    fn rules(lines: &[&'static str]) -> Vec<Said<'static>> {
+        said(CorrectionKind::Rule, 0.8, lines)
+    }
+
+    fn shown(proposals: &[Proposal]) -> Vec<String> {
+        let line = |p: &Proposal| format!("{} {} {:.2} {}", p.category.word(), p.scope, p.confidence, p.content);
+        proposals.iter().map(line).collect()
+    }
+
+    #[test]
+    fn repetition_by_meaning_is_one_proposal() {
+        let said = said(
+            CorrectionKind::Style,
+            0.8,
+            &["a1: keep it short", "a1: be concise", "a2: terse output please", "a2: use tabs for indentation"],
+        );
+        let proposals = propose(&said, &[]);
+        assert_eq!(
+            shown(&proposals),
+            ["preference universal 0.97 Be concise.", "preference project:a 0.80 Use tabs for indentation."]
+        );
+        assert_eq!(proposals[0].evidence, [0, 1, 2]);
+        assert_eq!(proposals[0].rationale, "said 3 times in 2 sessions, last 2026-01-23: \"be concise\"");
+        assert_eq!(proposals[1].rationale, "said once, 2026-01-24: \"use tabs for indentation\"");
+        assert_eq!(proposals[1].project, Some(ProjectId::of_name("a")));
+    }
+
+    #[test]
+    fn repetition_raises_and_more_so_across_sessions() {
+        for (lines, confidence) in [
+            (&["a1: no emojis"][..], 0.8),
+            (&["a1: no emojis", "a1: stop using emojis"], 0.85),
+            (&["a1: no emojis", "a2: stop using emojis"], 0.88),
+            (&["a1: no emojis", "a1: stop using emojis", "a1: avoid emojis"], 0.95),
+            (&["a1: no emojis", "a1: stop using emojis", "a2: avoid emojis"], 0.97),
+        ] {
+            let proposals = propose(&rules(lines), &[]);
+            assert_eq!(proposals.iter().map(|p| p.confidence).collect::<Vec<_>>(), [confidence], "{lines:?}");
+        }
+        assert_eq!(propose(&said(CorrectionKind::Rule, 0.55, &["a1: no emojis"]), &[]), []);
+        assert_eq!(propose(&[], &[]), []);
+    }
+
+    #[test]
+    fn a_fix_alone_is_never_proposed() {
+        let fixes = |lines: &[&'static str]| propose(&said(CorrectionKind::Fix, 0.95, lines), &[]);
+        assert_eq!(fixes(&["a1: rename the button"]), []);
+        assert_eq!(fixes(&["a1: rename the button", "a1: the button needs renaming"]), []);
+        let again = fixes(&["a1: run the formatter", "a2: you forgot to run the formatter"]);
+        assert_eq!(shown(&again), ["correction project:a 0.85 Run the formatter."]);
+        // Said once as a rule, it is one.
+        let mut mixed = said(CorrectionKind::Fix, 0.9, &["a1: run the formatter"]);
+        mixed.extend(said(CorrectionKind::Rule, 0.8, &["a1: always run the formatter"]));
+        assert_eq!(shown(&propose(&mixed, &[])), ["rule project:a 0.85 Always run the formatter."]);
+    }
+
+    #[test]
+    fn long_negations_need_the_user() {
+        const LONG: &str = "never edit the generated clients by hand because they are written anew by the build every night and then \
+            everything that was changed there is gone again, which has cost us more than one evening already, as you may remember";
+        let mut once = rules(&["a1: x"]);
+        once[0].quote.text = LONG;
+        once[0].confidence = 0.95;
+        let proposals = propose(&once, &[]);
+        assert_eq!(proposals[0].confidence, REVIEWED_MAX);
+        assert!(
+            proposals[0].content.starts_with("Never edit the generated clients by hand"),
+            "{}",
+            proposals[0].content
+        );
+        assert!(proposals[0].rationale.ends_with("…\""));
+    }
+
+    #[test]
+    fn what_is_settled_is_not_proposed_again() {
+        let again = rules(&["a1: please be terse", "a2: stop using emojis"]);
+        let id = MemoryId::new("m-1");
+        let known = |status| Known { id: &id, content: "Keep answers short.", status, evidence: Vec::new() };
+        for status in [Status::Approved, Status::Rejected] {
+            assert_eq!(shown(&propose(&again, &[known(status)])), ["rule universal 0.80 Do not use emojis."]);
+        }
+        // The words it came from count as well as its own.
+        let quote = Quote { agent: "codex", session: "s", key: "k", text: "be brief" };
+        let odd = Known { id: &id, content: "Mind the reader.", status: Status::Rejected, evidence: vec![quote] };
+        assert_eq!(propose(&again, &[odd]).len(), 1);
+        // The opposite is something else.
+        let verbose = Known { content: "Explain in long answers.", ..known(Status::Rejected) };
+        assert_eq!(propose(&again, &[verbose]).len(), 2);
+    }
+
+    #[test]
+    fn new_evidence_strengthens_a_waiting_proposal() {
+        let first = rules(&["a1: be concise"]);
+        let before = propose(&first, &[]);
+        let known = Known {
+            id: &before[0].id,
+            content: &before[0].content,
+            status: Status::Proposed,
+            evidence: vec![first[0].quote],
+        };
+        let more = rules(&["a1: be concise", "b1: your answers are too long"]);
+        let after = propose(&more, &[known]);
+        assert_eq!((after.len(), &after[0].id, after[0].evidence.len()), (1, &before[0].id, 2));
+        assert!(after[0].confidence > before[0].confidence);
+    }
+
+    #[test]
+    fn the_order_of_the_input_does_not_matter() {
+        let mut said = rules(&["a1: use tabs", "a2: be concise", "b1: keep it short", "b1: use spaces"]);
+        let ids = |said: &[Said]| propose(said, &[]).into_iter().map(|p| (p.id, p.content)).collect::<Vec<_>>();
+        let before = ids(&said);
+        said.reverse();
+        assert_eq!(ids(&said), before);
+        // Heard twice counts once.
+        said.extend(said.clone());
+        assert_eq!(ids(&said), before);
+    }
+
+    #[test]
+    fn two_rules_of_one_message_are_two_proposals() {
+        let mut both = rules(&["a1: use tabs", "a1: never push to main"]);
+        both.iter_mut().for_each(|one| one.quote.key = "same");
+        let proposals = propose(&both, &[]);
+        assert_eq!(proposals.len(), 2);
+        assert_ne!(proposals[0].id, proposals[1].id);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn ids_stay_when_evidence_grows(lines in proptest::collection::vec(
+            prop::sample::select(vec![
+                "a1: be concise", "a2: keep it short", "b1: no emojis", "b2: never use emojis", "a1: use tabs",
+                "a3: indent with tabs", "b1: ask before committing", "b3: never commit without asking", "c1: write tests",
+            ]), 1..12), cut in 1usize..12) {
+            let all = rules(&lines);
+            let before = propose(&all[..cut.min(all.len())], &[]);
+            let after = propose(&all, &[]);
+            for proposal in before {
+                prop_assert!(after.iter().any(|later| later.id == proposal.id && later.confidence >= proposal.confidence));
+            }
+        }
+
+        #[test]
+        fn contents_are_short_and_clean(text in "\\PC{0,80}[\\n\\x1b\\t]{0,3}[a-z ]{0,200}") {
+            let mut one = rules(&["a1: x"]);
+            one[0].quote.text = &text;
+            for proposal in propose(&one, &[]) {
+                prop_assert!(proposal.content.split_whitespace().count() <= wording::CONTENT_WORDS_MAX);
+                prop_assert!(!proposal.content.contains(char::is_control) && !proposal.rationale.contains(char::is_control));
+            }
+        }
+    }
+}

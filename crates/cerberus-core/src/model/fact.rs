@@ -1,0 +1,205 @@
+//! One thing worth carrying over: its kind, its code, the words behind it.
+//!
+//! A code is one line, begins with its kind's prefix and keeps case. Codes of words have no spaces; codes of files
+//! and functions are the name as it is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clean::text::{line, name, slug};
+use crate::model::event::Severity;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    File,
+    Read,
+    Function,
+    Decision,
+    Blocker,
+    Next,
+    Done,
+    Test,
+    Commit,
+    Objective,
+    Note,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 11] = [
+        Kind::File,
+        Kind::Read,
+        Kind::Function,
+        Kind::Decision,
+        Kind::Blocker,
+        Kind::Next,
+        Kind::Done,
+        Kind::Test,
+        Kind::Commit,
+        Kind::Objective,
+        Kind::Note,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Read => "read",
+            Kind::Function => "function",
+            Kind::Decision => "decision",
+            Kind::Blocker => "blocker",
+            Kind::Next => "next",
+            Kind::Done => "done",
+            Kind::Test => "test",
+            Kind::Commit => "commit",
+            Kind::Objective => "objective",
+            Kind::Note => "note",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// What its codes begin with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Kind::File | Kind::Function => "impl:",
+            Kind::Read => "see:",
+            Kind::Decision => "dec:",
+            Kind::Blocker => "block:",
+            Kind::Next => "next:",
+            Kind::Done => "done:",
+            Kind::Test => "test:",
+            Kind::Commit => "commit:",
+            Kind::Objective => "goal:",
+            Kind::Note => "note:",
+        }
+    }
+}
+
+/// The words of a code are cut here; the whole sentence stays beside it.
+const CODE_CHARS_MAX: usize = 100;
+pub(crate) const TEXT_CHARS_MAX: usize = 500;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    pub kind: Kind,
+    pub code: String,
+    pub text: String,
+    pub path: Option<String>,
+    /// The agent's own name for it, by which a later event of the same session settles it.
+    pub reference: Option<String>,
+    pub severity: Option<Severity>,
+    /// The reason for a decision, which its text holds too.
+    pub why: Option<String>,
+    pub custom_key: Option<String>,
+}
+
+impl Fact {
+    /// A file that was edited or read.
+    pub fn file(kind: Kind, path: &str) -> Fact {
+        let shown = name(path);
+        Fact {
+            path: Some(path.to_string()),
+            ..Fact::plain(kind, format!("{}{shown}", kind.prefix()), line(path, TEXT_CHARS_MAX))
+        }
+    }
+
+    /// A function or type, perhaps with the file it stands in.
+    pub fn function(function: &str, path: Option<&str>) -> Fact {
+        let code = format!("{}{}", Kind::Function.prefix(), name(function));
+        Fact { path: path.map(str::to_string), ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX)) }
+    }
+
+    /// A sentence; text that already is a code of this kind stays that code.
+    pub fn words(kind: Kind, text: &str) -> Fact {
+        let said = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
+        Fact::plain(kind, format!("{}{}", kind.prefix(), slug(said, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
+    }
+
+    pub fn decision(choice: &str, why: Option<&str>) -> Fact {
+        let mut fact = Fact::words(Kind::Decision, choice);
+        if let Some(why) = why.map(str::trim).filter(|why| !why.is_empty()) {
+            let reason = slug(why, CODE_CHARS_MAX.saturating_sub(fact.code.chars().count()).max(20));
+            fact.code = format!("{}-{reason}", fact.code);
+            fact.why = Some(line(why, TEXT_CHARS_MAX));
+            fact.text = line(&format!("{}: {why}", fact.text), TEXT_CHARS_MAX);
+        }
+        fact
+    }
+
+    /// `block:type:description`; a text that names its type already (`block:race:…`) keeps it.
+    pub fn blocker(text: &str, sort: Option<&str>) -> Fact {
+        let mut fact = Fact::words(Kind::Blocker, text);
+        if !text.trim_start().starts_with(Kind::Blocker.prefix()) {
+            let sort = slug(sort.unwrap_or("issue"), 20).replace(':', "-");
+            fact.code = format!("{}{sort}:{}", Kind::Blocker.prefix(), &fact.code[Kind::Blocker.prefix().len()..]);
+        }
+        fact
+    }
+
+    fn plain(kind: Kind, code: String, text: String) -> Fact {
+        Fact { kind, code, text, path: None, reference: None, severity: None, why: None, custom_key: None }
+    }
+}
+
+/// Something open was settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closing {
+    pub target: Target,
+    pub outcome: Settled,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// What this session refers to by this name, as far as it is older.
+    Reference(String),
+    /// What the project has open under this code.
+    Code(Kind, String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    Done,
+    Dropped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_seeds() {
+        for (fact, code) in [
+            (Fact::file(Kind::File, "src/proxy.go"), "impl:src/proxy.go"),
+            (Fact::file(Kind::Read, "a\nb"), "see:a?b"),
+            (Fact::function("supervisor.Process", None), "impl:supervisor.Process"),
+            (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75-better-precision"),
+            (Fact::decision("no LLM, pure data", None), "dec:no-LLM,-pure-data"),
+            (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase-analyzer"),
+            (Fact::blocker("tests hang", None), "block:issue:tests-hang"),
+            (Fact::blocker("block:race:test failure line 712", None), "block:race:test-failure-line-712"),
+            (Fact::words(Kind::Next, "rerun race detector"), "next:rerun-race-detector"),
+            (Fact::words(Kind::Next, "next:test-5-scenarios"), "next:test-5-scenarios"),
+        ] {
+            assert_eq!(fact.code, code);
+        }
+    }
+
+    #[test]
+    fn long_sentences_become_short_codes_and_keep_their_words() {
+        let why = "because the readers of the view must never wait for a writer, not even while it checkpoints";
+        let fact =
+            Fact::decision("keep the journal append only and fold it into the view in one transaction", Some(why));
+        assert!(fact.code.chars().count() <= 130, "{}", fact.code);
+        assert!(fact.text.ends_with("checkpoints"));
+        assert!(!fact.code.contains(char::is_whitespace));
+    }
+
+    #[test]
+    fn kinds_have_one_word_everywhere() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", kind.word()));
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The life of a session: a machine that is told what happened, or how things stand, and says what follows.
+//!
+//! Pure: the same marks, the same evidence and the same `now` always give the same answer, so any moment of the past
+//! can be asked for. Nothing is stored as a state; effects are data, and whoever runs the machine records them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::loops::stop::Class;
+use crate::model::time::Timestamp;
+
+/// After this long without activity a session leaves the brief.
+pub const CARRY_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// After this long without activity a session is idle, and a sweep ends it.
+pub const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
+/// Where no process is known, this long a silence is taken for a crash.
+pub const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
+
+/// Why a session ended that a loop followed with a fresh one.
+pub const REBOOT: &str = "reboot";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Active,
+    Idle,
+    Ended,
+    Crashed,
+    Recovered,
+    Completed,
+    Archived,
+}
+
+impl Status {
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Idle => "idle",
+            Status::Ended => "ended",
+            Status::Crashed => "crashed",
+            Status::Recovered => "recovered",
+            Status::Completed => "completed",
+            Status::Archived => "archived",
+        }
+    }
+
+    /// May it still be going on?
+    pub fn is_live(self) -> bool {
+        matches!(self, Status::Active | Status::Idle)
+    }
+
+    /// Do its facts belong into a brief?
+    pub fn carries_over(self) -> bool {
+        !matches!(self, Status::Completed | Status::Archived)
+    }
+}
+
+/// Something that was heard of a session, or decided about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub at: Timestamp,
+    pub what: MarkKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    /// It began, or its user spoke: it is alive.
+    Alive,
+    Ended {
+        trigger: String,
+    },
+    Crashed {
+        evidence: String,
+    },
+    Recovered,
+    Completed,
+    Archived,
+}
+
+/// What is known of the agent's process when the question is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    Running,
+    Gone,
+    /// It runs, or ran, where we cannot look.
+    Elsewhere,
+    /// None was ever known.
+    Unknown,
+}
+
+/// Where a session stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub status: Status,
+    /// When and why it ended or crashed.
+    pub ended: Option<(Timestamp, String)>,
+}
+
+impl State {
+    pub const NEW: State = State { status: Status::Active, ended: None };
+}
+
+/// What is to be recorded, now that the machine has decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    End { trigger: &'static str },
+    Crash { evidence: &'static str },
+    Archive,
+}
+
+/// Did a loop end the session, for a fresh one or because it ended itself?
+fn is_by_loop(trigger: &str) -> bool {
+    trigger == REBOOT || Class::ALL.iter().any(|class| class.word() == trigger)
+}
+
+/// What a mark makes of a state.
+pub fn step(state: State, mark: &Mark) -> State {
+    match (&mark.what, state.status) {
+        (MarkKind::Alive, _) => State::NEW,
+        // A completed session stays completed, and still knows when it ended.
+        (MarkKind::Ended { trigger }, status) => {
+            let status = if status.is_live() { Status::Ended } else { status };
+            let ended = match state.ended {
+                // Its agent only said that it left; whoever made it leave knows why.
+                Some((at, _)) if is_by_loop(trigger) => (at, trigger.clone()),
+                known => known.unwrap_or_else(|| (mark.at, trigger.clone())),
+            };
+            State { status, ended: Some(ended) }
+        }
+        // What ended did not crash, and crashing twice is crashing once.
+        (MarkKind::Crashed { evidence }, Status::Active | Status::Idle) => {
+            State { status: Status::Crashed, ended: Some((mark.at, evidence.clone())) }
+        }
+        (MarkKind::Recovered, Status::Crashed) => State { status: Status::Recovered, ..state },
+        (MarkKind::Crashed { .. } | MarkKind::Recovered, _) => state,
+        (MarkKind::Completed, _) => State { status: Status::Completed, ..state },
+        (MarkKind::Archived, _) => State { status: Status::Archived, ..state },
+    }
+}
+
+/// Where a session stands after its marks up to `now`, oldest first.
+pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State {
+    let state = marks.iter().filter(|mark| mark.at <= now).fold(State::NEW, step);
+    let silence = now.since(last_activity);
+    match state.status {
+        _ if silence > CARRY_OVER => State { status: Status::Archived, ..state },
+        Status::Active if silence > IDLE_AFTER => State { status: Status::Idle, ..state },
+        _ => state,
+    }
+}
+
+/// What a sweep finds: the state that evidence and time make of a session, and what must be recorded of it.
+pub fn settle(
+    state: State,
+    last_activity: Timestamp,
+    process: Process,
+    idle_after: Duration,
+    now: Timestamp,
+) -> (State, Vec<Effect>) {
+    let silence = now.since(last_activity);
+    let crash = |evidence: &'static str| {
+        let state = State { status: Status::Crashed, ended: Some((last_activity, evidence.to_string())) };
+        (state, vec![Effect::Crash { evidence }])
+    };
+    match (state.status, process) {
+        (Status::Archived, _) if silence > CARRY_OVER => (state, vec![Effect::Archive]),
+        (Status::Active | Status::Idle, Process::Gone) => crash("the agent's process is gone"),
+        (Status::Active | Status::Idle, Process::Unknown) if silence > SILENCE_MAX => {
+            crash("silence, and no process is known")
+        }
+        (Status::Active | Status::Idle, _) if silence > idle_after => {
+            let ended = Some((now, TIMEOUT.to_string()));
+            (State { status: Status::Ended, ended }, vec![Effect::End { trigger: TIMEOUT }])
+        }
+        _ => (state, Vec::new()),
+    }
+}
+
+pub const TIMEOUT: &str = "timeout";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(secs: i64) -> Timestamp {
+        Timestamp::from_millis(secs * 1000)
+    }
+
+    fn mark(secs: i64, what: MarkKind) -> Mark {
+        Mark { at: at(secs), what }
+    }
+
+    fn alive(secs: i64) -> Mark {
+        mark(secs, MarkKind::Alive)
+    }
+
+    fn ended(secs: i64) -> Mark {
+        mark(secs, MarkKind::Ended { trigger: "other".into() })
+    }
+
+    fn crashed(secs: i64) -> Mark {
+        mark(secs, MarkKind::Crashed { evidence: "gone".into() })
+    }
+
+    const WEEK: i64 = CARRY_OVER.as_secs() as i64;
+    const IDLE: i64 = IDLE_AFTER.as_secs() as i64;
+
+    #[test]
+    fn a_reboot_is_the_better_reason_for_an_end() {
+        let reboot = |secs| mark(secs, MarkKind::Ended { trigger: REBOOT.into() });
+        for (marks, why) in [
+            (vec![alive(1), reboot(5)], (5, REBOOT)),
+            (vec![alive(1), ended(4), reboot(5)], (4, REBOOT)),
+            (vec![alive(1), reboot(5), ended(6)], (5, REBOOT)),
+            (vec![alive(1), ended(4), mark(5, MarkKind::Ended { trigger: "complete".into() })], (4, "complete")),
+            (vec![alive(1), ended(4), ended(5)], (4, "other")),
+        ] {
+            let found = state(&marks, at(5), at(9));
+            assert_eq!((found.status, found.ended), (Status::Ended, Some((at(why.0), why.1.to_string()))));
+        }
+    }
+
+    #[test]
+    fn the_state_follows_the_marks_and_the_clock() {
+        let completed = |secs| mark(secs, MarkKind::Completed);
+        let recovered = |secs| mark(secs, MarkKind::Recovered);
+        for (marks, last, now, status) in [
+            (vec![alive(1)], 1, 2, Status::Active),
+            (vec![alive(1)], 1, IDLE + 1, Status::Active),
+            (vec![alive(1)], 1, IDLE + 2, Status::Idle),
+            (vec![alive(1), ended(5)], 5, 6, Status::Ended),
+            (vec![alive(1), ended(5)], 5, 4, Status::Active),
+            (vec![alive(1), ended(5), alive(7)], 7, 8, Status::Active),
+            (vec![alive(1), crashed(5)], 5, 8, Status::Crashed),
+            (vec![alive(1), crashed(5), crashed(6)], 5, 8, Status::Crashed),
+            (vec![alive(1), crashed(5), recovered(6)], 5, 8, Status::Recovered),
+            (vec![alive(1), crashed(5), recovered(6), recovered(7)], 5, 8, Status::Recovered),
+            (vec![alive(1), crashed(5), recovered(6), alive(7)], 7, 8, Status::Active),
+            (vec![alive(1), ended(5), crashed(6)], 5, 8, Status::Ended),
+            (vec![alive(1), recovered(5)], 5, 8, Status::Active),
+            (vec![alive(1), completed(3)], 3, 8, Status::Completed),
+            (vec![alive(1), completed(3), ended(5)], 5, 8, Status::Completed),
+            (vec![alive(1), completed(3), alive(5)], 5, 8, Status::Active),
+            (vec![alive(1)], 1, WEEK + 2, Status::Archived),
+            (vec![alive(1), ended(2)], 2, WEEK + 3, Status::Archived),
+        ] {
+            assert_eq!(state(&marks, at(last), at(now)).status, status, "{marks:?} at {now}");
+        }
+    }
+
+    #[test]
+    fn a_sweep_decides_from_evidence_first_and_silence_last() {
+        let (active, idle) = (Status::Active, Status::Idle);
+        let (end, crash) = (|| Effect::End { trigger: TIMEOUT }, |evidence| Effect::Crash { evidence });
+        let gone = "the agent's process is gone";
+        let silent = "silence, and no process is known";
+        for (status, process, silence, expected, effects) in [
+            (active, Process::Running, 1, active, vec![]),
+            (active, Process::Running, 301, active, vec![]),
+            (idle, Process::Running, IDLE + 1, Status::Ended, vec![end()]),
+            (active, Process::Gone, 1, Status::Crashed, vec![crash(gone)]),
+            (idle, Process::Gone, IDLE + 1, Status::Crashed, vec![crash(gone)]),
+            (active, Process::Unknown, 299, active, vec![]),
+            (active, Process::Unknown, 301, Status::Crashed, vec![crash(silent)]),
+            (active, Process::Elsewhere, 301, active, vec![]),
+            (idle, Process::Elsewhere, IDLE + 1, Status::Ended, vec![end()]),
+            (Status::Ended, Process::Gone, 301, Status::Ended, vec![]),
+            (Status::Crashed, Process::Gone, 301, Status::Crashed, vec![]),
+            (Status::Recovered, Process::Gone, 301, Status::Recovered, vec![]),
+            (Status::Completed, Process::Unknown, 301, Status::Completed, vec![]),
+            (Status::Archived, Process::Gone, WEEK + 1, Status::Archived, vec![Effect::Archive]),
+        ] {
+            let before = State { status, ended: None };
+            let (after, found) = settle(before, at(1000), process, IDLE_AFTER, at(1000 + silence));
+            assert_eq!((after.status, found), (expected, effects), "{status:?} {process:?} after {silence} s");
+        }
+    }
+
+    fn any_mark() -> impl Strategy<Value = MarkKind> {
+        prop_oneof![
+            Just(MarkKind::Alive),
+            Just(MarkKind::Ended { trigger: "other".into() }),
+            Just(MarkKind::Crashed { evidence: "gone".into() }),
+            Just(MarkKind::Recovered),
+            Just(MarkKind::Completed),
+            Just(MarkKind::Archived),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_history_has_one_state_and_settling_it_twice_is_settling_it_once(
+            history in proptest::collection::vec((any_mark(), 0i64..4000), 0..30),
+            process in prop_oneof![Just(Process::Running), Just(Process::Gone), Just(Process::Elsewhere), Just(Process::Unknown)],
+            later in 0i64..1_000_000,
+        ) {
+            let mut secs = 0;
+            let marks: Vec<Mark> = history.into_iter().map(|(what, after)| { secs += after; mark(secs, what) }).collect();
+            let (last, now) = (at(secs), at(secs + later));
+            let before = state(&marks, last, now);
+            let (after, effects) = settle(before.clone(), last, process, IDLE_AFTER, now);
+            // What a sweep decides is never a way back to life.
+            prop_assert!(before.status.is_live() || after.status == before.status);
+            if let Some((ended, _)) = &after.ended {
+                prop_assert!(*ended <= now, "time never goes backwards");
+            }
+            let (again, more) = settle(after.clone(), last, process, IDLE_AFTER, now);
+            prop_assert_eq!(&again, &after);
+            prop_assert!(more.is_empty() || matches!(more[..], [Effect::Archive]));
+            // Recorded, the effects lead to the same state.
+            let recorded = effects.iter().filter_map(|effect| match effect {
+                Effect::End { trigger } => Some(MarkKind::Ended { trigger: trigger.to_string() }),
+                Effect::Crash { evidence } => Some(MarkKind::Crashed { evidence: evidence.to_string() }),
+                Effect::Archive => None,
+            });
+            let mut all = marks.clone();
+            all.extend(recorded.map(|what| Mark { at: now, what }));
+            prop_assert_eq!(state(&all, last, now).status, after.status);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What is asked → what is looked for: terms, phrases that must stand so, and the time that is spoken of.
+//!
+//! Any text is a query: there is no syntax to get wrong. `"…"` holds words together, `auth*` asks for a beginning.
+
+use super::terms::{self, Shape, Term};
+use super::when::{self, When};
+use crate::clean::text;
+
+/// More words than this say no more; a bit is kept for each.
+pub const TERMS_MAX: usize = 32;
+
+/// A beginning that short would be that of every word.
+const BEGINNING_BYTES_MIN: usize = 2;
+
+const SNIPPET_CHARS_MAX: usize = 160;
+const SNIPPET_LEAD_CHARS: usize = 48;
+
+/// Words that stand in every question and say nothing about what is asked, as they are written without apostrophes.
+const STOP_WORDS: &str = "a about above after again all also am an and any are arent as at be because been before being \
+    below between both but by can cant could did didnt do does doesnt doing dont down during each ever few for from \
+    further had has hasnt have havent having he her here hers him his how i id if ill im in into is isnt it its itself \
+    ive just kind lets likely many may me might more most much my no nor not of off often on once only or other our \
+    ours out over own re same she should so some sort such than that thats the their theirs them then there these they \
+    this those through to too type under until up us ve very was wasnt we were what whats when whens where wheres which while who \
+    whom whos why will with wont would you your yours youre able";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// No term twice, [`TERMS_MAX`] at most.
+    pub terms: Vec<QueryTerm>,
+    /// Stems that must stand one after the other.
+    pub phrases: Vec<Vec<String>>,
+    pub when: Vec<When>,
+    /// Names of code, as they were typed: `fooBar` is rather that than `foo_bar`.
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryTerm {
+    pub text: String,
+    pub shape: Shape,
+    pub wanted: Wanted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The term itself; words that begin with it where it is rare.
+    Term,
+    /// Whatever begins with it.
+    Beginning,
+}
+
+impl Query {
+    pub fn parse(text: &str) -> Query {
+        let mut query = Query { when: when::spoken_of(text), ..Query::default() };
+        // Every second part stands between quotation marks, but for the last when they are not closed.
+        let parts: Vec<&str> = text.split('"').collect();
+        for (at, part) in parts.iter().enumerate() {
+            if at % 2 == 1 && at + 1 < parts.len() {
+                query.phrases.extend(Some(terms::words(part)).filter(|phrase| !phrase.is_empty()));
+            }
+        }
+        let is_said = |word: &&str| !is_stop_word(word);
+        query.add(text.split_whitespace().filter(is_said));
+        if query.terms.is_empty() {
+            query.add(text.split_whitespace());
+        }
+        query
+    }
+
+    fn add<'a>(&mut self, words: impl Iterator<Item = &'a str>) {
+        for word in words {
+            let is_beginning = word.ends_with('*') && word.len() > BEGINNING_BYTES_MIN;
+            let mut found = terms::terms(word);
+            if found.len() > 1 {
+                self.names.push(word.to_string());
+            }
+            // The words of a name of code say little each when they are stop words: `no` of `--no-verify`.
+            if found.len() > 1 {
+                found.retain(|term| term.shape == Shape::Whole || !is_stop_word(&term.text));
+            }
+            let last = found.len().saturating_sub(1);
+            for (at, Term { text, shape }) in found.into_iter().enumerate() {
+                let wanted = if is_beginning && at == last { Wanted::Beginning } else { Wanted::Term };
+                if self.terms.len() < TERMS_MAX && !self.terms.iter().any(|known| known.text == text) {
+                    self.terms.push(QueryTerm { text, shape, wanted });
+                }
+            }
+        }
+    }
+
+    /// Whether a text has every phrase.
+    pub fn phrases_stand_in(&self, text: &str) -> bool {
+        if self.phrases.is_empty() {
+            return true;
+        }
+        let words = terms::words(text);
+        self.phrases.iter().all(|phrase| words.windows(phrase.len()).any(|window| window == phrase.as_slice()))
+    }
+
+    /// One line of a text around the first word that was asked for.
+    pub fn snippet(&self, content: &str) -> String {
+        let shown = text::line(content, content.len());
+        let is_asked = |word: &str| {
+            let asked = |term: &Term| self.terms.iter().any(|asked| term.text.starts_with(asked.text.as_str()));
+            terms::terms(word).iter().any(asked)
+        };
+        let words = shown.split(' ').scan(0, |at, word| {
+            let begin = *at;
+            *at += word.chars().count() + 1;
+            Some((begin, word))
+        });
+        let hit = words.into_iter().find(|(_, word)| is_asked(word)).map_or(0, |(begin, _)| begin);
+        let chars: Vec<char> = shown.chars().collect();
+        let from = if chars.len() <= SNIPPET_CHARS_MAX { 0 } else { hit.saturating_sub(SNIPPET_LEAD_CHARS) };
+        let until = chars.len().min(from + SNIPPET_CHARS_MAX);
+        let cut: String = chars[from..until].iter().collect();
+        let (before, after) = (if from > 0 { "…" } else { "" }, if until < chars.len() { "…" } else { "" });
+        format!("{before}{}{after}", cut.trim())
+    }
+}
+
+/// Says nothing about what is asked.
+pub fn is_stop_word(word: &str) -> bool {
+    let plain = word.replace(['\'', '’'], "").to_lowercase();
+    let plain = plain.trim_matches(|c: char| c.is_ascii_punctuation());
+    STOP_WORDS.split(' ').any(|stop| stop == plain)
+        // Signs around a stop word make it a name: `--no`, `.do`.
+        && !word.starts_with(['-', '.', '@', '#', '$', '/'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn asked(text: &str) -> String {
+        let shown = |term: &QueryTerm| match term.wanted {
+            Wanted::Term => term.text.clone(),
+            Wanted::Beginning => format!("{}*", term.text),
+        };
+        Query::parse(text).terms.iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_question_leaves_the_words_it_is_about() {
+        for (text, terms) in [
+            ("What kind of database does the billing service use?", "databas bil servic us"),
+            ("Where's Anna's notebook", "anna notebook"),
+            ("auth*", "auth*"),
+            ("authentication*", "authenticat*"),
+            ("a*", "a"),
+            ("c++ or c#", "c c＋＋ c＃"),
+            ("--no-verify", "verifi noverify －－no－verify"),
+            (".env", "env ．env"),
+            ("test tests tested", "test"),
+            ("what is it", "what is it"),
+            ("NEAR(a b) OR \"x\" AND -y", "near b x y －y"),
+            ("??? !!", ""),
+        ] {
+            assert_eq!(asked(text), terms, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_must_stand_as_it_is_said() {
+        let query = Query::parse("\"write ahead log\" size");
+        assert!(query.phrases_stand_in("The write-ahead logs are small."));
+        assert!(!query.phrases_stand_in("Log ahead of what you write."));
+        assert!(Query::parse("an \"open quotation").phrases_stand_in("anything"));
+    }
+
+    #[test]
+    fn a_snippet_shows_what_was_asked_for() {
+        let query = Query::parse("retries");
+        assert_eq!(query.snippet("Two retries,\n then stop."), "Two retries, then stop.");
+        let long = format!("{} retry twice {}", "before ".repeat(60), "after ".repeat(60));
+        let snippet = query.snippet(&long);
+        assert!(snippet.starts_with('…') && snippet.ends_with('…') && snippet.contains("retry twice"), "{snippet}");
+        assert!(snippet.chars().count() <= SNIPPET_CHARS_MAX + 2);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_query(text in "\\PC{0,80}|[a-z\"*' .-]{0,80}", content in "\\PC{0,200}") {
+            let query = Query::parse(&text);
+            prop_assert!(query.terms.len() <= TERMS_MAX);
+            query.phrases_stand_in(&content);
+            prop_assert!(query.snippet(&content).chars().count() <= SNIPPET_CHARS_MAX + 2);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Which memories a session should hear first: those that hold there, fit what is asked, are used and were meant.
+//!
+//! Memories of another language or project are left out, not ranked low. Fitting them into a budget is for the brief.
+
+use std::time::Duration;
+
+use crate::language::meaning::Meaning;
+use crate::model::id::ProjectId;
+use crate::model::memory::Scope;
+use crate::model::time::Timestamp;
+
+/// What each part of a score weighs; together 1.
+const SCOPE_WEIGHT: f64 = 0.3;
+const RELEVANCE_WEIGHT: f64 = 0.3;
+const RECENCY_WEIGHT: f64 = 0.15;
+const USE_WEIGHT: f64 = 0.1;
+const CONFIDENCE_WEIGHT: f64 = 0.15;
+
+const DAY_SECS: u64 = 24 * 3600;
+/// Less than so many days ago, and what that is worth; anything older is worth the last.
+const RECENCY: [(u64, f64); 4] = [(7, 1.0), (30, 0.8), (90, 0.6), (180, 0.4)];
+const RECENCY_MIN: f64 = 0.2;
+/// More uses than this add nothing.
+const USES_FULL: f64 = 32.0;
+const STALE_AFTER: Duration = Duration::from_secs(60 * DAY_SECS);
+/// The share of a memory that a prompt must speak of.
+const SPOKEN_OF_MIN: f64 = 0.39;
+const PREFERENCE: &str = "preference";
+
+/// A memory that may be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    pub content: &'a str,
+    pub category: &'a str,
+    pub scope: &'a Scope,
+    /// The project of a `project:` scope, where it is known.
+    pub project: Option<&'a ProjectId>,
+    pub confidence: f64,
+    pub updated_at: Timestamp,
+    pub used_at: Option<Timestamp>,
+    pub uses: u64,
+}
+
+/// Who is told.
+#[derive(Clone, Copy, Debug)]
+pub struct RankContext<'a> {
+    pub now: Timestamp,
+    pub project: &'a ProjectId,
+    pub project_name: &'a str,
+    /// Lower-case names of the languages at hand.
+    pub languages: &'a [&'a str],
+    /// What was asked; empty at the start of a session.
+    pub prompt: &'a str,
+    /// The files at hand.
+    pub files: &'a [&'a str],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranked {
+    /// The place among the candidates.
+    pub index: usize,
+    /// From 0 to 1.
+    pub score: f64,
+}
+
+/// The memories that hold here, best first; equals keep their order.
+pub fn rank(memories: &[Candidate], context: &RankContext) -> Vec<Ranked> {
+    let asked = Meaning::of(&format!("{}\n{}", context.prompt, file_words(context.files)));
+    let score = |(index, memory): (usize, &Candidate)| Some(Ranked { index, score: score(memory, context, &asked)? });
+    let mut ranked: Vec<Ranked> = memories.iter().enumerate().filter_map(score).collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
+    ranked
+}
+
+/// Whether nobody changed or used it for so long that it is worth asking about. Tastes do not age.
+pub fn is_stale(memory: &Candidate, now: Timestamp) -> bool {
+    memory.category != PREFERENCE && now.since(touched_at(memory)) > STALE_AFTER
+}
+
+/// A prompt, read once and compared with many things that could be told.
+#[derive(Debug)]
+pub struct Spoken(Meaning);
+
+impl Spoken {
+    pub fn of(prompt: &str) -> Spoken {
+        Spoken(Meaning::of(prompt))
+    }
+
+    /// Whether it speaks of what a memory is about, so that it is worth telling just then.
+    pub fn is_of(&self, content: &str) -> bool {
+        Meaning::of(content).share_in(&self.0) >= SPOKEN_OF_MIN
+    }
+}
+
+fn touched_at(memory: &Candidate) -> Timestamp {
+    memory.used_at.map_or(memory.updated_at, |used_at| used_at.max(memory.updated_at))
+}
+
+fn score(memory: &Candidate, context: &RankContext, asked: &Meaning) -> Option<f64> {
+    let uses = (1.0 + memory.uses as f64).ln() / (1.0 + USES_FULL).ln();
+    Some(
+        SCOPE_WEIGHT * scope_match(memory, context)?
+            + RELEVANCE_WEIGHT * Meaning::of(memory.content).share_in(asked)
+            + RECENCY_WEIGHT * recency(context.now.since(touched_at(memory)))
+            + USE_WEIGHT * uses.min(1.0)
+            + CONFIDENCE_WEIGHT * memory.confidence.clamp(0.0, 1.0),
+    )
+}
+
+/// The nearer, the weightier; `None` where it does not hold.
+fn scope_match(memory: &Candidate, context: &RankContext) -> Option<f64> {
+    match memory.scope {
+        Scope::Universal => Some(0.8),
+        Scope::Language(language) => context.languages.contains(&language.as_str()).then_some(0.9),
+        // Names are shared by projects; the id decides where there is one.
+        Scope::Project(name) => match memory.project {
+            Some(project) => (project == context.project).then_some(1.0),
+            None => name.eq_ignore_ascii_case(context.project_name).then_some(1.0),
+        },
+    }
+}
+
+fn recency(age: Duration) -> f64 {
+    let worth = RECENCY.iter().find(|(days, _)| age < Duration::from_secs(days * DAY_SECS));
+    worth.map_or(RECENCY_MIN, |(_, worth)| *worth)
+}
+
+/// The words in the names of files: `src/auth/token_store.rs` speaks of auth, token and store.
+fn file_words(files: &[&str]) -> String {
+    let words = files.iter().flat_map(|path| path.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn days_ago(days: u64) -> Timestamp {
+        now().minus(Duration::from_secs(days * DAY_SECS))
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-01-22T12:00:00Z").unwrap()
+    }
+
+    fn memory<'a>(content: &'a str, scope: &'a Scope) -> Candidate<'a> {
+        let (category, updated_at) = ("rule", days_ago(1));
+        Candidate { content, category, scope, project: None, confidence: 0.9, updated_at, used_at: None, uses: 0 }
+    }
+
+    /// The contents in the order they are told.
+    fn told<'a>(memories: &[Candidate<'a>], prompt: &str, files: &[&str]) -> Vec<&'a str> {
+        let project = ProjectId::of_anchor(b"/hydra");
+        let context =
+            RankContext { now: now(), project: &project, project_name: "hydra", languages: &["rust"], prompt, files };
+        rank(memories, &context).into_iter().map(|one| memories[one.index].content).collect()
+    }
+
+    #[test]
+    fn only_what_holds_here_and_the_nearest_first() {
+        let scopes = ["universal", "language:rust", "language:go", "project:hydra", "project:argus"].map(Scope::parse);
+        let scopes: Vec<Scope> = scopes.into_iter().flatten().collect();
+        let mut memories: Vec<Candidate> = scopes.iter().map(|scope| memory("Use no globals.", scope)).collect();
+        for (memory, content) in memories.iter_mut().zip(["all", "rust", "go", "hydra", "argus"]) {
+            memory.content = content;
+        }
+        assert_eq!(told(&memories, "", &[]), ["hydra", "rust", "all"]);
+        // A namesake is another project.
+        let namesake = ProjectId::of_anchor(b"/elsewhere/hydra");
+        memories[3].project = Some(&namesake);
+        assert_eq!(told(&memories, "", &[]), ["rust", "all"]);
+    }
+
+    #[test]
+    fn what_is_asked_comes_first() {
+        let all = Scope::Universal;
+        let memories = [
+            memory("Write tests first.", &all),
+            memory("Never log tokens.", &all),
+            memory("Ask before migrations.", &all),
+        ];
+        assert_eq!(told(&memories, "", &[])[0], "Write tests first.");
+        assert_eq!(told(&memories, "add a migration for the users table", &[])[0], "Ask before migrations.");
+        assert_eq!(told(&memories, "", &["src/log/tokens.rs"])[0], "Never log tokens.");
+    }
+
+    #[test]
+    fn fresh_used_and_sure_ones_first() {
+        let all = Scope::Universal;
+        let base = memory("base", &all);
+        let sorted = |memories: &[Candidate<'static>]| told(memories, "", &[]);
+        let aged = [(200, "old"), (100, "older"), (1, "new"), (20, "recent"), (60, "quarter")];
+        let aged = aged.map(|(days, content)| Candidate { content, updated_at: days_ago(days), ..base_of(content) });
+        assert_eq!(sorted(&aged), ["new", "recent", "quarter", "older", "old"]);
+        let used = [0, 30, 3].map(|uses| Candidate { uses, ..base });
+        assert_eq!(rank_indices(&used), [1, 2, 0]);
+        let sure = [0.6, 0.99, 0.8].map(|confidence| Candidate { confidence, ..base });
+        assert_eq!(rank_indices(&sure), [1, 2, 0]);
+    }
+
+    fn base_of(content: &'static str) -> Candidate<'static> {
+        memory(content, &Scope::Universal)
+    }
+
+    fn rank_indices(memories: &[Candidate]) -> Vec<usize> {
+        let project = ProjectId::of_name("hydra");
+        let context =
+            RankContext { now: now(), project: &project, project_name: "", languages: &[], prompt: "", files: &[] };
+        rank(memories, &context).into_iter().map(|one| one.index).collect()
+    }
+
+    #[test]
+    fn ages_are_worth_what_the_table_says() {
+        for (days, worth) in [(0, 1.0), (6, 1.0), (7, 0.8), (29, 0.8), (30, 0.6), (90, 0.4), (180, 0.2), (999, 0.2)] {
+            assert_eq!(recency(Duration::from_secs(days * DAY_SECS)), worth, "{days}");
+        }
+    }
+
+    #[test]
+    fn stale_is_neither_changed_nor_used() {
+        let all = Scope::Universal;
+        for (category, updated, used, stale) in [
+            ("rule", 61, None, true),
+            ("rule", 60, None, false),
+            ("rule", 400, Some(3), false),
+            ("rule", 400, Some(80), true),
+            ("correction", 90, None, true),
+            ("preference", 900, None, false),
+        ] {
+            let memory = Candidate {
+                category,
+                updated_at: days_ago(updated),
+                used_at: used.map(days_ago),
+                ..memory("Use tabs.", &all)
+            };
+            assert_eq!(is_stale(&memory, now()), stale, "{category} {updated} {used:?}");
+        }
+    }
+
+    #[test]
+    fn the_weights_are_a_whole() {
+        let sum = SCOPE_WEIGHT + RELEVANCE_WEIGHT + RECENCY_WEIGHT + USE_WEIGHT + CONFIDENCE_WEIGHT;
+        assert!((sum - 1.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_shares_and_sorted(uses in proptest::collection::vec((0u64..1_000_000, 0.0f64..1.0, 0u64..900), 0..12)) {
+            let all = Scope::Universal;
+            let one = |(uses, confidence, days)| {
+                Candidate { uses, confidence, updated_at: days_ago(days), ..memory("Use tabs.", &all) }
+            };
+            let memories: Vec<Candidate> = uses.into_iter().map(one).collect();
+            let project = ProjectId::of_name("hydra");
+            let context =
+                RankContext { now: now(), project: &project, project_name: "", languages: &[], prompt: "tabs", files: &[] };
+            let ranked = rank(&memories, &context);
+            prop_assert_eq!(ranked.len(), memories.len());
+            prop_assert!(ranked.iter().all(|one| (0.0..=1.0).contains(&one.score)));
+            prop_assert!(ranked.is_sorted_by(|a, b| a.score >= b.score));
+        }
+    }
+}

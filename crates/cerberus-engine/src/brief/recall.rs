@@ -1,0 +1,261 @@
+//! Makes a brief: asks the view what the project's sessions left, and lets core decide what is told.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
+use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, failing};
+use cerberus_core::extract::injected::SUMMARY_TITLE;
+use cerberus_core::model::event::StartSource;
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::{ProjectId, SessionId};
+use cerberus_core::model::session::CARRY_OVER;
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::seed::expiry;
+use cerberus_core::summary::read_stored;
+use cerberus_core::summary::render::{self, Format};
+
+use crate::brief::remember;
+use crate::brief::survey;
+use crate::brief::survey::{AskGit, Survey, View};
+use crate::project::guides::UserFolders;
+use crate::project::identity;
+use crate::project::identity::Located;
+use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
+
+/// Files whose names are told apart; no brief has more.
+const NAMED_MAX: usize = 60;
+
+/// By its last prompts a session's topic is known.
+const PROMPTS_MAX: usize = 20;
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Question<'a> {
+    pub now: Timestamp,
+    pub source: StartSource,
+    pub budget: Budget,
+    pub chars_max: usize,
+    pub prompt: Option<&'a str>,
+    /// Where the guides are that the agent reads by itself.
+    pub folders: &'a UserFolders,
+    pub format: Format,
+    /// Who asks; nobody yet when a user wants to see what the next session would be told.
+    pub session: Option<&'a SessionRow>,
+}
+
+/// How many tokens a brief may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub session_tokens: usize,
+    pub memory_tokens: usize,
+    pub both_tokens: usize,
+}
+
+impl Budget {
+    /// What the user set for the session part, and memories as designed.
+    pub fn of_session(session_tokens: usize) -> Budget {
+        Budget { session_tokens, memory_tokens: MEMORY_TOKENS, both_tokens: BOTH_TOKENS }
+    }
+
+    /// So many in all, divided as designed; what memories do not use the session part may.
+    pub fn of_all(both_tokens: usize) -> Budget {
+        let memory_tokens = (both_tokens * MEMORY_TOKENS / BOTH_TOKENS).min(MEMORY_TOKENS);
+        Budget { session_tokens: both_tokens, memory_tokens, both_tokens }
+    }
+}
+
+#[derive(Debug)]
+pub struct Briefing {
+    pub project: String,
+    pub brief: Brief,
+    /// The newest session that is told of.
+    pub session_id: Option<SessionId>,
+    pub expires_at: Option<Timestamp>,
+    /// What a model said of the session that worked last, where it is told.
+    pub summary: Option<Summarized>,
+}
+
+/// A summary, and whose it is.
+#[derive(Debug)]
+pub struct Summarized {
+    pub session: SessionId,
+    pub row: SummaryRow,
+}
+
+pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
+    // A session stays with its project, wherever its agent has gone since.
+    let elsewhere = question.session.filter(|session| session.project != located.project);
+    let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
+    let located = home_project.as_ref().unwrap_or(located);
+    let now = question.now;
+    let mut sessions = recent_sessions(store, located, now)?;
+    let known = already_known(store, &sessions, question)?;
+    sessions.retain(|session| session.state.status.carries_over());
+    let history = store.history(&project_ids(located), now)?;
+    let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+    carried.add_files(&history, &sessions);
+    carried.add(failing::blockers(&store.runs(&sessions, now)?));
+    let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
+    let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
+    let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
+    let view = View { store, located, now };
+    let survey = match carried.facts.is_empty() {
+        true => Survey::default(),
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
+    };
+    let files = file_names(&view, &survey)?;
+    let summary = last_summary(store, &sessions, question)?;
+    let request = Request {
+        project: &located.name,
+        facts: &carried.facts,
+        settlements: &carried.settlements,
+        files: &files,
+        likely: &survey.likely,
+        now,
+        budget_tokens: question.budget.session_tokens.min(question.budget.both_tokens.saturating_sub(memory_tokens)),
+        chars_max: question.chars_max.saturating_sub(memory_chars + 1),
+        prompt: question.prompt,
+        memories: &memories,
+        known: known.as_ref(),
+    };
+    let brief = match &summary {
+        Some(summary) => render::compose(&request, question.format, &summary.row.text),
+        None => brief::compose(&request),
+    };
+    let brief = brief.after(memories, forgone);
+    let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
+    let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
+    Ok(Briefing {
+        project: located.name.clone(),
+        session_id: newest.map(|session| session.id.clone()),
+        expires_at: newest.map(|session| expiry(session.last_activity)),
+        summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
+        brief,
+    })
+}
+
+/// What was said of the session that changed something last, if that was after its last fact. Otherwise the codes know
+/// more. A session that goes on hears codes: it knows the rest.
+fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<Summarized>> {
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    if question.format == Format::Codes || !is_fresh {
+        return Ok(None);
+    }
+    let others = sessions.iter().filter(|session| question.session.is_none_or(|own| own.row != session.row));
+    let mut others: Vec<&SessionRow> = others.collect();
+    others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
+    let mut last: Option<(&SessionRow, Timestamp)> = None;
+    for session in others {
+        let facts = store.carried(std::slice::from_ref(session), Wanted::All, question.now)?.facts;
+        let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
+        // A note of the user's is no work that a summary would have to speak of.
+        let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
+        if worked || last.is_none() {
+            last = Some((session, newest));
+        }
+        if worked {
+            break;
+        }
+    }
+    let Some((session, newest)) = last else { return Ok(None) };
+    let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
+    let told = row.and_then(|row| Some(SummaryRow { text: read_stored(&row.text)?.to_string(), ..row }));
+    Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
+}
+
+/// What a prompt makes relevant that its session was not told yet, beside these memories.
+pub fn on_prompt(
+    view: &View,
+    session: &SessionRow,
+    prompt: &str,
+    budget_tokens: usize,
+    memories: &[MemoryItem],
+) -> store::Result<Brief> {
+    let mut sessions = recent_sessions(view.store, view.located, view.now)?;
+    sessions.retain(|session| session.state.status.carries_over());
+    let history = view.store.history(&project_ids(view.located), view.now)?;
+    let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
+    carried.add_files(&history, &sessions);
+    carried.facts.retain(|known| known.session != session.id);
+    if carried.facts.is_empty() {
+        return Ok(Brief::default());
+    }
+    let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
+    let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
+    let mut known = AlreadyKnown {
+        told_codes: view.store.told(session, view.now)?.into_iter().collect(),
+        ..AlreadyKnown::default()
+    };
+    known.own_sessions.insert(session.id.clone());
+    known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
+    let (_, turns) = view.store.activity(session, view.now)?;
+    let request = Request {
+        project: &view.located.name,
+        facts: &carried.facts,
+        settlements: &carried.settlements,
+        files: &file_names(view, &survey)?,
+        likely: &survey.likely,
+        now: view.now,
+        budget_tokens,
+        chars_max: usize::MAX,
+        prompt: Some(prompt),
+        memories,
+        known: Some(&known),
+    };
+    let prompted = match turns {
+        0 | 1 => Prompted::First,
+        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
+    };
+    Ok(brief::on_prompt(&request, prompt, prompted, &known))
+}
+
+/// The project's sessions that may still carry over, oldest first; also those that knew it by name only.
+pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> store::Result<Vec<SessionRow>> {
+    store.sessions(&project_ids(located), now.minus(CARRY_OVER), now)
+}
+
+pub fn project_ids(located: &Located) -> [ProjectId; 2] {
+    [located.project.clone(), ProjectId::of_name(&located.name)]
+}
+
+/// What stands in the asking session's context. A fresh or emptied context holds nothing.
+fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<AlreadyKnown>> {
+    let newest = sessions.iter().max_by_key(|session| (session.last_activity, session.row));
+    let own = question.session.or(newest);
+    let lineage: Vec<&SessionRow> = match question.source {
+        StartSource::Startup | StartSource::Clear | StartSource::Compact => return Ok(None),
+        StartSource::Resume => own.into_iter().collect(),
+        StartSource::Fork => own.into_iter().chain(question.session.and_then(|own| parent(sessions, own))).collect(),
+    };
+    let mut known = AlreadyKnown::default();
+    for session in lineage {
+        known.told_codes.extend(store.told(session, question.now)?);
+        known.own_sessions.insert(session.id.clone());
+    }
+    Ok(Some(known))
+}
+
+/// The client does not say which session was forked: it is the one last active with this agent in this folder.
+fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a SessionRow> {
+    let candidates = sessions.iter().filter(|other| {
+        other.row != forked.row
+            && other.agent == forked.agent
+            && other.cwd == forked.cwd
+            && other.started_at <= forked.started_at
+    });
+    candidates.max_by_key(|other| (other.last_activity, other.row))
+}
+
+/// Every known file that shares its last component with one that may be told.
+fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
+    let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
+    let bases: HashSet<&str> = told.map(brief::base).collect();
+    let listed: Vec<&str> = bases.iter().copied().collect();
+    let mut files = FileNames::of_project(survey.tracked.len());
+    for project in project_ids(view.located) {
+        view.store.files(&project, &listed, view.now)?.iter().for_each(|path| files.add(path));
+    }
+    survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
+    Ok(files)
+}

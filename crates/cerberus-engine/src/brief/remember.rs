@@ -1,0 +1,191 @@
+//! Which memories hold here and now: asks the view, lets core rank and choose.
+
+use std::collections::{HashMap, HashSet};
+
+use cerberus_core::brief::Dropped;
+use cerberus_core::brief::memories::{MemoryItem, MemoryRequest, Remembered, choose};
+use cerberus_core::extract::symbols::Language;
+use cerberus_core::learn::guide::GuideLines;
+use cerberus_core::model::event::StartSource;
+use cerberus_core::model::id::MemoryId;
+use cerberus_core::model::memory::Scope;
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::search::rank::{Candidate, RankContext, Spoken, rank};
+
+use crate::brief::recall::{Question, project_ids};
+use crate::project::guides;
+use crate::project::guides::UserFolders;
+use crate::project::identity::Located;
+use crate::project::tracked;
+use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
+
+/// More of one scope than anybody reads; the latest changed are looked at.
+const CANDIDATES_MAX: usize = 200;
+/// What a prompt may bring up beside them.
+const SEARCHED_MAX: usize = 30;
+/// A prompt is not the place to tell everything.
+pub const PROMPT_TOKENS_MAX: usize = 300;
+/// A project speaks a language when this share of its files does.
+const LANGUAGE_SHARE_MIN: f64 = 0.1;
+
+/// What a brief tells of memories, and what it leaves out.
+pub fn for_brief(
+    store: &Store,
+    located: &Located,
+    carried: &Carried,
+    question: &Question,
+) -> store::Result<(Vec<MemoryItem>, Vec<Dropped>)> {
+    let mut dropped = Vec::new();
+    if question.budget.memory_tokens == 0 {
+        return Ok((Vec::new(), dropped));
+    }
+    let languages = languages(store, located, carried, question.now)?;
+    let rows = candidates(store, located, &languages, question)?;
+    if rows.is_empty() {
+        return Ok((Vec::new(), dropped));
+    }
+    let mut guide_lines = GuideLines::default();
+    guides::read(located, question.folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
+    let told = told(store, question)?;
+    let files: Vec<&str> = carried.facts.iter().filter_map(|known| known.fact.path.as_deref()).collect();
+    let languages: Vec<&str> = languages.into_iter().collect();
+    let context = RankContext {
+        now: question.now,
+        project: &located.project,
+        project_name: &located.name,
+        languages: &languages,
+        prompt: question.prompt.unwrap_or_default(),
+        files: &files,
+    };
+    let ranked = ranked(&rows, &context);
+    let whys: Vec<String> = ranked.iter().map(|row| why(row)).collect();
+    let candidates: Vec<Remembered> =
+        ranked.iter().zip(&whys).map(|(row, why)| Remembered { id: &row.id, memory: &row.memory, why }).collect();
+    let request = MemoryRequest {
+        candidates: &candidates,
+        guides: &guide_lines,
+        told: &told,
+        budget_tokens: question.budget.memory_tokens,
+        chars_max: question.chars_max,
+    };
+    Ok((choose(&request, &mut dropped), dropped))
+}
+
+/// What a prompt brings up that its session was not told yet: few, and only what it clearly speaks of.
+pub fn for_prompt(
+    store: &Store,
+    located: &Located,
+    session: &SessionRow,
+    folders: &UserFolders,
+    prompt: &str,
+    now: Timestamp,
+) -> store::Result<Vec<MemoryItem>> {
+    let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scope: None, category: None };
+    let found: Vec<i64> = store.search(&query, now)?.iter().map(|found| found.row).collect();
+    let mut rows = store.memories_at(&found, now)?;
+    let here = Scope::Project(located.name.clone()).to_string();
+    rows.retain(|row| !row.memory.scope.starts_with("project:") || *row.memory.scope == *here);
+    retain_standing(&mut rows, located);
+    if !rows.is_empty() {
+        let spoken = Spoken::of(prompt);
+        rows.retain(|row| spoken.is_of(&row.memory.content));
+    }
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let told = store.told_memories(session.row, now)?.into_iter().map(MemoryId::new).collect();
+    let mut guide_lines = GuideLines::default();
+    guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
+    let candidates: Vec<Remembered> = rows
+        .iter()
+        .map(|row| Remembered { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
+        .collect();
+    let request = MemoryRequest {
+        candidates: &candidates,
+        guides: &guide_lines,
+        told: &told,
+        budget_tokens: PROMPT_TOKENS_MAX,
+        chars_max: usize::MAX,
+    };
+    Ok(choose(&request, &mut Vec::new()))
+}
+
+/// Leaves out what a newer memory contradicts, and what belongs to another project of the same name.
+fn retain_standing(rows: &mut Vec<MemoryRow>, located: &Located) {
+    let here = project_ids(located);
+    rows.retain(|row| row.superseded_by.is_none());
+    rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| here.contains(project)));
+}
+
+fn ranked<'a>(rows: &'a [MemoryRow], context: &RankContext) -> Vec<&'a MemoryRow> {
+    let scopes: Vec<Scope> = rows.iter().map(MemoryRow::scope).collect();
+    let candidates: Vec<Candidate> = rows.iter().zip(&scopes).map(|(row, scope)| row.candidate(scope)).collect();
+    rank(&candidates, context).into_iter().filter_map(|ranked| rows.get(ranked.index)).collect()
+}
+
+fn why(row: &MemoryRow) -> String {
+    let used = match row.uses.count {
+        0 => String::new(),
+        1 => ", used once".to_string(),
+        count => format!(", used {count} times"),
+    };
+    format!("{} since {}{used}", &*row.memory.scope, row.memory.created_at)
+}
+
+/// Every memory that holds here and no newer one contradicts.
+fn candidates(
+    store: &Store,
+    located: &Located,
+    languages: &HashSet<&str>,
+    question: &Question,
+) -> store::Result<Vec<MemoryRow>> {
+    let mut scopes = vec![Scope::Universal.to_string(), Scope::Project(located.name.clone()).to_string()];
+    scopes.extend(languages.iter().map(|name| Scope::Language(name.to_string()).to_string()));
+    scopes.sort();
+    let mut rows = store.memories_in(&scopes, CANDIDATES_MAX, question.now)?;
+    if let Some(prompt) = question.prompt {
+        let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scope: None, category: None };
+        let found: Vec<i64> = store.search(&query, question.now)?.iter().map(|found| found.row).collect();
+        let known: HashSet<i64> = rows.iter().map(|row| row.row).collect();
+        let found: Vec<i64> = found.into_iter().filter(|row| !known.contains(row)).collect();
+        let found = store.memories_at(&found, question.now)?;
+        rows.extend(found.into_iter().filter(|row| scopes.iter().any(|scope| *scope == *row.memory.scope)));
+    }
+    retain_standing(&mut rows, located);
+    Ok(rows)
+}
+
+/// The languages at hand: of what sessions touched, and of the repository itself.
+fn languages<'a>(
+    store: &Store,
+    located: &Located,
+    carried: &'a Carried,
+    now: Timestamp,
+) -> store::Result<HashSet<&'a str>> {
+    if !store.has_language_memories(now)? {
+        return Ok(HashSet::new());
+    }
+    let touched = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
+    let mut found: HashSet<&str> = touched.filter_map(Language::of_path).map(Language::name).collect();
+    let tracked = located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    tracked.iter().filter_map(|path| Language::of_path(path)).for_each(|spoken| {
+        *counts.entry(spoken.name()).or_default() += 1;
+    });
+    let all: usize = counts.values().sum();
+    let is_spoken = |count: usize| count as f64 >= LANGUAGE_SHARE_MIN * all as f64;
+    found.extend(counts.into_iter().filter(|(_, count)| is_spoken(*count)).map(|(name, _)| name));
+    Ok(found)
+}
+
+/// What stands in the asking session's context already. A fresh or emptied context holds nothing.
+fn told(store: &Store, question: &Question) -> store::Result<HashSet<MemoryId>> {
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear | StartSource::Compact);
+    match question.session {
+        Some(session) if !is_fresh => {
+            let told = store.told_memories(session.row, question.now)?;
+            Ok(told.into_iter().map(MemoryId::new).collect())
+        }
+        _ => Ok(HashSet::new()),
+    }
+}

@@ -1,0 +1,188 @@
+//! Looks at what ranking needs to know beside what was said: all of a project's sessions, its commits, its files on disk.
+//!
+//! Git is started only when something new is checked out; the rest of the time its last words are in the view.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use cerberus_core::brief::Likely;
+use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, Worked};
+use cerberus_core::model::fact::Kind;
+use cerberus_core::model::id::SessionId;
+use cerberus_core::model::time::Timestamp;
+
+use crate::project::git;
+use crate::project::identity::Located;
+use crate::project::tracked;
+use crate::project::tracked::Tracked;
+use crate::store::{self, Carried, SessionRow, Store};
+
+/// Of the files last edited so many are compared with what git holds.
+const COMPARED_MAX: usize = 200;
+
+/// From where and when a project is looked at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub store: &'a Store,
+    pub located: &'a Located,
+    pub now: Timestamp,
+}
+
+/// A prompt waits for no other program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskGit {
+    WhenNew,
+    Never,
+}
+
+/// Of files further down nobody is told, so nobody asks whether they are private.
+const LOOKED_AT_MAX: usize = 500;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub likely: Likely,
+    pub tracked: Vec<String>,
+    pub sessions: Vec<Worked>,
+}
+
+/// Ranks the project's files as of now, from what all its sessions did. Facts get the names that their files have now.
+pub fn survey(
+    view: &View,
+    mut history: Vec<Worked>,
+    carried: &mut Carried,
+    sessions: &[SessionRow],
+    prompt: Option<&str>,
+    ask: AskGit,
+) -> store::Result<Survey> {
+    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
+    let mut commits = git::commits(&printed_log(view, ask)?, view.now);
+    let is_tracked: HashSet<&str> = tracked.paths.iter().map(String::as_str).collect();
+    let renames = Renames::new(&commits, &is_tracked);
+    renames.follow_facts(&mut carried.facts);
+    renames.follow_work(&mut history);
+    renames.follow_commits(&mut commits);
+    let recent: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+    let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
+        history.iter().partition(|worked| recent.contains(&worked.session));
+    let disk = Disk { located: view.located, tracked: &is_tracked };
+    let gone = gone(&disk, &recent, &old, &commits);
+    let changed = changed(&disk, &history, &tracked);
+    let mut files = rank::files(&Evidence {
+        now: view.now,
+        sessions: &history,
+        commits: &commits,
+        tracked: &tracked.paths,
+        changed: &changed,
+        gone: &gone,
+        prompt,
+    });
+    let mut looked_at = 0;
+    files.retain(|ranked| {
+        looked_at += 1;
+        looked_at > LOOKED_AT_MAX || !view.store.wishes().is_private(&ranked.path)
+    });
+    let unmerged = match ask {
+        AskGit::WhenNew => unmerged(view.located, carried, sessions),
+        AskGit::Never => HashMap::new(),
+    };
+    Ok(Survey { likely: Likely { files, gone, unmerged }, sessions: history, tracked: tracked.paths })
+}
+
+/// Asks git now for what the next start needs, which then need not wait for it.
+pub fn ask_ahead(view: &View) -> store::Result<()> {
+    printed_log(view, AskGit::WhenNew).map(|_| ())
+}
+
+/// What git says of recent commits: what it said last when nothing else is checked out since, or it does not answer.
+fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
+    let root = view.located.root.to_string_lossy();
+    let head = git::head(view.located);
+    let (kept_head, kept) = view.store.git_log(&root)?.unwrap_or_default();
+    if ask == AskGit::Never || head.as_ref() == Some(&kept_head) {
+        return Ok(kept);
+    }
+    let Some(printed) = git::log(view.located) else { return Ok(kept) };
+    let printed = git::without(&printed, |path| view.store.wishes().is_private(path));
+    if let Some(head) = head {
+        view.store.keep_git_log(&root, &head, &printed);
+    }
+    Ok(printed)
+}
+
+/// Where files are looked for.
+struct Disk<'a> {
+    located: &'a Located,
+    tracked: &'a HashSet<&'a str>,
+}
+
+impl Disk<'_> {
+    /// On disk, or left out of a sparse checkout.
+    fn has(&self, path: &str) -> bool {
+        let is_sparse = |git_dir: &PathBuf| git_dir.join("info/sparse-checkout").exists();
+        self.located.root.join(path).symlink_metadata().is_ok()
+            || self.tracked.contains(path) && self.located.git_dir.as_ref().is_some_and(is_sparse)
+    }
+}
+
+/// Files that sessions or commits speak of and that are not there any more.
+fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) -> HashSet<String> {
+    let (recently, before) = (touched(recent), touched(old));
+    // Asking for every file that was ever touched takes longer than all the rest: of the older ones git's word is enough.
+    let of_old = before.difference(&recently).map(|path| (*path, disk.tracked.contains(path) || disk.has(path)));
+    let here: HashMap<&str, bool> = recently.iter().map(|path| (*path, disk.has(path))).chain(of_old).collect();
+    let is_missing = |path: &str| here.get(path) == Some(&false);
+    // Of a recent session of which nothing is here nobody knows where it worked: its words stand.
+    let (found, elsewhere): (Vec<&&Worked>, Vec<&&Worked>) =
+        recent.iter().partition(|worked| worked.touched.iter().any(|touched| !is_missing(&touched.path)));
+    let words_stand: HashSet<&str> =
+        elsewhere.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect();
+    let judged = found.into_iter().chain(old).flat_map(|worked| &worked.touched).map(|touched| &touched.path);
+    let mut gone: HashSet<String> = judged.filter(|path| is_missing(path)).cloned().collect();
+    if !disk.tracked.is_empty() {
+        let committed = commits.iter().flat_map(|commit| commit.files.iter().chain(&commit.deleted));
+        let untracked = committed.filter(|path| !disk.tracked.contains(path.as_str()));
+        gone.extend(untracked.filter(|path| here.get(path.as_str()) != Some(&true)).cloned());
+    }
+    gone.retain(|path| !words_stand.contains(path.as_str()));
+    gone
+}
+
+/// Files that sessions edited and that differ from what git holds: open work, whoever left it.
+fn changed(disk: &Disk, history: &[Worked], tracked: &Tracked) -> HashSet<String> {
+    let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
+    let mut seen = HashSet::new();
+    let wanted: HashSet<&str> =
+        edited.map(|touched| touched.path.as_str()).filter(|path| seen.insert(*path)).take(COMPARED_MAX).collect();
+    let places = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
+    let is_changed = |(place, path): &(usize, &String)| {
+        let found = disk.located.root.join(path).symlink_metadata();
+        found.is_ok_and(|found| tracked.is_changed(*place, &found))
+    };
+    places.filter(is_changed).map(|(_, path)| path.clone()).collect()
+}
+
+fn touched<'a>(worked: &[&'a Worked]) -> HashSet<&'a str> {
+    worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect()
+}
+
+/// The sessions that decided something on a branch which what is checked out does not hold.
+fn unmerged(located: &Located, carried: &Carried, sessions: &[SessionRow]) -> HashMap<SessionId, String> {
+    let here = located.branch();
+    let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);
+    let deciding: HashSet<&SessionId> = decisions.map(|known| &known.session).collect();
+    let elsewhere = sessions.iter().filter(|session| deciding.contains(&session.id));
+    let branches: Vec<(&SessionId, &str)> = elsewhere
+        .filter_map(|session| Some((&session.id, session.branch.as_deref()?)))
+        .filter(|(_, branch)| Some(*branch) != here.as_deref())
+        .collect();
+    if branches.is_empty() {
+        return HashMap::new();
+    }
+    let mut names: Vec<&str> = branches.iter().map(|(_, branch)| *branch).collect();
+    names.sort_unstable();
+    names.dedup();
+    let unmerged: HashSet<String> = git::unmerged(located, &names).into_iter().collect();
+    let of_one = branches.into_iter().filter(|(_, branch)| unmerged.contains(*branch));
+    of_one.map(|(session, branch)| (session.clone(), branch.to_string())).collect()
+}

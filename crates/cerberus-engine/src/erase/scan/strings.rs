@@ -1,0 +1,102 @@
+//! The strings of a JSON text, cleaned where they stand: everything between them keeps its bytes.
+
+use cerberus_core::clean::secret::redact;
+
+use super::kinds_of;
+
+/// The text with the secrets of its strings cut, and their sorts; `None` when it has none.
+pub(crate) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
+    let mut out = String::new();
+    let mut kept = 0;
+    let mut kinds = Vec::new();
+    for (start, end) in strings(json) {
+        let Ok(said) = serde_json::from_str::<String>(&json[start..end]) else { continue };
+        let redacted = redact(&said);
+        let found = kinds_of(&redacted, &said);
+        if found.is_empty() {
+            continue;
+        }
+        kinds.extend(found);
+        out.push_str(&json[kept..start]);
+        out.push_str(&serde_json::to_string(&*redacted).unwrap_or_else(|_| "\"\"".to_string()));
+        kept = end;
+    }
+    if kinds.is_empty() {
+        return None;
+    }
+    out.push_str(&json[kept..]);
+    kinds.sort();
+    Some((out, kinds))
+}
+
+/// The cleaned text with `mark` for those marks that were not in the text before.
+pub(crate) fn with_marks(cleaned: &str, before: &str, mark: &str) -> String {
+    let mut old: Vec<&str> = marks(before).map(|(_, text)| text).collect();
+    let mut out = String::new();
+    let mut kept = 0;
+    for (start, text) in marks(cleaned) {
+        if let Some(at) = old.iter().position(|known| *known == text) {
+            old.remove(at);
+            continue;
+        }
+        out.push_str(&cleaned[kept..start]);
+        out.push_str(mark);
+        kept = start + text.len();
+    }
+    out.push_str(&cleaned[kept..]);
+    out
+}
+
+fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.match_indices("[redacted:").filter_map(|(start, _)| {
+        let end = text[start..].find(']')?;
+        Some((start, &text[start..start + end + 1]))
+    })
+}
+
+/// Where the strings of a JSON text lie, quotes included. One that does not end is none.
+fn strings(json: &str) -> Vec<(usize, usize)> {
+    let bytes = json.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(open) = bytes[at..].iter().position(|&byte| byte == b'"').map(|open| at + open) {
+        let mut end = open + 1;
+        while end < bytes.len() && bytes[end] != b'"' {
+            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        }
+        if end >= bytes.len() {
+            break;
+        }
+        found.push((open, end + 1));
+        at = end + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_cleaned_and_the_rest_keeps_its_bytes() {
+        let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+        let json =
+            format!("{{ \"a\" : \"x {key}\\n\", \"b\":[1, \"\\\"password\\\": \\\"hunter2!\\\"\"], \"c\":\"d\" }}");
+        let (out, kinds) = cleaned(&json).unwrap();
+        assert_eq!(
+            out,
+            "{ \"a\" : \"x [redacted:github-token]\\n\", \"b\":[1, \"\\\"password\\\": \\\"[redacted:password]\\\"\"], \"c\":\"d\" }"
+        );
+        assert_eq!(kinds, ["github-token", "password"]);
+        assert_eq!(cleaned(&out), None);
+        assert_eq!(cleaned("{\"a\": \"b\", \"c"), None);
+    }
+
+    #[test]
+    fn only_new_marks_are_made_shorter() {
+        let before = "\"[redacted:token] password: hunter2!\"";
+        let (out, _) = cleaned(before).unwrap();
+        assert_eq!(out, "\"[redacted:token] password: [redacted:password]\"");
+        assert_eq!(with_marks(&out, before, "***"), "\"[redacted:token] password: ***\"");
+    }
+}

@@ -1,0 +1,192 @@
+//! What a hook does beside capturing: a session that begins is told its brief, a prompt what it makes relevant, and a
+//! session that ends leaves its corrections as proposals.
+
+use std::time::Duration;
+
+use cerberus_core::agents::host;
+use cerberus_core::agents::host::{Host, Occasion};
+use cerberus_core::brief::memories::BOTH_TOKENS;
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Record, StartSource};
+use cerberus_core::model::id::{Agent, MemoryId};
+use cerberus_core::model::session::{IDLE_AFTER, Status};
+
+use crate::brief::recall;
+use crate::brief::recall::{Budget, Question};
+use crate::brief::remember;
+use crate::brief::survey;
+use crate::brief::survey::View;
+use crate::config;
+use crate::hook::capture::CaptureError;
+use crate::journal;
+use crate::memory::distill;
+use crate::memory::keep::Keeper;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::project::guides::UserFolders;
+use crate::project::identity::Located;
+use crate::sessions::legacy;
+use crate::sessions::name;
+use crate::sessions::recover;
+use crate::store::Store;
+use crate::store::fold;
+use crate::summary::detached;
+
+/// An agent waits for its brief: names that are not found by then are found later.
+const NAMING_MAX: Duration = Duration::from_millis(15);
+
+/// A session in which something happened that asks for more than being written down.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Who is at work: not always the agent whose hook we were called from.
+    pub agent: Agent,
+    pub session: Clean<'static>,
+    pub key: Clean<'static>,
+    pub located: Located,
+    pub moment: Moment,
+}
+
+#[derive(Debug)]
+pub enum Moment {
+    Start(StartSource),
+    Prompt(Clean<'static>),
+    End,
+}
+
+/// What the host prints to the model, and the record that it was told.
+#[derive(Debug)]
+pub struct Answer {
+    pub reply: String,
+    receipt: Record<'static>,
+}
+
+/// What is to be told now; `None` when there is nothing, or it was told through another hook.
+pub fn answer(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    waiting: &Waiting,
+) -> Result<Option<Answer>, CaptureError> {
+    match &waiting.moment {
+        Moment::Start(source) => at_start(home, clock, folders, waiting, *source),
+        Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
+        Moment::End => {
+            let mut store = fold::open(home)?;
+            if !waiting.is_echo(clock, &store)? {
+                distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+                if config::load(home)?.summary.provider.is_some() {
+                    let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+                    detached::start_each(home, clock, ended.iter());
+                }
+                survey::ask_ahead(&View { store: &store, located: &waiting.located, now: clock.now })?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+fn at_start(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    waiting: &Waiting,
+    source: StartSource,
+) -> Result<Option<Answer>, CaptureError> {
+    let config = config::load(home)?;
+    let mut store = fold::open(home)?;
+    if waiting.is_echo(clock, &store)? {
+        return Ok(None);
+    }
+    legacy::pick_up(home, clock, &mut store)?;
+    name::name_edits(home, clock, &mut store, NAMING_MAX)?;
+    let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
+    let recent = recall::recent_sessions(&store, &waiting.located, clock.now)?;
+    recover::recover_project(home, clock, &mut store, &recent)?;
+    if config.summary.provider.is_some() {
+        let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
+        let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
+        detached::start_each(home, clock, ended.chain(recovered));
+    }
+    distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+    let host = Host::of(waiting.agent);
+    let session = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+    let budget = Budget::of_session(config.brief.session_tokens);
+    let question = Question {
+        now: clock.now,
+        source,
+        budget: Budget { both_tokens: BOTH_TOKENS.min(host.tokens_max), ..budget },
+        chars_max: host.chars_max,
+        prompt: None,
+        folders,
+        format: config.summary.format(),
+        session: session.as_ref(),
+    };
+    let brief = recall::brief(&store, &waiting.located, &question)?.brief;
+    let codes = brief.items.into_iter().map(|item| Clean::new(item.code, Keep::NAME)).collect();
+    let memories = brief.memories.into_iter().map(|item| item.id).collect();
+    Ok(waiting.told(clock, Occasion::Start, &brief.text, codes, memories, Some(source)))
+}
+
+fn on_prompt(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    waiting: &Waiting,
+    prompt: &str,
+) -> Result<Option<Answer>, CaptureError> {
+    let store = fold::open(home)?;
+    if waiting.is_echo(clock, &store)? {
+        return Ok(None);
+    }
+    let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
+    let items = remember::for_prompt(&store, &waiting.located, &session, folders, prompt, clock.now)?;
+    let view = View { store: &store, located: &waiting.located, now: clock.now };
+    let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
+    let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
+    let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
+    let codes = relevant.items.iter().map(|item| Clean::new(item.code.clone(), Keep::NAME)).collect();
+    let brief = relevant.after(items, Vec::new());
+    let memories = brief.memories.into_iter().map(|item| item.id).collect();
+    Ok(waiting.told(clock, Occasion::Prompt, &brief.text, codes, memories, None))
+}
+
+impl Waiting {
+    /// Was the same told through another hook, which then does what is to be done?
+    fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, CaptureError> {
+        Ok(store.is_echo(self.agent, &self.session, &self.key, std::process::id(), clock.now)?)
+    }
+
+    fn receipt_key(&self) -> String {
+        format!("receipt-{}", &*self.key)
+    }
+
+    fn told(
+        &self,
+        clock: &Clock,
+        occasion: Occasion,
+        text: &str,
+        codes: Vec<Clean<'static>>,
+        memories: Vec<MemoryId>,
+        source: Option<StartSource>,
+    ) -> Option<Answer> {
+        let reply =
+            Some(text).filter(|text| !text.is_empty()).and_then(|text| host::reply(self.agent, occasion, text))?;
+        let memories = memories.iter().map(|id| Clean::new(id.as_str().to_string(), Keep::NAME)).collect();
+        let receipt = Record {
+            at: clock.now,
+            key: Clean::new(self.receipt_key(), Keep::NAME),
+            agent: self.agent,
+            imported: false,
+            heard_by: None,
+            session: self.session.clone(),
+            place: self.located.place(),
+            event: Event::Receipt { source, codes, memories },
+        };
+        Some(Answer { reply, receipt })
+    }
+}
+
+/// Records that the answer was given: after it was, so that nothing counts as told that never was.
+pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), CaptureError> {
+    Ok(journal::append(home, clock.wall, &answer.receipt)?)
+}

@@ -1,0 +1,94 @@
+//! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no parser but JSON's.
+//!
+//! Only a session's start, a prompt and a session's end ask for more; see `answer.rs`.
+
+use std::path::Path;
+
+use cerberus_core::agents;
+use cerberus_core::agents::host::Host;
+use cerberus_core::agents::{Heard, WireError};
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::echo::timed_key;
+use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::time::Timestamp;
+
+use crate::config::ConfigError;
+use crate::hook::answer::{Moment, Waiting};
+use crate::journal::{self, JournalError};
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::os::process;
+use crate::project::identity;
+use crate::project::identity::Located;
+use crate::project::privacy;
+use crate::store::StoreError;
+use crate::store::fold::FoldError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
+pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
+    let Some(heard) = agents::parse(agent, payload)? else { return Ok(None) };
+    let located = identity::locate(Path::new(&*heard.cwd));
+    if privacy::shut(home, clock.now, &located).is_some() {
+        return Ok(None);
+    }
+    let record = record(clock.now, heard, &located);
+    journal::append(home, clock.wall, &record)?;
+    let Record { agent, session, key, event, .. } = record;
+    let moment = match event {
+        Event::Start { source, .. } => Moment::Start(source),
+        Event::Prompt { text } => Moment::Prompt(text.into_owned()),
+        Event::End { .. } => Moment::End,
+        _ => return Ok(None),
+    };
+    Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
+}
+
+fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
+    let Heard { agent, session, cwd, mut key, mut event } = heard;
+    // A session may start and end many times with the same words; each time counts.
+    if matches!(event, Event::Start { .. } | Event::End { .. }) && !Host::of(agent).has_exact_starts {
+        key = Clean::new(timed_key(&key, now), Keep::NAME);
+    }
+    match &mut event {
+        Event::Tool(used) => {
+            for touched in &mut used.files {
+                let path = identity::relative(located, Path::new(&*cwd), &touched.path);
+                touched.path = Clean::new(path, Keep::NAME);
+            }
+        }
+        Event::Start { process, .. } => *process = process::agent(),
+        _ => {}
+    }
+    // These are answered, and only once.
+    let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
+    let heard_by = is_answered.then(std::process::id);
+    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(), event }
+}
+
+/// A record of our own about a session, as commands write them.
+pub fn own_record<'a>(
+    clock: &Clock,
+    agent: Agent,
+    session: &str,
+    place: Place<'a>,
+    key: String,
+    event: Event<'a>,
+) -> Record<'a> {
+    let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
+    Record { at: clock.now, key, agent, imported: false, heard_by: None, session, place, event }
+}

@@ -1,0 +1,161 @@
+//! Corrections become proposals, and what is sure enough becomes a memory by itself.
+//!
+//! Runs when a session ends or was recovered, and when somebody asks. Running it again changes nothing: a proposal is
+//! known by its evidence, and what was decided stays decided.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::extract::symbols::Language;
+use cerberus_core::learn::proposal::{Known, Proposal, Quote, Said, propose};
+use cerberus_core::model::id::MemoryId;
+use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
+
+use crate::memory::keep::{Keeper, superseding};
+use crate::store::fold::FoldError;
+use crate::store::{self, CorrectionRow, MemoryRow, Store};
+
+/// What was said longer ago than this many corrections is no evidence any more.
+const CORRECTIONS_MAX: usize = 1_000;
+/// New proposals are compared with this many of what is known.
+const KNOWN_MAX: usize = 2_000;
+
+/// What a run brought.
+#[derive(Debug, Default)]
+pub struct Distilled {
+    pub proposed: Vec<MemoryId>,
+    pub approved: Vec<MemoryId>,
+}
+
+/// Turns corrections that were not looked at yet into proposals and memories.
+pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldError> {
+    let now = keeper.clock.now;
+    let newest = store.newest_correction()?;
+    if newest <= store.distilled()? {
+        return Ok(Distilled::default());
+    }
+    let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
+    let known = store.own_memories(KNOWN_MAX, now)?;
+    let languages = languages(store, &corrections)?;
+    let said: Vec<Said> = corrections.iter().map(|row| said(row, &languages)).collect();
+    let existing: Vec<Known> = known.iter().map(existing).collect();
+    let mut distilled = Distilled::default();
+    let mut changes = Vec::new();
+    for proposal in propose(&said, &existing) {
+        let standing = known.iter().find(|row| row.id == proposal.id);
+        let memory = stand(keeper, &proposal, &said, standing);
+        if standing.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
+            continue;
+        }
+        // Proposed first even when it is sure: what was approved without a word can then be taken back like any other.
+        changes.push((proposal.id.clone(), Some(memory.clone())));
+        if !proposal.is_sure() {
+            distilled.proposed.push(proposal.id);
+            continue;
+        }
+        let mut approved = Memory { status: Status::Approved, ..memory };
+        approved.background.is_automatic = true;
+        let (approved, _) = superseding(&proposal.id, approved, known.clone());
+        changes.push((proposal.id.clone(), Some(approved)));
+        distilled.approved.push(proposal.id);
+    }
+    keeper.write(store, changes)?;
+    store.set_distilled(newest)?;
+    Ok(distilled)
+}
+
+/// What waits for the user's word, and what was approved without it, newest first; after a look at what is new.
+pub fn proposals(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
+    distill(keeper, store)?;
+    let mut rows = store.own_memories(KNOWN_MAX, keeper.clock.now)?;
+    rows.retain(|row| match row.memory.status {
+        Status::Proposed => true,
+        Status::Approved => row.memory.background.is_automatic,
+        Status::Rejected => false,
+    });
+    Ok(rows)
+}
+
+/// What waits for the user's word, the surest first.
+pub fn waiting(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
+    let mut rows = proposals(keeper, store)?;
+    rows.retain(|row| row.memory.status == Status::Proposed);
+    rows.sort_by(|a, b| b.memory.confidence.total_cmp(&a.memory.confidence));
+    Ok(rows)
+}
+
+/// The languages of the files that each session edited.
+fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<HashMap<i64, Vec<&'static str>>> {
+    let mut languages: HashMap<i64, Vec<&'static str>> = HashMap::new();
+    for row in corrections {
+        if let Entry::Vacant(vacant) = languages.entry(row.session) {
+            let paths = store.edited_paths(row.session)?;
+            let mut found: Vec<&str> =
+                paths.iter().filter_map(|path| Language::of_path(path)).map(Language::name).collect();
+            found.sort_unstable();
+            found.dedup();
+            vacant.insert(found);
+        }
+    }
+    Ok(languages)
+}
+
+fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
+    Said {
+        quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
+        kind: row.correction.kind,
+        confidence: row.correction.confidence,
+        at: row.at,
+        project: row.project.clone(),
+        project_name: &row.project_name,
+        languages: languages.get(&row.session).cloned().unwrap_or_default(),
+    }
+}
+
+fn existing(row: &MemoryRow) -> Known<'_> {
+    let evidence = row.memory.background.evidence.iter();
+    let evidence =
+        evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
+    Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
+}
+
+/// What a proposal is to be from now on. Words that the user chose for it stay.
+fn stand(keeper: &Keeper, proposal: &Proposal, said: &[Said], standing: Option<&MemoryRow>) -> Memory<'static> {
+    let clean = |text: &str, keep| Clean::new(text.to_string(), keep);
+    let evidence = proposal.evidence.iter().filter_map(|index| said.get(*index)).map(|said| Evidence {
+        text: clean(said.quote.text, Keep::PROMPT),
+        agent: clean(said.quote.agent, Keep::NAME),
+        session: clean(said.quote.session, Keep::NAME),
+        key: clean(said.quote.key, Keep::NAME),
+    });
+    let background = Background {
+        rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
+        evidence: evidence.collect(),
+        ..Background::default()
+    };
+    let created_at = standing.map_or(keeper.clock.now, |row| row.memory.created_at);
+    let memory = Memory {
+        status: Status::Proposed,
+        content: clean(&proposal.content, Keep::MEMORY),
+        category: Clean::word(proposal.category.word()),
+        scope: clean(&proposal.scope.to_string(), Keep::NAME),
+        project: proposal.project.clone(),
+        confidence: proposal.confidence,
+        created_at,
+        updated_at: keeper.clock.now,
+        source: Clean::word("corrections"),
+        background,
+    };
+    match standing.filter(|row| &*row.memory.source == "user").map(|row| row.memory.clone()) {
+        Some(worded) => Memory {
+            content: worded.content,
+            category: worded.category,
+            scope: worded.scope,
+            project: worded.project,
+            source: worded.source,
+            ..memory
+        },
+        None => memory,
+    }
+}

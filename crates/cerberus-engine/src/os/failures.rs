@@ -1,0 +1,71 @@
+//! What a hook could not do, written down where `status` and `doctor` show it: a hook itself stays silent.
+//!
+//! Best effort by nature: noting a failure never fails. The file is bounded; the newest lines survive.
+
+use std::fs;
+use std::io::Write;
+use std::time::Duration;
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::os::home::{Access, Home, create_dir};
+
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub at: Timestamp,
+    /// What was being done.
+    pub what: String,
+    pub detail: String,
+}
+
+pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
+    let [what, detail] = [what.to_string(), detail.to_string()].map(|text| Clean::new(text, Keep::SUBJECT).to_string());
+    let Ok(mut line) = serde_json::to_vec(&Failure { at, what, detail }) else {
+        return;
+    };
+    line.push(b'\n');
+    let path = home.failures();
+    if fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES_MAX) {
+        let _ = fs::rename(&path, path.with_extension("old.jsonl"));
+    }
+    let file = home.open(&path, Access::AppendOrMake).or_else(|_| {
+        create_dir(home.root())?;
+        home.open(&path, Access::AppendOrMake)
+    });
+    if let Ok(mut file) = file {
+        let _ = file.write_all(&line);
+    }
+}
+
+/// Takes out the failures that `is_meant`: what went wrong may repeat the words of others.
+pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Result<()> {
+    let path = home.failures();
+    for path in [path.with_extension("old.jsonl"), path] {
+        let Ok(text) = home.text(&path, 2 * FILE_BYTES_MAX) else { continue };
+        let is_meant = |line: &str| serde_json::from_str(line).is_ok_and(|failure| is_meant(&failure));
+        let kept: String = text.lines().filter(|line| !is_meant(line)).map(|line| format!("{line}\n")).collect();
+        if kept != text {
+            home.replace(&path, kept.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The failures of the last week; older ones are history, not health.
+pub fn lately(home: &Home, now: Timestamp) -> Vec<Failure> {
+    const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+    list(home, now).into_iter().filter(|failure| now.since(failure.at) <= WEEK).collect()
+}
+
+/// The failures on record up to `now`, oldest first.
+pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
+    let path = home.failures();
+    let files = [path.with_extension("old.jsonl"), path];
+    let text = files.map(|path| home.text(&path, 2 * FILE_BYTES_MAX).unwrap_or_default());
+    let lines = text.iter().flat_map(|text| text.lines());
+    lines.filter_map(|line| serde_json::from_str(line).ok()).filter(|failure: &Failure| failure.at <= now).collect()
+}

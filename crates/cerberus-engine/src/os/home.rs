@@ -1,0 +1,231 @@
+//! Where everything is kept: one folder, for its owner alone.
+//!
+//! Folders are 0700, files 0600. No name in here is made from anything that came from outside. The home itself may be
+//! a symbolic link, which is the user's choice; below it none is followed, for it would lead out of what is ours.
+
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cerberus_core::private::Wishes;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use crate::os::outside;
+use crate::os::replace::replace;
+
+#[derive(Clone, Debug)]
+pub struct Home {
+    root: PathBuf,
+    /// What may not be stored in it.
+    wishes: Arc<Wishes>,
+}
+
+/// What a file of ours is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    /// Its bytes are written where they stand.
+    Overwrite,
+    Append,
+    /// The same; a file that is not there is made.
+    AppendOrMake,
+}
+
+impl Home {
+    pub fn new(root: PathBuf) -> Home {
+        Home { root, wishes: Arc::default() }
+    }
+
+    pub fn with_wishes(self, wishes: Wishes) -> Home {
+        Home { wishes: Arc::new(wishes), ..self }
+    }
+
+    pub fn wishes(&self) -> &Arc<Wishes> {
+        &self.wishes
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn journal_dir(&self) -> PathBuf {
+        self.root.join("journal")
+    }
+
+    /// The view's name holds its schema, so that two versions of the program never fight over one file.
+    pub fn view(&self) -> PathBuf {
+        self.root.join(format!("view-{}.db", crate::store::SCHEMA_VERSION))
+    }
+
+    pub fn failures(&self) -> PathBuf {
+        self.root.join("failures.jsonl")
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.toml")
+    }
+
+    pub fn loops_dir(&self) -> PathBuf {
+        self.root.join("loops")
+    }
+
+    /// What is paused, and until when.
+    pub fn paused(&self) -> PathBuf {
+        self.root.join("paused.json")
+    }
+
+    /// Records that are being cleaned; there only while that is done.
+    pub fn redacting(&self) -> PathBuf {
+        self.root.join("redacting.jsonl")
+    }
+
+    pub fn backups_dir(&self) -> PathBuf {
+        self.root.join("backups")
+    }
+
+    /// Which sessions a summary was already begun of: one empty file each.
+    pub fn claims_dir(&self) -> PathBuf {
+        self.root.join("summaries")
+    }
+
+    /// Stands there while something is being forgotten.
+    pub fn forgetting(&self) -> PathBuf {
+        self.root.join("forgetting")
+    }
+
+    /// When it was last looked at what is kept too long; empty.
+    pub fn retention_mark(&self) -> PathBuf {
+        self.root.join("retention")
+    }
+
+    /// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
+    pub fn other_views(&self) -> Vec<PathBuf> {
+        let own = self.view().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(&own);
+        let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
+    }
+
+    /// Where the original tool left its sessions.
+    pub fn seeds_dir(&self) -> PathBuf {
+        self.root.join("memory").join("sessions")
+    }
+
+    /// Opens a regular file below the home, without following a symbolic link on the way or at its end.
+    pub fn open(&self, path: &Path, access: Access) -> io::Result<File> {
+        let (folder, name) = self.folder_of(path)?;
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Overwrite => OFlags::WRONLY,
+            Access::Append => OFlags::WRONLY | OFlags::APPEND,
+            Access::AppendOrMake => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+        };
+        // A pipe in its place must not keep us waiting.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR);
+        outside::regular(File::from(opened.map_err(|error| self.explained(error, path))?))
+    }
+
+    /// The text of a file below the home.
+    pub fn text(&self, path: &Path, bytes_max: u64) -> io::Result<String> {
+        let bytes = outside::whole(self.open(path, Access::Read)?, bytes_max)?;
+        String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
+    }
+
+    /// Replaces a file below the home as a whole; a symbolic link in its place is refused.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        match self.open(path, Access::Read) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => replace(path, bytes, 0o600),
+        }
+    }
+
+    /// Opens a folder below the home, without following a symbolic link.
+    pub fn open_folder(&self, path: &Path) -> io::Result<File> {
+        let (folder, name) = self.folder_of(path)?;
+        Ok(File::from(self.below(&folder, name, path)?))
+    }
+
+    /// The opened folder that a path of ours lies in, and the last part of the path.
+    fn folder_of<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+        let not_ours = || io::Error::other(format!("{} is not below the home", path.display()));
+        let inside = path.strip_prefix(&self.root).map_err(|_| not_ours())?;
+        let name = inside.file_name().ok_or_else(not_ours)?;
+        let mut folder = openat(CWD, &self.root, FOLDER, Mode::empty())?;
+        for part in inside.parent().into_iter().flat_map(Path::iter) {
+            folder = self.below(&folder, part, path)?;
+        }
+        Ok((folder, name))
+    }
+
+    fn below(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
+        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explained(error, path))
+    }
+
+    /// What the system calls a loop, or no folder, is a link that we do not follow.
+    fn explained(&self, error: Errno, path: &Path) -> io::Error {
+        let mut inside = path.ancestors().take_while(|part| *part != self.root);
+        let is_link = inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
+        match error {
+            Errno::LOOP | Errno::NOTDIR if is_link => io::Error::other(
+                "a symbolic link stands there, and none is followed out of the home; put the real thing in its place",
+            ),
+            error => error.into(),
+        }
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Makes a folder, and those above it.
+pub fn create_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn the_home_may_be_a_link_and_nothing_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, elsewhere) = (dir.path().join("real"), dir.path().join("elsewhere"));
+        fs::create_dir_all(real.join("journal")).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("file"), "theirs").unwrap();
+        symlink(&real, dir.path().join("home")).unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let inside = home.journal_dir().join("day");
+        home.open(&inside, Access::AppendOrMake).unwrap();
+        home.open_folder(&home.journal_dir()).unwrap();
+        assert!(real.join("journal/day").is_file());
+        symlink(elsewhere.join("file"), real.join("file")).unwrap();
+        symlink(elsewhere.join("new"), real.join("new")).unwrap();
+        symlink(&elsewhere, real.join("folder")).unwrap();
+        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake] {
+            for name in ["file", "new", "folder/file"] {
+                let error = home.open(&home.root().join(name), access).unwrap_err();
+                assert!(error.to_string().contains("symbolic link"), "{name}: {error}");
+                assert!(home.replace(&home.root().join(name), b"ours").is_err(), "{name}");
+            }
+        }
+        home.replace(&inside, b"ours").unwrap();
+        assert_eq!(fs::read(real.join("journal/day")).unwrap(), b"ours");
+        assert!(home.open_folder(&home.root().join("folder")).is_err());
+        assert!(home.open(&elsewhere.join("file"), Access::Read).is_err());
+        assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is no file");
+        assert_eq!(
+            (fs::read(elsewhere.join("file")).unwrap(), elsewhere.join("new").exists()),
+            (b"theirs".into(), false)
+        );
+    }
+}

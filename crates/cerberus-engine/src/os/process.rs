@@ -1,0 +1,165 @@
+//! Which process an agent runs in, and whether it still does: read from `/proc`, nothing is signalled.
+//!
+//! A number alone says nothing, since numbers are used again: the start time, the run of the machine and the namespace
+//! belong to it. Where there is no `/proc`, no process is known.
+
+use std::fs;
+use std::path::Path;
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::AgentProcess;
+use cerberus_core::model::session::Process;
+
+/// How far up the tree an agent may be.
+const ANCESTORS_MAX: usize = 16;
+
+/// What stands between an agent and its hooks.
+const SHELLS: [&str; 13] =
+    ["sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "busybox", "nu", "pwsh"];
+
+/// What adopts processes whose parent died.
+const REAPERS: [&str; 7] = ["init", "systemd", "tini", "dumb-init", "s6-svscan", "catatonit", "launchd"];
+
+/// The nearest ancestor of this process that is not a shell.
+pub fn agent() -> Option<AgentProcess<'static>> {
+    let mut pid = std::os::unix::process::parent_id();
+    for _ in 0..ANCESTORS_MAX {
+        let stat = Stat::of(pid)?;
+        if REAPERS.contains(&stat.name.as_str()) {
+            return None;
+        }
+        if !SHELLS.contains(&stat.name.trim_start_matches('-')) {
+            return Some(identified(pid, stat.started_ticks));
+        }
+        pid = stat.parent;
+    }
+    None
+}
+
+/// This process itself.
+pub fn own() -> Option<AgentProcess<'static>> {
+    let pid = std::process::id();
+    Some(identified(pid, Stat::of(pid)?.started_ticks))
+}
+
+/// Another process, as it is now.
+pub fn of(pid: u32) -> Option<AgentProcess<'static>> {
+    Some(identified(pid, Stat::of(pid)?.started_ticks))
+}
+
+/// The parent of a process that is alive.
+pub fn parent(pid: u32) -> Option<u32> {
+    Stat::of(pid).filter(|stat| !stat.is_dead).map(|stat| stat.parent)
+}
+
+fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
+    let here = Here::look();
+    let clean = |text: String| Clean::new(text, Keep::NAME);
+    AgentProcess {
+        pid,
+        started_ticks,
+        boot: clean(here.boot),
+        machine: clean(here.machine),
+        namespace: clean(here.namespace),
+    }
+}
+
+/// How a process stands now.
+pub fn probe(process: &AgentProcess) -> Process {
+    let here = Here::look();
+    if here.machine != *process.machine || (here.boot == *process.boot && here.namespace != *process.namespace) {
+        return Process::Elsewhere;
+    }
+    // The machine went down since.
+    if here.boot != *process.boot {
+        return Process::Gone;
+    }
+    match Stat::of(process.pid) {
+        Some(stat) if stat.started_ticks == process.started_ticks && !stat.is_dead => Process::Running,
+        _ => Process::Gone,
+    }
+}
+
+/// Where we are: numbers of processes mean nothing elsewhere.
+struct Here {
+    boot: String,
+    machine: String,
+    namespace: String,
+}
+
+impl Here {
+    fn look() -> Here {
+        let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
+        let machine = match line("/etc/machine-id") {
+            id if id.is_empty() => line("/proc/sys/kernel/hostname"),
+            id => id,
+        };
+        let namespace = fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
+        Here { boot: line("/proc/sys/kernel/random/boot_id"), machine, namespace: namespace.unwrap_or_default() }
+    }
+}
+
+/// What `/proc/PID/stat` says.
+struct Stat {
+    name: String,
+    parent: u32,
+    started_ticks: u64,
+    is_dead: bool,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Stat> {
+        let text = fs::read(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+        Stat::parse(&String::from_utf8_lossy(&text))
+    }
+
+    /// The name stands in parentheses and may hold anything, parentheses too; the fields after the last one are plain.
+    fn parse(text: &str) -> Option<Stat> {
+        let (before, after) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = after.split_whitespace().collect();
+        Some(Stat {
+            name: before.split_once('(')?.1.to_string(),
+            is_dead: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            started_ticks: fields.get(19)?.parse().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_known_by_more_than_its_number() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let stat = Stat::of(child.id()).unwrap();
+        assert_eq!((stat.name.as_str(), stat.parent), ("sleep", std::process::id()));
+        let running = identified(child.id(), stat.started_ticks);
+        assert_eq!(probe(&running), Process::Running);
+        let reused = AgentProcess { started_ticks: running.started_ticks + 1, ..running.clone() };
+        assert_eq!(probe(&reused), Process::Gone);
+        let rebooted = AgentProcess { boot: Clean::word("another"), ..running.clone() };
+        assert_eq!(probe(&rebooted), Process::Gone);
+        let other_machine = AgentProcess { machine: Clean::word("another"), ..running.clone() };
+        assert_eq!(probe(&other_machine), Process::Elsewhere);
+        let container = AgentProcess { namespace: Clean::word("pid:[1]"), ..running.clone() };
+        assert_eq!(probe(&container), Process::Elsewhere);
+        child.kill().unwrap();
+        // A zombie is as dead as it gets.
+        while Stat::of(child.id()).is_some_and(|stat| !stat.is_dead) {
+            std::thread::yield_now();
+        }
+        assert_eq!(probe(&running), Process::Gone);
+        child.wait().unwrap();
+        assert_eq!(probe(&running), Process::Gone);
+    }
+
+    #[test]
+    fn odd_names_are_read() {
+        let stat = Stat::parse("42 (a) b (c) S 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 1").unwrap();
+        assert_eq!((stat.name.as_str(), stat.parent, stat.started_ticks), ("a) b (c", 7, 987_654));
+        assert!(Stat::parse("nothing").is_none());
+    }
+}

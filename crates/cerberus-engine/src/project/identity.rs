@@ -1,0 +1,250 @@
+//! Which project a folder belongs to, read from the file system by hand: no git is started, so the hook may ask.
+//!
+//! A project is a git common directory: worktrees, subfolders and symbolic links lead to the same one, two
+//! repositories of the same name to two. Without git it is the folder itself.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::Place;
+use cerberus_core::model::id::ProjectId;
+
+use crate::os::outside;
+
+/// A pointer file (`.git`, `HEAD`, `commondir`) is one short line.
+const POINTER_BYTES_MAX: u64 = 8 * 1024;
+
+/// A folder's project, as far as the file system tells.
+#[derive(Debug)]
+pub struct Located {
+    pub project: ProjectId,
+    pub name: String,
+    /// The top of the worktree, without symbolic links.
+    pub root: PathBuf,
+    /// The folder asked about, without symbolic links.
+    pub cwd: PathBuf,
+    /// The worktree's own git directory.
+    pub git_dir: Option<PathBuf>,
+    /// Of a linked worktree: the top of the main one.
+    pub main_root: Option<PathBuf>,
+}
+
+impl Located {
+    pub fn branch(&self) -> Option<String> {
+        branch(self.git_dir.as_ref()?)
+    }
+
+    pub fn place(&self) -> Place<'static> {
+        let clean = |path: &Path| Clean::new(path.to_string_lossy().into_owned(), Keep::NAME);
+        Place {
+            project: self.project.clone(),
+            name: Clean::new(self.name.clone(), Keep::NAME),
+            root: clean(&self.root),
+            cwd: clean(&self.cwd),
+            branch: self.branch().map(|branch| Clean::new(branch, Keep::NAME)),
+        }
+    }
+}
+
+pub fn locate(cwd: &Path) -> Located {
+    // A folder that is gone can still be named.
+    let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| normal(cwd));
+    for root in cwd.ancestors() {
+        if let Some(git) = git_dirs(root) {
+            let name = git.name(root);
+            let main_root = git.is_linked.then(|| git.common.parent().map(Path::to_path_buf)).flatten();
+            return Located {
+                main_root,
+                project: ProjectId::of_anchor(git.common.as_os_str().as_encoded_bytes()),
+                name,
+                root: root.to_path_buf(),
+                git_dir: Some(git.own),
+                cwd,
+            };
+        }
+    }
+    let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
+    let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(&cwd), cwd.clone());
+    Located { project, name, root, cwd, git_dir: None, main_root: None }
+}
+
+/// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
+pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
+    let said = Path::new(path);
+    // Most paths lie plainly inside, and need no work at all.
+    if !path.contains("/.")
+        && !path.contains("//")
+        && let Ok(inside) = said.strip_prefix(&located.root)
+    {
+        return shown(inside);
+    }
+    // What the agent writes shares the spelling of its folder, symbolic links included.
+    let absolute = match said.strip_prefix(said_cwd) {
+        Ok(inside) if said_cwd.is_absolute() => normal(&located.cwd.join(inside)),
+        _ => normal(&located.cwd.join(said)),
+    };
+    if let Ok(inside) = absolute.strip_prefix(&located.root) {
+        return shown(inside);
+    }
+    let (parent, file) = (absolute.parent().unwrap_or(&absolute), absolute.file_name().unwrap_or_default());
+    if let Ok(real) = fs::canonicalize(parent) {
+        if let Ok(inside) = real.join(file).strip_prefix(&located.root) {
+            return shown(inside);
+        }
+        let other = locate(&real);
+        if other.project == located.project
+            && let Ok(inside) = real.join(file).strip_prefix(&other.root)
+        {
+            return shown(inside);
+        }
+    }
+    shown(&absolute)
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// `a/./b/../c` is `a/c`, without asking the disk.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+struct GitDirs {
+    own: PathBuf,
+    common: PathBuf,
+    is_linked: bool,
+}
+
+impl GitDirs {
+    /// A linked worktree is called after its main one: `repo/.git` and `repo.git` are `repo`.
+    fn name(&self, root: &Path) -> String {
+        if !self.is_linked {
+            return base_name(root);
+        }
+        match self.common.file_name().is_some_and(|name| name == ".git") {
+            true => self.common.parent().map(base_name).unwrap_or_default(),
+            false => base_name(&self.common).trim_end_matches(".git").to_string(),
+        }
+    }
+}
+
+fn git_dirs(root: &Path) -> Option<GitDirs> {
+    let dot_git = root.join(".git");
+    let kind = fs::metadata(&dot_git).ok()?;
+    let own = if kind.is_dir() {
+        dot_git
+    } else {
+        let pointer = pointer(&dot_git)?;
+        fs::canonicalize(root.join(pointer.strip_prefix("gitdir:")?.trim())).ok()?
+    };
+    // A folder called `.git` without a HEAD is no repository; git says so too.
+    fs::symlink_metadata(own.join("HEAD")).ok()?;
+    match pointer(&own.join("commondir")) {
+        Some(common) => Some(GitDirs { common: fs::canonicalize(own.join(common.trim())).ok()?, own, is_linked: true }),
+        None => Some(GitDirs { common: own.clone(), own, is_linked: false }),
+    }
+}
+
+fn pointer(path: &Path) -> Option<String> {
+    outside::text(path, POINTER_BYTES_MAX).ok()
+}
+
+fn branch(git_dir: &Path) -> Option<String> {
+    let head = pointer(&git_dir.join("HEAD"))?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    // The reftable format keeps a stand-in here.
+    (branch != ".invalid").then(|| branch.to_string())
+}
+
+fn base_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "/".to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn git(dir: &Path, args: &[&str]) {
+        let run = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"])
+            .args(args)
+            .current_dir(dir)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+
+    fn repository(dir: &Path) -> PathBuf {
+        fs::create_dir_all(dir).unwrap();
+        git(dir, &["init", "-q", "-b", "main"]);
+        git(dir, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        fs::canonicalize(dir).unwrap()
+    }
+
+    #[test]
+    fn worktrees_subfolders_and_links_are_one_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = repository(&dir.path().join("hydra"));
+        git(&repo, &["worktree", "add", "-q", "-b", "side", "../wt"]);
+        fs::create_dir_all(repo.join("src/deep")).unwrap();
+        std::os::unix::fs::symlink(&repo, dir.path().join("link")).unwrap();
+        let main = locate(&repo);
+        assert_eq!((main.name.as_str(), main.root.as_path()), ("hydra", repo.as_path()));
+        assert_eq!(main.branch().as_deref(), Some("main"));
+        for other in ["hydra/src/deep", "link/src", "wt"] {
+            let found = locate(&dir.path().join(other));
+            assert_eq!((&found.project, found.name.as_str()), (&main.project, "hydra"), "{other}");
+        }
+        assert_eq!(locate(&dir.path().join("wt")).branch().as_deref(), Some("side"));
+    }
+
+    #[test]
+    fn same_names_submodules_and_plain_folders_are_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b) = (repository(&dir.path().join("a/hydra")), repository(&dir.path().join("b/hydra")));
+        assert_ne!(locate(&a).project, locate(&b).project);
+        git(&a, &["submodule", "add", "-q", b.to_str().unwrap(), "sub"]);
+        let sub = locate(&a.join("sub"));
+        assert_ne!(sub.project, locate(&a).project);
+        assert_eq!(sub.name, "sub");
+        let plain = dir.path().join("plain");
+        fs::create_dir_all(plain.join(".git")).unwrap();
+        assert_eq!((locate(&plain).name.as_str(), locate(&plain).git_dir), ("plain", None));
+        assert_eq!(locate(Path::new("/nowhere/../gone")).name, "gone");
+    }
+
+    #[test]
+    fn files_are_relative_wherever_they_are_seen_from() {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = repository(&dir.path().join("hydra"));
+        git(&repo, &["worktree", "add", "-q", "-b", "side", "../wt"]);
+        fs::create_dir_all(repo.join("src")).unwrap();
+        fs::create_dir_all(dir.path().join("wt/lib")).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&repo, &link).unwrap();
+        let said = |cwd: &Path, path: &Path| relative(&locate(cwd), cwd, path.to_str().unwrap());
+        assert_eq!(said(&repo, &repo.join("src/a.rs")), "src/a.rs");
+        assert_eq!(said(&repo.join("src"), &repo.join("b.rs")), "b.rs");
+        assert_eq!(said(&link, &link.join("src/a.rs")), "src/a.rs");
+        assert_eq!(said(&repo, &link.join("src/a.rs")), "src/a.rs");
+        assert_eq!(said(&repo, Path::new("src/../c.rs")), "c.rs");
+        let real = fs::canonicalize(dir.path()).unwrap();
+        assert_eq!(said(&repo, &real.join("wt/lib/x.rs")), "lib/x.rs");
+        assert_eq!(said(&repo, &real.join("else.txt")), real.join("else.txt").to_str().unwrap());
+    }
+}

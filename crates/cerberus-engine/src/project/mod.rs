@@ -1,0 +1,7 @@
+//! The project a session works in: its identity, its git history, its files and the guides that agents read there.
+
+pub mod git;
+pub mod guides;
+pub mod identity;
+pub mod privacy;
+pub mod tracked;

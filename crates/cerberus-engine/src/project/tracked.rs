@@ -1,0 +1,151 @@
+//! The paths git tracks, read from its index by hand: no process is started, no configuration is obeyed. Beside each stands
+//! what the file looked like when git last looked, which tells cheaply whether it was changed since.
+//!
+//! Anything unexpected (split index, another hash, a damaged file) gives no paths; names are then only as short as
+//! the sessions' own files allow.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::os::outside;
+
+/// The index of a million files; a larger one is not worth a session's start.
+const INDEX_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// Stat data, hash and flags before each name, with SHA-1.
+const FIXED_BYTES: usize = 62;
+const EXTENDED_FLAG: u16 = 0x4000;
+
+/// Everything git tracks in one worktree.
+#[derive(Debug, Default)]
+pub struct Tracked {
+    pub paths: Vec<String>,
+    /// Of each path, in the same order.
+    stamps: Vec<Stamp>,
+}
+
+/// When a file was last changed and how long it was, as git keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    secs: u32,
+    nanos: u32,
+    bytes: u32,
+}
+
+impl Tracked {
+    /// Was the file at this place changed since git last looked? Only what is sure counts.
+    pub fn is_changed(&self, place: usize, found: &Metadata) -> bool {
+        let Some(stamp) = self.stamps.get(place).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
+            return false;
+        };
+        // Git keeps the lower half of larger numbers.
+        let (secs, nanos, bytes) = (found.mtime() as u32, found.mtime_nsec() as u32, found.len() as u32);
+        stamp.bytes != bytes || stamp.secs != secs || stamp.nanos != 0 && stamp.nanos != nanos
+    }
+}
+
+/// The tracked paths of the worktree whose own git directory this is.
+pub fn paths(git_dir: &Path) -> Vec<String> {
+    read(git_dir).paths
+}
+
+/// The same with what git knows of each.
+pub fn read(git_dir: &Path) -> Tracked {
+    let index = outside::bytes(&git_dir.join("index"), INDEX_BYTES_MAX);
+    index.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
+}
+
+fn parse(bytes: &[u8]) -> Option<Tracked> {
+    let mut rest = bytes.strip_prefix(b"DIRC")?;
+    let version = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?);
+    let count = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?) as usize;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let count_max = count.min(bytes.len() / FIXED_BYTES);
+    let mut tracked = Tracked { paths: Vec::with_capacity(count_max), stamps: Vec::with_capacity(count_max) };
+    let mut name: Vec<u8> = Vec::new();
+    for _ in 0..count {
+        let fixed = take(&mut rest, FIXED_BYTES)?;
+        let number = |at: usize| Some(u32::from_be_bytes(fixed.get(at..at + 4)?.try_into().ok()?));
+        tracked.stamps.push(Stamp { secs: number(8)?, nanos: number(12)?, bytes: number(36)? });
+        let flags = u16::from_be_bytes(fixed[60..].try_into().ok()?);
+        let extended = version >= 3 && flags & EXTENDED_FLAG != 0;
+        if extended {
+            take(&mut rest, 2)?;
+        }
+        if version == 4 {
+            let stripped = varint(&mut rest)?;
+            name.truncate(name.len().checked_sub(stripped)?);
+        } else {
+            name.clear();
+        }
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        name.extend_from_slice(take(&mut rest, end)?);
+        let padding = if version == 4 { 1 } else { 8 - (FIXED_BYTES + 2 * usize::from(extended) + end) % 8 };
+        take(&mut rest, padding)?;
+        tracked.paths.push(String::from_utf8_lossy(&name).into_owned());
+    }
+    Some(tracked)
+}
+
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+    let (taken, after) = rest.split_at_checked(count)?;
+    *rest = after;
+    Some(taken)
+}
+
+/// Git's offset encoding: seven bits a byte, each further byte adding one.
+fn varint(rest: &mut &[u8]) -> Option<usize> {
+    let mut byte = take(rest, 1)?[0];
+    let mut value = usize::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        byte = take(rest, 1)?[0];
+        value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn reads_what_git_wrote_in_every_version() {
+        let long = format!("{}x.rs", "deep/".repeat(60));
+        let names = ["README.md", "src/a.rs", "src/ab.rs", "src/b/mod.rs", "ümlaut.txt", long.as_str()];
+        for version in ["2", "3", "4"] {
+            let dir = tempfile::tempdir().unwrap();
+            let git = |args: &[&str]| {
+                let run = Command::new("git").args(args).current_dir(dir.path()).output().unwrap();
+                assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+            };
+            git(&["init", "-q"]);
+            for name in names {
+                let path = dir.path().join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, "x").unwrap();
+            }
+            git(&["add", "--intent-to-add", "src/a.rs"]);
+            git(&["add", "."]);
+            git(&["update-index", "--index-version", version]);
+            git(&["update-index", "--skip-worktree", "src/ab.rs"]);
+            let mut expected = names.to_vec();
+            expected.sort_unstable_by_key(|name| name.as_bytes());
+            let tracked = read(&dir.path().join(".git"));
+            assert_eq!(tracked.paths, expected, "version {version}");
+            let place = expected.iter().position(|name| *name == "README.md").unwrap();
+            let is_changed = || tracked.is_changed(place, &dir.path().join("README.md").metadata().unwrap());
+            assert!(!is_changed(), "version {version}");
+            std::fs::write(dir.path().join("README.md"), "longer").unwrap();
+            assert!(is_changed(), "version {version}");
+
+            let whole = std::fs::read(dir.path().join(".git/index")).unwrap();
+            for cut in 0..whole.len() {
+                parse(&whole[..cut]);
+            }
+        }
+    }
+}

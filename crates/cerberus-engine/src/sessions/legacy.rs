@@ -1,0 +1,127 @@
+//! Files that the original tool left in the home: picked up once, left in place, reported when they cannot be read.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::id::{Agent, ProjectId, fnv1a};
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::seed::{self, SeedError, SeedFile};
+
+use crate::journal;
+use crate::os::clock::Clock;
+use crate::os::failures;
+use crate::os::home::Home;
+use crate::os::outside;
+use crate::store::Store;
+use crate::store::fold;
+use crate::store::fold::FoldError;
+
+/// A file of the tool is a few kilobytes.
+const SEED_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Journals every `active-*.json` that is not in the journal yet, and folds it.
+pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
+    let folder = home.seeds_dir();
+    let entries = match home.open_folder(&folder).and_then(|_| fs::read_dir(&folder)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            note_once(home, clock, &folder, &error.to_string());
+            return Ok(());
+        }
+        Ok(entries) => entries,
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("active-") && name.ends_with(".json")
+    });
+    paths.sort();
+    let mut is_new = false;
+    for path in paths {
+        let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
+        match text.and_then(|text| parse(&text)) {
+            Ok((file, key)) => {
+                let place = by_name(&file.project);
+                is_new |= journal_seed(home, clock, store, &file, &key, place)?;
+            }
+            Err(reason) => note_once(home, clock, &path, &reason),
+        }
+    }
+    if is_new { fold::fold(home, store) } else { Ok(()) }
+}
+
+/// Journals one file into the given place; `false` when it is there already.
+pub fn journal_seed(
+    home: &Home,
+    clock: &Clock,
+    store: &Store,
+    file: &SeedFile,
+    key: &str,
+    place: Place<'static>,
+) -> Result<bool, FoldError> {
+    let session = format!("{}/{}", place.project.as_str(), file.session_id);
+    if store.has_event(Agent::Seed, &session, key)? {
+        return Ok(false);
+    }
+    let record = Record {
+        at: file.at,
+        key: Clean::new(key, Keep::NAME),
+        agent: Agent::Seed,
+        imported: true,
+        heard_by: None,
+        session: Clean::new(session, Keep::NAME),
+        place,
+        event: Event::Seed(file.codes.clone()),
+    };
+    journal::append(home, clock.wall, &record)?;
+    Ok(true)
+}
+
+/// Removes the files that these records came from: what is forgotten would be picked up again.
+pub fn forget(home: &Home, keys: &[String]) -> io::Result<()> {
+    let entries = home.open_folder(&home.seeds_dir()).and_then(|_| fs::read_dir(home.seeds_dir()));
+    for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(|_| !keys.is_empty()) {
+        let text = home.text(&path, SEED_BYTES_MAX).unwrap_or_default();
+        if keys.contains(&key_of(&text)) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn key_of(text: &str) -> String {
+    format!("{:016x}", fnv1a(text.as_bytes()))
+}
+
+/// Reads a file, with the key that makes picking it up twice the same as once.
+pub fn read(path: &Path) -> Result<(SeedFile, String), String> {
+    let text = outside::text(path, SEED_BYTES_MAX).map_err(|error| error.to_string())?;
+    parse(&text)
+}
+
+fn parse(text: &str) -> Result<(SeedFile, String), String> {
+    let file = seed::parse(text).map_err(|error: SeedError| error.to_string())?;
+    Ok((file, key_of(text)))
+}
+
+/// The original tool knew a project by its name only.
+fn by_name(name: &str) -> Place<'static> {
+    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+    Place {
+        project: ProjectId::of_name(name),
+        name: clean(name),
+        root: Clean::word(""),
+        cwd: Clean::word(""),
+        branch: None,
+    }
+}
+
+fn note_once(home: &Home, clock: &Clock, path: &Path, reason: &str) {
+    let detail = format!("{} is left in place: {reason}", path.display());
+    if !failures::list(home, Timestamp::from_millis(i64::MAX)).iter().any(|known| known.detail == detail) {
+        failures::note(home, clock.now, "picking up a file of the original tool", &detail);
+    }
+}

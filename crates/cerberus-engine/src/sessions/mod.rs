@@ -1,0 +1,6 @@
+//! Sessions on record: started, ended, recovered after a crash, named after the code they changed.
+
+pub mod legacy;
+pub mod lifecycle;
+pub mod name;
+pub mod recover;

@@ -1,0 +1,87 @@
+//! Names what edits changed: the files on disk are looked at once, and what they tell becomes a record of its own.
+//!
+//! A view made anew from the journal therefore says the same, whatever the files have become. Time is bounded; what is
+//! not reached is left for the next fold.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::extract::symbols::{self, Language};
+use cerberus_core::model::event::{Event, Named, Place, Record};
+use cerberus_core::model::id::Agent;
+
+use crate::journal;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::os::outside;
+use crate::store::fold;
+use crate::store::fold::FoldError;
+use crate::store::{Store, UnnamedEdit};
+
+/// A source file that people edit is smaller.
+const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
+const EDITS_MAX: usize = 500;
+
+/// Looks at the files of edits that have no names yet, newest first, for about `limit`.
+pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration) -> Result<(), FoldError> {
+    let begun = Instant::now();
+    let mut edits = store.unnamed_edits(EDITS_MAX)?;
+    let mut records = Vec::new();
+    while let Some(last) = edits.first().cloned() {
+        if begun.elapsed() > limit {
+            break;
+        }
+        // All edits of one file in one session are named by one look.
+        let is_same = |edit: &UnnamedEdit| edit.session == last.session && edit.file() == last.file();
+        let (same, others): (Vec<_>, Vec<_>) = edits.into_iter().partition(is_same);
+        edits = others;
+        records.push(named(&last, &same));
+    }
+    if records.is_empty() {
+        return Ok(());
+    }
+    journal::append_all(home, clock.wall, &records)?;
+    fold::fold(home, store)
+}
+
+fn named(last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
+    let ranges: Vec<(u32, u32)> = edits.iter().flat_map(|edit| edit.lines.iter().copied()).collect();
+    // A file that was written whole has no ranges; then all of it is new.
+    let ranges = if edits.iter().any(|edit| edit.lines.is_empty()) { Vec::new() } else { ranges };
+    let names = match (Language::of_path(&last.path), source(&last.file())) {
+        (Some(language), Some(source)) => symbols::changed(language, &source, &ranges),
+        _ => Vec::new(),
+    };
+    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+    Record {
+        at: last.at,
+        key: clean(&format!("named-{}", last.key)),
+        agent: Agent::from_name(&last.agent).unwrap_or(Agent::Manual),
+        imported: false,
+        heard_by: None,
+        session: clean(&last.agent_session_id),
+        place: Place {
+            project: last.project.clone(),
+            name: clean(&last.project_name),
+            root: clean(&last.root),
+            cwd: clean(&last.root),
+            branch: None,
+        },
+        event: Event::Named(Named {
+            path: clean(&last.path),
+            names: names.iter().map(|name| clean(name)).collect(),
+            edits: edits.iter().map(|edit| clean(&edit.key)).collect(),
+        }),
+    }
+}
+
+fn source(path: &Path) -> Option<String> {
+    outside::text(path, SOURCE_BYTES_MAX).ok()
+}
+
+impl UnnamedEdit {
+    fn file(&self) -> PathBuf {
+        Path::new(&self.root).join(&self.path)
+    }
+}
