@@ -140,7 +140,7 @@ pub fn stored_records(home: &Path) -> Result<usize> {
             if stretch.next_offset == offset {
                 break;
             }
-            records += stretch.lines().filter_map(journal::decode).count();
+            records += stretch.lines().filter_map(|(_, line)| journal::decode(line)).count();
             offset = stretch.next_offset;
         }
     }

@@ -10,7 +10,6 @@ use cerberus_core::clean::secret::use_own;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_core::model::time::{NotATime, Timestamp};
 use cerberus_engine::config::{self, Config, ConfigError, Key};
-use cerberus_engine::erase::forget;
 use cerberus_engine::erase::retention;
 use cerberus_engine::memory::distill;
 use cerberus_engine::memory::keep::Keeper;
@@ -135,7 +134,6 @@ impl Context {
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
-        forget::complete(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;

@@ -10,6 +10,7 @@ use cerberus_core::extract::extract;
 use cerberus_core::learn::exchange::Line;
 use cerberus_core::model::event::{Event, Place, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::order::Order;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed;
 use cerberus_engine::journal;
@@ -52,13 +53,13 @@ fn event(agent: Agent, session: Clean, key: Clean, event: Event) -> Result<(), S
 
 /// Written and read back it is the same; no text in it is longer than any may be.
 pub fn recorded(record: &Record) -> Result<(), String> {
-    let line = journal::encode(record).map_err(|error| error.to_string())?;
+    let line = journal::encode(record, Order::default()).map_err(|error| error.to_string())?;
     let (first, last) = (line.first(), line.last());
     holds((first, last) == (Some(&b'\n'), Some(&b'\n')), "a record is its own line", record)?;
     let inner = &line[1..line.len() - 1];
     holds(!inner.contains(&b'\n'), "a record has no line break in it", record)?;
     let whole = journal::decode(inner).ok_or("a record does not decode")?;
-    let back: Record = serde_json::from_slice(whole).map_err(|error| format!("not read back: {error}"))?;
+    let back = whole.record().ok_or("a record is not read back")?;
     holds(back == *record, "a record is read back as it was", record)?;
     let json = serde_json::to_value(&record.event).map_err(|error| error.to_string())?;
     holds(longest(&json) <= TEXT_BYTES_MAX, "a text is bounded", longest(&json))

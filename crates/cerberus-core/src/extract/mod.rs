@@ -54,6 +54,7 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Receipt { .. }
         | Event::Memory(_)
         | Event::Used { .. }
+        | Event::Forgotten(_)
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Summary(_)

@@ -2,13 +2,15 @@
 //!
 //! Two looks at the journal: the first finds what is meant ([`Wish`]) and gathers where else its words may stand
 //! ([`Traces`]: the codes that other sessions were told, the evidence of memories); the second decides each record's
-//! [`Fate`]. A record never grows, so that it can be rewritten where it stands. Pure: nothing here reads or writes.
+//! [`Fate`]. Pure: nothing here reads or writes.
 
 mod mention;
 
 use std::collections::HashSet;
 
 pub use mention::Paths;
+
+use serde::Deserialize;
 
 use crate::brief::failing::{self, Ran};
 use crate::clean::text::Clean;
@@ -77,6 +79,21 @@ impl Wish {
         }
     }
 
+    /// Does a record go that a newer version wrote? It cannot be rewritten, so all of it goes when any of it is meant.
+    pub fn takes_unread(&self, unread: &Unread) -> bool {
+        match self {
+            Wish::Sessions(names) | Wish::Expired(names) => {
+                let agent = Agent::from_name(&unread.agent);
+                agent.is_some_and(|agent| names.contains(&(agent, unread.session.clone())))
+            }
+            Wish::Projects { ids, .. } => ids.iter().any(|id| id.as_str() == unread.project),
+            Wish::Between(since, until) => (*since..*until).contains(&unread.at),
+            Wish::Paths(paths) => {
+                paths.projects.iter().any(|id| id.as_str() == unread.project) && paths.are_named_in(&unread.text)
+            }
+        }
+    }
+
     fn means_memory(&self, memory: &Memory) -> bool {
         match self {
             Wish::Sessions(_) | Wish::Expired(_) => false,
@@ -87,6 +104,37 @@ impl Wish {
             Wish::Between(since, until) => (*since..*until).contains(&memory.created_at),
             Wish::Paths(paths) => paths.are_named_in(&memory.content),
         }
+    }
+}
+
+/// What can be told of a record that a newer version wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    pub at: Timestamp,
+    pub agent: String,
+    pub session: String,
+    pub project: String,
+    /// All of its line.
+    pub text: String,
+}
+
+impl Unread {
+    /// From the line itself; `None` when not even that much can be told.
+    pub fn parse(line: &[u8]) -> Option<Unread> {
+        #[derive(Deserialize)]
+        struct Place {
+            project: String,
+        }
+        #[derive(Deserialize)]
+        struct Fields {
+            at: Timestamp,
+            agent: String,
+            session: String,
+            place: Place,
+        }
+        let Fields { at, agent, session, place } = serde_json::from_slice(line).ok()?;
+        let text = String::from_utf8_lossy(line).into_owned();
+        Some(Unread { at, agent, session, project: place.project, text })
     }
 }
 

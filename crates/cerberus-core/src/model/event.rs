@@ -123,6 +123,9 @@ pub enum Event<'a> {
         #[serde(borrow)]
         memories: Vec<Clean<'a>>,
     },
+    /// Records that were forgotten, so that none of them comes back. Of no session.
+    #[serde(borrow)]
+    Forgotten(Forgotten<'a>),
     /// It ended without saying so; this is how we know.
     Crash {
         #[serde(borrow)]
@@ -141,6 +144,50 @@ pub enum Event<'a> {
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
+}
+
+impl Event<'_> {
+    /// Is it about memories or the journal itself, whichever session it happened in?
+    pub fn is_of_no_session(&self) -> bool {
+        matches!(self, Event::Memory(_) | Event::Used { .. } | Event::Forgotten(_))
+    }
+}
+
+/// What was forgotten, or taken back, named by keyed hashes: they say nothing to anybody without the key of the home.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Forgotten<'a> {
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<ForgottenRecord<'a>>,
+    /// Sessions of which nothing up to a moment comes back, not even what was never captured.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<(Clean<'a>, Timestamp)>,
+    /// The user wants them back: they are forgotten no longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_taken_back: bool,
+}
+
+impl Forgotten<'_> {
+    pub fn into_owned(self) -> Forgotten<'static> {
+        let Forgotten { records, sessions, is_taken_back } = self;
+        let record = |ForgottenRecord { record, kept }: ForgottenRecord<'_>| ForgottenRecord {
+            record: record.into_owned(),
+            kept: kept.map(Clean::into_owned),
+        };
+        Forgotten {
+            records: records.into_iter().map(record).collect(),
+            sessions: sessions.into_iter().map(|(session, until)| (session.into_owned(), until)).collect(),
+            is_taken_back,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgottenRecord<'a> {
+    #[serde(borrow)]
+    pub record: Clean<'a>,
+    /// The one version of it that is not forgotten, where only some words were.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Clean<'a>>,
 }
 
 /// How a memory stands from now on. Each change is whole in one record, so that none is ever half done.

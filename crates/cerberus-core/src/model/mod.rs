@@ -7,6 +7,7 @@ pub mod event;
 pub mod fact;
 pub mod id;
 pub mod memory;
+pub mod order;
 pub mod path;
 pub mod session;
 pub mod span;

@@ -1,9 +1,7 @@
 //! Finds secrets that were stored before today's rules knew them, and cleans them where they stand.
 //!
-//! A record keeps its place and its length in the journal (blanks fill what a cut leaves), so that hooks may append
-//! meanwhile, offsets hold, and the order of records is never changed. What is to be written is first written down
-//! beside the journal, without the secrets: killed in between, the next command finishes it. The view is then made anew
-//! and its free pages are overwritten. Settings, and their backups, are the user's own and left alone.
+//! A record that holds one is rewritten like any other (`journal/rewrite.rs`), and the view is made anew. Settings, and
+//! their backups, are the user's own and left alone.
 
 mod strings;
 
@@ -14,12 +12,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::secret::{kinds, redact};
+use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
 
-use crate::journal::{self, JournalError, SEAL_BYTES, seal};
-use crate::os::fault;
-use crate::os::home::{Access, Home};
+use crate::erase::forget;
+use crate::journal::rewrite::Change;
+use crate::journal::{self, JournalError, Line, Position};
+use crate::os::clock::Clock;
+use crate::os::home::Home;
 use crate::os::replace::replace;
 use crate::store::Store;
 use crate::store::fold;
@@ -69,13 +69,16 @@ pub fn scan(home: &Home) -> Result<Vec<Finding>, ScanError> {
 }
 
 /// Cuts all of it; what was found.
-pub fn clean(home: &Home) -> Result<Vec<Finding>, ScanError> {
+pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
     let found = scan(home)?;
     if found.is_empty() {
         return Ok(found);
     }
     let mut store = fold::open(home)?;
-    clean_journal(home, &mut store)?;
+    let lines: Vec<_> = records(home)?.into_iter().map(|fix| (fix.position, fix.change)).collect();
+    if !lines.is_empty() {
+        forget::change(home, clock, &mut store, lines)?;
+    }
     for path in files(home) {
         let name = shown(home, &path);
         let failed = |source| ScanError::File { path: path.clone(), source };
@@ -95,114 +98,43 @@ pub fn clean(home: &Home) -> Result<Vec<Finding>, ScanError> {
     Ok(found)
 }
 
-/// A line of the journal as it shall be.
+/// A line of the journal that holds a secret.
 struct Fix {
     finding: Finding,
-    redo: Redo,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Redo {
-    segment: String,
-    offset: u64,
-    line: String,
+    position: Position,
+    change: Change,
 }
 
 fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
     let mut fixes = Vec::new();
-    for segment in journal::segments(home)? {
-        for stretch in journal::stretches(home, &segment.name) {
-            let (mut offset, stretch) = stretch?;
-            for bytes in stretch.bytes.split(|byte| *byte == b'\n') {
-                if let Some((line, kinds)) = clean_line(bytes) {
-                    let (file, at) = (format!("journal/{}", segment.name), format!("byte {offset}"));
-                    let redo = Redo { segment: segment.name.clone(), offset, line };
-                    fixes.push(Fix { finding: Finding { file, at, kinds }, redo });
-                }
-                offset += bytes.len() as u64 + 1;
+    journal::each_line(home, |position, line| {
+        let found = match line {
+            Line::Whole(sealed) => clean_record(sealed.open_record()),
+            // What is left of a line that was cut short is of no use to anybody.
+            Line::Broken(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                let kinds = kinds_of(&redact(&text), &text);
+                (!kinds.is_empty()).then_some((Change::Remove, kinds))
             }
+        };
+        if let Some((change, kinds)) = found {
+            let (file, at) = (format!("journal/{}", position.segment), format!("byte {}", position.offset));
+            fixes.push(Fix { finding: Finding { file, at, kinds }, position, change });
         }
-    }
+    })?;
     Ok(fixes)
 }
 
-/// The line without its secrets, exactly as long; `None` when it has none.
-fn clean_line(bytes: &[u8]) -> Option<(String, Vec<String>)> {
-    let line = String::from_utf8_lossy(bytes);
-    if journal::decode(bytes).is_none() {
-        // A stump tells nobody anything.
-        let kinds = kinds_of(&redact(&line), &line);
-        return (!kinds.is_empty()).then(|| ("\n".repeat(bytes.len()), kinds));
-    }
-    let body = &line[..line.len() - SEAL_BYTES];
-    let (cleaned, kinds) = strings::cleaned(body)?;
-    // A mark may be longer than what it stands for.
-    let fits = |text: String| (text.len() <= body.len()).then_some(text);
-    let shorter = |mark: &str| fits(strings::with_marks(&cleaned, body, mark));
-    let mut fitted = fits(cleaned.clone()).or_else(|| shorter("[redacted]")).or_else(|| shorter("***"))?;
-    fitted.push_str(&" ".repeat(body.len() - fitted.len()));
-    let seal = seal(fitted.as_bytes());
-    Some((fitted + &seal, kinds))
-}
-
-/// Rewrites what holds a secret, under the lock that keeps others from reading it meanwhile.
-fn clean_journal(home: &Home, store: &mut Store) -> Result<(), ScanError> {
-    let transaction = store.begin_fold().map_err(FoldError::from)?;
-    let redos: Vec<Redo> = records(home)?.into_iter().map(|fix| fix.redo).collect();
-    let path = home.redacting();
-    let failed = |source| ScanError::File { path: path.clone(), source };
-    let mut plan = Vec::new();
-    for redo in &redos {
-        plan.extend(serde_json::to_vec(redo).map_err(JournalError::from)?);
-        plan.push(b'\n');
-    }
-    home.replace(&path, &plan).map_err(failed)?;
-    fault::point("redact-planned").map_err(failed)?;
-    apply(home, &redos)?;
-    fs::remove_file(&path).map_err(failed)?;
-    transaction.commit().map_err(FoldError::from)?;
-    Ok(())
-}
-
-/// Finishes what a killed process began.
-pub fn finish(home: &Home, store: &mut Store) -> Result<(), FoldError> {
-    let path = home.redacting();
-    if fs::symlink_metadata(&path).is_err() {
-        return Ok(());
-    }
-    let transaction = store.begin_fold()?;
-    // Another process may have finished it while we waited.
-    if let Ok(text) = home.text(&path, FILE_BYTES_MAX) {
-        let redos: Vec<Redo> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        apply(home, &redos)?;
-        fs::remove_file(&path).map_err(|source| JournalError::Write { path, source })?;
-    }
-    Ok(transaction.commit()?)
-}
-
-fn apply(home: &Home, redos: &[Redo]) -> Result<(), JournalError> {
-    let known: Vec<String> = journal::segments(home)?.into_iter().map(|segment| segment.name).collect();
-    for of_segment in redos.chunk_by(|a, b| a.segment == b.segment) {
-        if !known.contains(&of_segment[0].segment) {
-            continue;
-        }
-        let path = home.journal_dir().join(&of_segment[0].segment);
-        let write = || -> io::Result<()> {
-            let file = home.open(&path, Access::Overwrite)?;
-            for redo in of_segment {
-                file.write_all_at(redo.line.as_bytes(), redo.offset)?;
-                fault::point("redact-written")?;
-            }
-            file.sync_data()
-        };
-        write().map_err(|source| JournalError::Write { path: path.clone(), source })?;
-    }
-    Ok(())
+/// The record without its secrets; `None` when it has none.
+fn clean_record(open_record: &[u8]) -> Option<(Change, Vec<String>)> {
+    let json = format!("{}}}", String::from_utf8_lossy(open_record));
+    let (cleaned, kinds) = strings::cleaned(&json)?;
+    Some((Change::Replace(cleaned), kinds))
 }
 
 /// The files of the home that are neither the journal, nor settings, nor their backups.
 fn files(home: &Home) -> Vec<PathBuf> {
-    let left_alone = [home.journal_dir(), home.backups_dir(), home.config(), home.paused(), home.redacting()];
+    let left_alone = [home.journal_dir(), home.backups_dir(), home.config(), home.paused(), home.key(), home.device()];
     let mut folders = vec![(home.root().to_path_buf(), 0)];
     let mut found = Vec::new();
     while let Some((folder, depth)) = folders.pop() {

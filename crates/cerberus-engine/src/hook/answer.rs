@@ -71,7 +71,7 @@ pub fn answer(
         Moment::Start(source) => at_start(home, clock, folders, waiting, *source),
         Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
         Moment::End => {
-            let mut store = fold::open(home)?;
+            let mut store = fold::open_in_hook(home)?;
             if !waiting.is_echo(clock, &store)? {
                 distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
@@ -93,7 +93,7 @@ fn at_start(
     source: StartSource,
 ) -> Result<Option<Answer>, CaptureError> {
     let config = config::load(home)?;
-    let mut store = fold::open(home)?;
+    let mut store = fold::open_in_hook(home)?;
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }
@@ -134,7 +134,7 @@ fn on_prompt(
     waiting: &Waiting,
     prompt: &str,
 ) -> Result<Option<Answer>, CaptureError> {
-    let store = fold::open(home)?;
+    let store = fold::open_in_hook(home)?;
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }

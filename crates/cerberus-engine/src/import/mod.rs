@@ -5,20 +5,21 @@
 
 pub mod files;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
 use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::path;
 use cerberus_core::model::time::Timestamp;
 
 use self::files::Beside;
-use crate::journal;
+use crate::journal::forgotten::Namer;
+use crate::journal::{self, rewrite};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity;
@@ -53,6 +54,8 @@ pub struct Report {
     pub damaged_lines: usize,
     /// Of projects that are private, or opted out: nothing of them was taken.
     pub private_sessions: usize,
+    /// Forgotten earlier, and therefore not taken.
+    pub forgotten_events: usize,
 }
 
 impl Report {
@@ -62,6 +65,7 @@ impl Report {
         self.known_events += other.known_events;
         self.damaged_lines += other.damaged_lines;
         self.private_sessions += other.private_sessions;
+        self.forgotten_events += other.forgotten_events;
     }
 }
 
@@ -72,6 +76,15 @@ pub struct Import<'a> {
     pub agent: Agent,
     /// The transcripts' own folder is mapped onto it.
     pub project: Option<&'a Located>,
+    pub forgotten: TakeForgotten,
+}
+
+/// Does an import take what was forgotten?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeForgotten {
+    No,
+    /// The user wants it back.
+    Yes,
 }
 
 impl Import<'_> {
@@ -115,7 +128,7 @@ pub fn import(
     project: Option<&Located>,
     bytes: &[u8],
 ) -> Result<Report, FoldError> {
-    Import { home, clock, agent, project }.transcript(store, bytes, Beside::default())
+    Import { home, clock, agent, project, forgotten: TakeForgotten::No }.transcript(store, bytes, Beside::default())
 }
 
 fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
@@ -125,6 +138,10 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<
         return Ok(Report { private_sessions: sessions.len(), ..report });
     }
     let origin = Origin::of(&transcript, import);
+    let transcript = match store.has_forgotten()? {
+        true => without_forgotten(import, store, transcript, &mut report)?,
+        false => transcript,
+    };
     let mut sessions: HashMap<String, Known> = HashMap::new();
     let mut records = Vec::new();
     for told in transcript.events {
@@ -152,6 +169,43 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<
     report.sessions = sessions.len();
     journal::append_all(import.home, import.clock.wall, &records)?;
     Ok(report)
+}
+
+/// The transcript without what was forgotten; or all of it, and what was forgotten is so no longer.
+fn without_forgotten<'a>(
+    import: &Import,
+    store: &Store,
+    mut transcript: Transcript<'a>,
+    report: &mut Report,
+) -> Result<Transcript<'a>, FoldError> {
+    let namer = Namer::open(import.home)?;
+    let agent = import.agent.name();
+    let sessions: HashSet<String> = transcript.events.iter().map(|told| told.session.to_string()).collect();
+    let mut forgotten: HashSet<(String, String)> = HashSet::new();
+    for session in &sessions {
+        let events = transcript.events.iter().filter(|told| *told.session == **session);
+        let events = events.map(|told| (&*told.key, told.at));
+        let keys = store.forgotten_events(&namer, agent, session, events)?;
+        forgotten.extend(keys.into_iter().map(|key| (session.clone(), key.to_string())));
+    }
+    if forgotten.is_empty() {
+        return Ok(transcript);
+    }
+    if import.forgotten == TakeForgotten::Yes {
+        let records = forgotten
+            .iter()
+            .map(|(session, key)| ForgottenRecord { record: namer.event(agent, session, key), kept: None });
+        let sessions = forgotten.iter().map(|(session, _)| session).collect::<BTreeSet<_>>().into_iter();
+        let sessions = sessions.map(|session| (namer.session(agent, session), Timestamp::EPOCH)).collect();
+        let names = Forgotten { records: records.collect(), sessions, is_taken_back: true };
+        rewrite::take_back(import.home, import.clock.wall, names)?;
+        return Ok(transcript);
+    }
+    let all = transcript.events.len();
+    let is_kept = |told: &Told| !forgotten.contains(&(told.session.to_string(), told.key.to_string()));
+    transcript.events.retain(is_kept);
+    report.forgotten_events = all - transcript.events.len();
+    Ok(transcript)
 }
 
 /// May nothing be stored of where it was held, or where it is to go?

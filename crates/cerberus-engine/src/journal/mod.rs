@@ -1,26 +1,35 @@
-//! The truth: append-only daily segments, each record `\n{…,"crc":"…"}\n` in one write and one sync.
+//! The truth: append-only daily segments, each record one line in one write and one sync.
 //!
-//! SIGKILL can cut a write short. Because every record begins with a line break, a stump never swallows the record
-//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment. What is private to the
-//! owner of the home is hidden here, so that no way to the journal can forget it.
+//! SIGKILL can cut a write short. Because every line begins with a line break, what is left of it never swallows the
+//! record after it; readers skip it and count it. Every record carries its place in one order, which it keeps for good
+//! (`line.rs`). Only `rewrite.rs` ever changes what was written. What the owner of the home keeps private is hidden
+//! here, so that nothing reaches the journal without it.
 
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+pub mod forgotten;
+mod line;
+mod read;
+pub mod rewrite;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::model::event::Record;
+use cerberus_core::model::order::Order;
 use cerberus_core::model::time::Timestamp;
-use serde::Serialize;
 
-use crate::os::fault;
-use crate::os::fault::Writing;
+pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
+pub use read::{Line, Position, Segment, Stretch, each_line, read, segments, stretches};
+
+use self::line::{STAMP_BYTES_MAX, last_order};
+use self::read::{CHUNK_BYTES, micros};
+use crate::os::device;
+use crate::os::fault::{self, Writing};
 use crate::os::home::{Access, Home, create_dir};
 
-/// A write that was cut short is tried again whole; the stump stays, alone on its line.
+/// A write that was cut short is repeated whole; what is left of it stays, alone on its line.
 const TRIES_MAX: usize = 3;
-
-/// How much a reader takes at once. A record is far smaller.
-const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -32,90 +41,112 @@ pub enum JournalError {
     Encode(#[from] serde_json::Error),
 }
 
-/// The line a record becomes.
-pub fn encode(record: &Record) -> Result<Vec<u8>, JournalError> {
-    Ok(sealed_line(record)?)
-}
-
-/// An object as a line of its own, with its checksum as the last field.
-pub fn sealed_line<T: Serialize>(object: &T) -> Result<Vec<u8>, serde_json::Error> {
-    let mut line = Vec::with_capacity(1024);
-    line.push(b'\n');
-    serde_json::to_writer(&mut line, object)?;
-    line.pop();
-    let seal = seal(&line[1..]);
-    line.extend_from_slice(seal.as_bytes());
-    line.push(b'\n');
-    Ok(line)
-}
-
-/// What stands at the end of a record's line.
-pub const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
-
-/// The seal of a line whose other bytes are `body`.
-pub fn seal(body: &[u8]) -> String {
-    format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body))
-}
-
-/// The record of a line, or `None` for a stump.
-pub fn decode(line: &[u8]) -> Option<&[u8]> {
-    let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_BYTES)?)?;
-    let hex = seal.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
-    let crc = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
-    (crc32fast::hash(body) == crc).then_some(line)
-}
-
-/// The line a record becomes in this home: what is private to its owner is hidden first.
-fn line(home: &Home, record: &Record) -> Result<Vec<u8>, JournalError> {
-    match home.wishes().hide(&record.event) {
-        None => encode(record),
-        Some(event) => encode(&Record { event, ..record.clone() }),
-    }
-}
-
 /// Appends one record, durably: when this returns, the record survives the machine going down.
 pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), JournalError> {
-    let line = line(home, record)?;
-    let path = home.journal_dir().join(segment_name(wall));
-    write(home, &path, &line).map_err(|source| JournalError::Write { path, source })
+    append_all(home, wall, std::slice::from_ref(record))
 }
 
-/// Appends many records with a sync a chunk. Cut short, it has written a beginning of them, each whole.
+/// Appends many records with one sync per chunk. Cut short, it has written a beginning of them, each whole.
 pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<(), JournalError> {
-    let path = home.journal_dir().join(segment_name(wall));
-    let mut chunk = Vec::new();
-    for (index, record) in records.iter().enumerate() {
-        chunk.extend(line(home, record)?);
-        if chunk.len() as u64 >= CHUNK_BYTES / 4 || index + 1 == records.len() {
-            write(home, &path, &chunk).map_err(|source| JournalError::Write { path: path.clone(), source })?;
-            chunk.clear();
+    let mut records = records.iter().peekable();
+    while records.peek().is_some() {
+        let mut writer = Writer::open(home, wall)?;
+        let mut chunk = Vec::new();
+        while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
+            let order = writer.next_order();
+            // What is private to the owner of the home is hidden.
+            let line = match home.wishes().hide(&record.event) {
+                None => encode(record, order)?,
+                Some(event) => encode(&Record { event, ..record.clone() }, order)?,
+            };
+            if chunk.is_empty() { chunk = line } else { chunk.extend(line) }
         }
+        writer.write(&chunk)?;
     }
     Ok(())
 }
 
-fn segment_name(wall: Timestamp) -> String {
-    format!("{}.jsonl", wall.day())
+/// Appends lines that have their place already.
+fn append_lines(home: &Home, wall: Timestamp, lines: &[Vec<u8>]) -> Result<(), JournalError> {
+    let mut lines = lines.iter().peekable();
+    while lines.peek().is_some() {
+        let mut chunk = Vec::new();
+        while let Some(line) = lines.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
+            chunk.extend_from_slice(line);
+        }
+        Writer::open(home, wall)?.write(&chunk)?;
+    }
+    Ok(())
 }
 
-fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
+/// The segment of the day, opened for appending.
+struct Writer {
+    path: PathBuf,
+    file: File,
+    /// The place of the record before the next one; only its device counts when there is none.
+    last: Order,
+    wall_micros: u64,
+}
+
+impl Writer {
+    fn open(home: &Home, wall: Timestamp) -> Result<Writer, JournalError> {
+        let path = home.journal_dir().join(format!("{}.jsonl", wall.day()));
+        let opened = open_segment(home, &path).and_then(|file| {
+            // Whoever appends at this very moment may take the same number; the order of the two is then decided by
+            // their names. A segment is only ever appended to by one device.
+            let last = match last_order(&end_of(&file)?) {
+                Some(order) => order,
+                None => Order { seq: 0, device: device::id(home)? },
+            };
+            Ok((file, last))
+        });
+        match opened {
+            Ok((file, last)) => Ok(Writer { path, file, last, wall_micros: micros(wall) }),
+            Err(source) => Err(JournalError::Write { path, source }),
+        }
+    }
+
+    fn next_order(&mut self) -> Order {
+        self.last.seq = Order::next_seq(self.wall_micros, Some(self.last.seq));
+        self.last
+    }
+
+    fn write(mut self, lines: &[u8]) -> Result<(), JournalError> {
+        write(&mut self.file, lines).map_err(|source| JournalError::Write { path: self.path, source })
+    }
+}
+
+fn open_segment(home: &Home, path: &Path) -> io::Result<File> {
     fault::point("journal-open")?;
-    let mut file = match home.open(path, Access::Append) {
+    match home.open(path, Access::Append) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;
             let file = home.open(path, Access::AppendOrMake)?;
             // The new name must survive as surely as what is written under it.
             home.open_folder(&home.journal_dir())?.sync_all()?;
-            file
+            Ok(file)
         }
-        opened => opened?,
-    };
+        opened => opened,
+    }
+}
+
+/// The last bytes of a file: enough to hold what stands after the last record.
+fn end_of(file: &File) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    let mut end = vec![0; (STAMP_BYTES_MAX + SEAL_BYTES + 1).min(length as usize)];
+    let start = length - end.len() as u64;
+    let read = file.read_at(&mut end, start)?;
+    end.truncate(read);
+    Ok(end)
+}
+
+fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
     for _ in 0..TRIES_MAX {
         let written = match fault::point("journal-write")? {
-            Writing::Whole => file.write(line)?,
-            Writing::Short => file.write(&line[..line.len() / 2])?,
+            Writing::Whole => file.write(lines)?,
+            Writing::Short => file.write(&lines[..lines.len() / 2])?,
         };
-        if written == line.len() {
+        if written == lines.len() {
             fault::point("journal-sync")?;
             file.sync_data()?;
             fault::point("journal-done")?;
@@ -125,90 +156,18 @@ fn write(home: &Home, path: &Path, line: &[u8]) -> io::Result<()> {
     Err(io::Error::other("the record could not be written in one piece; is the disk full?"))
 }
 
-/// A segment that exists, and how long it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
-    pub name: String,
-    pub bytes: u64,
-}
-
-/// All segments, in order.
-pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
-    let dir = home.journal_dir();
-    let read_error = |source| JournalError::Read { path: dir.clone(), source };
-    let entries = match home.open_folder(&dir).and_then(|_| fs::read_dir(&dir)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(read_error)?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(read_error)?;
-        if let Some(name) = entry.file_name().to_str().filter(|name| name.ends_with(".jsonl")) {
-            let bytes = entry.metadata().map_err(read_error)?.len();
-            found.push(Segment { name: name.to_string(), bytes });
-        }
-    }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(found)
-}
-
-/// A stretch of a segment in whole lines: what was read, and where the next stretch begins.
-#[derive(Debug)]
-pub struct Stretch {
-    pub bytes: Vec<u8>,
-    pub next_offset: u64,
-}
-
-/// Reads on from `offset`. A last line without its end is left for later: its writer may be at work.
-pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
-    let path = home.journal_dir().join(segment);
-    let mut bytes = Vec::new();
-    let filled = home.open(&path, Access::Read).and_then(|mut file| {
-        file.seek(SeekFrom::Start(offset))?;
-        file.take(CHUNK_BYTES).read_to_end(&mut bytes)
-    });
-    filled.map_err(|source| JournalError::Read { path, source })?;
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    // A stretch without a line break is no journal; step over it rather than read it forever.
-    let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES { bytes.len() } else { whole };
-    bytes.truncate(whole);
-    Ok(Stretch { next_offset: offset + whole as u64, bytes })
-}
-
-/// All stretches of a segment, each with where it begins.
-pub fn stretches<'a>(
-    home: &'a Home,
-    segment: &'a str,
-) -> impl Iterator<Item = Result<(u64, Stretch), JournalError>> + 'a {
-    let mut offset = 0;
-    std::iter::from_fn(move || {
-        let begun = offset;
-        match read(home, segment, offset) {
-            Ok(stretch) if stretch.next_offset == offset => None,
-            Ok(stretch) => {
-                offset = stretch.next_offset;
-                Some(Ok((begun, stretch)))
-            }
-            Err(error) => Some(Err(error)),
-        }
-    })
-}
-
-impl Stretch {
-    /// The lines that hold something: records, and stumps.
-    pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        self.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
+
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::event::{Event, Place};
     use cerberus_core::model::id::{Agent, ProjectId};
 
-    fn record(text: &str) -> Record<'_> {
+    use super::rewrite::{Change, Rewrite};
+    use super::*;
+
+    pub fn record(text: &str) -> Record<'_> {
         let clean = |text| Clean::new(text, Keep::PROMPT);
         let place = Place {
             project: ProjectId::of_anchor(b"/p"),
@@ -230,39 +189,104 @@ mod tests {
         }
     }
 
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn orders(home: &Home) -> Vec<u64> {
+        let mut found = Vec::new();
+        let add = |position: Position, line: Line| {
+            if let Line::Whole(sealed) = line {
+                found.push(position.order(&sealed).seq);
+            }
+        };
+        each_line(home, add).unwrap();
+        found
+    }
+
     #[test]
-    fn what_is_appended_is_read_back_and_stumps_are_skipped() {
+    fn what_is_appended_is_read_back_and_broken_lines_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
         let path = home.journal_dir().join("1970-01-01.jsonl");
-        let line = encode(&record("torn")).unwrap();
+        let line = encode(&record("torn"), Order::default()).unwrap();
         home.open(&path, Access::Append).unwrap().write_all(&line[..line.len() / 2]).unwrap();
         let before = read(&home, "1970-01-01.jsonl", 0).unwrap();
-        assert_eq!(before.lines().filter_map(decode).count(), 1);
+        assert_eq!(before.lines().filter_map(|(_, line)| decode(line)).count(), 1);
         append(&home, Timestamp::EPOCH, &record("three")).unwrap();
 
         let found = segments(&home).unwrap();
         assert_eq!(found.len(), 1);
         let rest = read(&home, &found[0].name, before.next_offset).unwrap();
         assert_eq!(rest.next_offset, found[0].bytes);
-        let lines: Vec<_> = rest.lines().map(decode).collect();
+        let lines: Vec<_> = rest.lines().map(|(_, line)| decode(line)).collect();
         assert_eq!(lines.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
-        let back: Record = serde_json::from_slice(lines[1].unwrap()).unwrap();
-        assert_eq!(back, record("three"));
+        assert_eq!(lines[1].unwrap().record(), Some(record("three")));
     }
 
     #[test]
-    fn any_flipped_byte_is_noticed() {
-        let line = encode(&record("x")).unwrap();
-        let line = &line[1..line.len() - 1];
-        assert!(decode(line).is_some());
-        for at in 0..line.len() {
-            let mut broken = line.to_vec();
-            broken[at] ^= 1;
-            assert!(decode(&broken).is_none(), "byte {at}");
-            assert!(decode(&line[..at]).is_none(), "cut at {at}");
-        }
+    fn records_are_numbered_in_the_order_of_writing_even_when_the_clock_is_set_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        append(&home, at(9_000), &record("a")).unwrap();
+        append_all(&home, at(5_000), &[record("b"), record("c")]).unwrap();
+        append(&home, at(9_001), &record("d")).unwrap();
+        assert_eq!(orders(&home), [9_000_000, 9_000_001, 9_000_002, 9_001_000]);
+        let device = fs::read_to_string(home.device()).unwrap();
+        let text = fs::read_to_string(home.journal_dir().join("1970-01-01.jsonl")).unwrap();
+        assert_eq!(text.matches(&format!("\"v\":2,\"device\":\"{}\"", device.trim())).count(), 4);
+    }
+
+    /// Every prompt of the journal, by what it says.
+    fn prompts(home: &Home) -> Vec<(Position, String)> {
+        let mut found = Vec::new();
+        each_line(home, |position, line| {
+            let Line::Whole(sealed) = line else { return };
+            if let Some(Record { event: Event::Prompt { text }, .. }) = sealed.record() {
+                found.push((position, text.to_string()));
+            }
+        })
+        .unwrap();
+        found
+    }
+
+    #[test]
+    fn a_rewritten_record_keeps_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        append_all(&home, at(9_000), &[record("first"), record("second"), record("third")]).unwrap();
+        let longer = serde_json::to_string(&record("a much longer second text than there was before")).unwrap();
+        let change = |(position, text): (Position, String)| match text.as_str() {
+            "first" => Some((position, Change::Remove)),
+            "second" => Some((position, Change::Replace(longer.clone()))),
+            _ => None,
+        };
+        let lines = prompts(&home).into_iter().filter_map(change).collect();
+        rewrite::rewrite(&home, at(9_000), &Rewrite { lines, sessions: Vec::new() }).unwrap();
+        let text = fs::read_to_string(home.journal_dir().join("1970-01-01.jsonl")).unwrap();
+        assert!(!text.contains("first") && !text.contains("\"second\""), "{text}");
+        // The bytes are at the end, the place is the old one; the list of what is forgotten follows.
+        assert_eq!(orders(&home), [9_000_002, 9_000_001, 9_000_003]);
+        assert!(rewrite::is_unfinished(&home));
+        rewrite::done(&home).unwrap();
+        assert!(!rewrite::is_unfinished(&home));
+    }
+
+    #[test]
+    fn segments_nobody_appends_to_are_shrunk_and_old_records_keep_their_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        append(&home, at(1_000), &record("gone")).unwrap();
+        let path = home.journal_dir().join("1970-01-01.jsonl");
+        let old: Vec<u8> = ["x", "y"].iter().flat_map(|text| sealed_line(&record(text)).unwrap()).collect();
+        home.open(&path, Access::Append).unwrap().write_all(&old).unwrap();
+        let before = orders(&home);
+        let gone = prompts(&home).into_iter().filter(|(_, text)| text == "gone");
+        let lines = gone.map(|(position, _)| (position, Change::Remove)).collect();
+        rewrite::rewrite(&home, at(30 * 86_400_000), &Rewrite { lines, sessions: Vec::new() }).unwrap();
+        assert_eq!(orders(&home)[..2], before[1..]);
+        assert!(!fs::read(&path).unwrap().windows(4).any(|window| window == b"gone"));
     }
 
     #[test]
@@ -275,5 +299,6 @@ mod tests {
         assert_eq!(mode(home.root()), 0o700);
         assert_eq!(mode(&home.journal_dir()), 0o700);
         assert_eq!(mode(&home.journal_dir().join("1970-01-01.jsonl")), 0o600);
+        assert_eq!(mode(&home.device()), 0o600);
     }
 }

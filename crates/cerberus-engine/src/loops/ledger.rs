@@ -102,7 +102,7 @@ impl Ledger {
             Ok(_) => {}
         }
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(journal::decode);
-        let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+        let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line.json).ok());
         Ok(entries.filter(|entry| entry.at <= now).collect())
     }
 

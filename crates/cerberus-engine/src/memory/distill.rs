@@ -31,8 +31,7 @@ pub struct Distilled {
 /// Turns corrections that were not looked at yet into proposals and memories.
 pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldError> {
     let now = keeper.clock.now;
-    let newest = store.newest_correction()?;
-    if newest <= store.distilled()? {
+    if !store.has_new_corrections()? {
         return Ok(Distilled::default());
     }
     let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
@@ -61,7 +60,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         distilled.approved.push(proposal.id);
     }
     keeper.write(store, changes)?;
-    store.set_distilled(newest)?;
+    store.set_distilled()?;
     Ok(distilled)
 }
 

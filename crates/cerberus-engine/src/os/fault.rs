@@ -41,7 +41,7 @@ pub const LOOP_POINTS: [&str; 18] = [
 
 /// The points that forgetting passes.
 pub const FORGETTING_POINTS: [&str; 5] =
-    ["forget-marked", "forget-copied", "forget-rewritten", "forget-blanked", "forget-folded"];
+    ["rewrite-copied", "rewrite-listed", "rewrite-line", "rewrite-removed", "rewrite-folded"];
 
 /// What the next write shall do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

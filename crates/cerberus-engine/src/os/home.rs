@@ -58,9 +58,9 @@ impl Home {
         self.root.join("journal")
     }
 
-    /// The view's name holds its schema, so that two versions of the program never fight over one file.
+    /// The view's name holds the version of the code that makes it: another program makes its own from the journal.
     pub fn view(&self) -> PathBuf {
-        self.root.join(format!("view-{}.db", crate::store::SCHEMA_VERSION))
+        self.root.join(concat!("view-", env!("VIEW_VERSION"), ".db"))
     }
 
     pub fn failures(&self) -> PathBuf {
@@ -80,9 +80,19 @@ impl Home {
         self.root.join("paused.json")
     }
 
-    /// Records that are being cleaned; there only while that is done.
-    pub fn redacting(&self) -> PathBuf {
-        self.root.join("redacting.jsonl")
+    /// The id of this device.
+    pub fn device(&self) -> PathBuf {
+        self.root.join("device")
+    }
+
+    /// The key under which forgotten records are remembered.
+    pub fn key(&self) -> PathBuf {
+        self.root.join("key")
+    }
+
+    /// The lines of the journal that are being removed; there only while that is done.
+    pub fn rewriting(&self) -> PathBuf {
+        self.root.join("rewriting.jsonl")
     }
 
     pub fn backups_dir(&self) -> PathBuf {
@@ -92,11 +102,6 @@ impl Home {
     /// Which sessions a summary was already begun of: one empty file each.
     pub fn claims_dir(&self) -> PathBuf {
         self.root.join("summaries")
-    }
-
-    /// Stands there while something is being forgotten.
-    pub fn forgetting(&self) -> PathBuf {
-        self.root.join("forgetting")
     }
 
     /// When it was last looked at what is kept too long; empty.
@@ -123,8 +128,9 @@ impl Home {
         let flags = match access {
             Access::Read => OFlags::RDONLY,
             Access::Overwrite => OFlags::WRONLY,
-            Access::Append => OFlags::WRONLY | OFlags::APPEND,
-            Access::AppendOrMake => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+            // Who appends also reads what stands last.
+            Access::Append => OFlags::RDWR | OFlags::APPEND,
+            Access::AppendOrMake => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
         };
         // A pipe in its place must not keep us waiting.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

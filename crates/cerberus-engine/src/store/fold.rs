@@ -1,15 +1,24 @@
 //! Journal → view: everything since the last fold, with the new offset in the same transaction.
 //!
-//! Killed at any instant, a fold leaves the view as it was before or after a stretch, never between. Folding twice,
-//! or by many processes at once, equals folding once.
+//! Killed at any instant, a fold leaves the view as it was before or after a stretch, never between. Folding twice, or
+//! by many processes at once, equals folding once. What the view says follows from the records and their places alone,
+//! not from when they arrived: a session that gets a record late is folded anew, so growing equals rebuilding.
 
-use cerberus_core::model::event::Record;
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
-use crate::erase::scan;
-use crate::journal::{self, JournalError, Segment, Stretch};
+use cerberus_core::model::event::{Event, Record};
+use cerberus_core::model::order::Order;
+use serde::Deserialize;
+
+use super::write::{Applied, FoldTransaction};
+use super::{Caller, Store, StoreError};
+use crate::journal::{self, JournalError, Segment, Stretch, rewrite};
 use crate::os::fault;
-use crate::os::home::Home;
-use crate::store::{FoldTransaction, Store, StoreError};
+use crate::os::home::{Home, create_dir};
+
+/// An agent waits for its hook: what is not folded by then is folded by the next one.
+const HOOK_FOLD_MAX: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
 pub enum FoldError {
@@ -21,21 +30,31 @@ pub enum FoldError {
 
 /// Opens the view and brings it up to date. A damaged view is set aside and made anew.
 pub fn open(home: &Home) -> Result<Store, FoldError> {
-    match open_and_fold(home) {
+    open_for(home, Caller::Command)
+}
+
+/// The same for a hook, which never waits: not for a lock, and not for a long fold. It then sees an older view.
+pub fn open_in_hook(home: &Home) -> Result<Store, FoldError> {
+    open_for(home, Caller::Hook)
+}
+
+fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {
+    match open_and_fold(home, caller) {
         Err(FoldError::Store(error)) if error.is_damage() => {
             set_aside(home);
-            open_and_fold(home)
+            open_and_fold(home, caller)
         }
         opened => opened,
     }
 }
 
-fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
+fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
-    crate::os::home::create_dir(home.root())
-        .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
-    let mut store = Store::open(home)?.with_wishes(home.wishes());
-    scan::finish(home, &mut store)?;
+    create_dir(home.root()).map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
+    let mut store = Store::open(home, caller)?.with_wishes(home.wishes());
+    if caller == Caller::Command && rewrite::is_unfinished(home) {
+        finish_rewrite(home, &mut store)?;
+    }
     fold(home, &mut store)?;
     Ok(store)
 }
@@ -54,12 +73,17 @@ fn set_aside(home: &Home) {
 
 /// Folds what is new, unless another process does so already and takes long.
 pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    let begun = Instant::now();
     let folded = store.segments()?;
     let is_behind = |segment: &Segment| {
         !folded.iter().any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
     };
     for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
         loop {
+            let caller = store.caller();
+            if caller == Caller::Hook && begun.elapsed() > HOOK_FOLD_MAX {
+                return Ok(());
+            }
             let transaction = match store.begin_fold() {
                 // Another process is folding; what it has committed so far is a consistent, slightly older view.
                 Err(error) if error.is_busy() => return Ok(()),
@@ -72,52 +96,206 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
                 break;
             }
             pass(home, "fold-apply")?;
-            apply(&transaction, &segment.name, &stretch)?;
+            match apply(home, &transaction, &stretch)? {
+                Folded::UpToHere => {}
+                // Somebody forgot something. A hook has no time for what follows from that.
+                Folded::NeedsRebuild if caller == Caller::Hook => return Ok(()),
+                Folded::NeedsRebuild => {
+                    drop(transaction);
+                    return rebuild(home, store);
+                }
+            }
             pass(home, "fold-commit")?;
             transaction.commit()?;
             pass(home, "fold-done")?;
         }
     }
     store.checkpoint_if_long();
+    if store.caller() == Caller::Command {
+        remove_unwanted(home, store)?;
+    }
     Ok(())
 }
 
-/// Empties the view and folds the whole journal, as one change: readers see the old view until the new one stands.
+/// Empties the view and folds the whole journal, as one change: readers see the old view until the new one is complete.
 pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
     anew(home, &transaction)?;
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    remove_unwanted(home, store)
 }
 
 /// The view as the journal gives it, in place of what was there.
 pub fn anew(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear()?;
+    // What is forgotten must be known before anything else: it may be listed after what it names.
+    let mut lists = Vec::new();
+    journal::each_line(home, |position, line| {
+        if let journal::Line::Whole(sealed) = line
+            && sealed.json.windows(FORGOTTEN.len()).any(|window| window == FORGOTTEN)
+            && let Some(record) = sealed.record()
+            && let Event::Forgotten(names) = &record.event
+        {
+            lists.push((rank(&record, position.order(&sealed)), names.clone().into_owned()));
+        }
+    })?;
+    for (rank, names) in &lists {
+        transaction.forgotten(*rank, names)?;
+    }
     for segment in journal::segments(home)? {
         for stretch in journal::stretches(home, &segment.name) {
-            apply(transaction, &segment.name, &stretch?.1)?;
+            apply(home, transaction, &stretch?)?;
         }
     }
     Ok(())
+}
+
+/// How a list of what is forgotten begins in a record.
+const FORGOTTEN: &[u8] = b"\"event\":{\"forgotten\":";
+
+/// Completes a removal that was interrupted: what it was to remove is listed in the journal; the view is made anew and
+/// its deleted pages are overwritten.
+fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    let transaction = match store.begin_fold() {
+        // Whoever is at it still holds the lock.
+        Err(error) if error.is_busy() => return Ok(()),
+        begun => begun?,
+    };
+    anew(home, &transaction)?;
+    transaction.commit()?;
+    remove_unwanted(home, store)?;
+    store.wipe_deleted()?;
+    Ok(rewrite::done(home)?)
+}
+
+/// Removes from the journal what was forgotten and has arrived again.
+fn remove_unwanted(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    if !store.has_unwanted()? {
+        return Ok(());
+    }
+    let transaction = match store.begin_fold() {
+        Err(error) if error.is_busy() => return Ok(()),
+        begun => begun?,
+    };
+    let unwanted = transaction.unwanted()?;
+    rewrite::remove(home, &unwanted)?;
+    transaction.clear_unwanted()?;
+    transaction.commit()?;
+    Ok(rewrite::done(home)?)
 }
 
 fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
     fault::point(label).map(|_| ()).map_err(|source| JournalError::Read { path: home.journal_dir(), source })
 }
 
-fn apply(transaction: &FoldTransaction, segment: &str, stretch: &Stretch) -> Result<(), FoldError> {
-    let (mut stumps, mut unknown) = (0, 0);
-    for line in stretch.lines() {
-        let Some(whole) = journal::decode(line) else {
-            stumps += 1;
+/// What came of folding a stretch.
+enum Folded {
+    UpToHere,
+    /// Something was forgotten that the view may hold.
+    NeedsRebuild,
+}
+
+fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Result<Folded, FoldError> {
+    let (mut broken, mut unknown) = (0, 0);
+    let mut records = Vec::new();
+    for (offset, line) in stretch.lines() {
+        let Some(sealed) = journal::decode(line) else {
+            broken += 1;
             continue;
         };
-        match serde_json::from_slice::<Record>(whole) {
-            Ok(record) => transaction.apply(&record)?,
+        match sealed.record() {
+            Some(record) => {
+                let rank = rank(&record, stretch.order(offset, &sealed));
+                records.push((rank, offset, sealed, record));
+            }
             // Written by a newer version: kept in the journal for it.
-            Err(_) => unknown += 1,
+            None => unknown += 1,
         }
     }
-    Ok(transaction.set_folded(segment, stretch.next_offset, stumps, unknown)?)
+    records.sort_by_key(|(rank, ..)| *rank);
+    let mut late = BTreeSet::new();
+    for (rank, offset, sealed, record) in &records {
+        if let Event::Forgotten(names) = &record.event {
+            if transaction.is_new_list(*rank, names)? {
+                return Ok(Folded::NeedsRebuild);
+            }
+            continue;
+        }
+        if transaction.is_forgotten(home, record, sealed.open_record())? {
+            transaction.add_unwanted(&stretch.position(*offset, sealed.json))?;
+            continue;
+        }
+        if transaction.apply(*rank, &stretch.segment, record)? == Applied::Late {
+            late.insert((record.agent.name().to_string(), record.session.to_string(), record.event.is_of_no_session()));
+        }
+    }
+    transaction.set_folded(&stretch.segment, stretch.next_offset, broken, unknown)?;
+    for (agent, session, is_of_no_session) in late {
+        match is_of_no_session {
+            true => refold_memories(home, transaction)?,
+            false => refold_session(home, transaction, &agent, &session)?,
+        }
+    }
+    Ok(Folded::UpToHere)
+}
+
+fn rank(record: &Record, order: Order) -> i64 {
+    order.rank(&[record.agent.name(), &record.session, &record.key])
+}
+
+/// Who a record is from, read without the rest of it.
+#[derive(Deserialize)]
+struct From {
+    agent: String,
+    session: String,
+}
+
+/// Folds a session anew, with a record that belongs before some that were folded already.
+fn refold_session(home: &Home, transaction: &FoldTransaction, agent: &str, session: &str) -> Result<(), FoldError> {
+    let Some(first_segment) = transaction.clear_session(agent, session)? else { return Ok(()) };
+    let is_from = |json: &[u8]| {
+        let from = serde_json::from_slice::<From>(json);
+        from.is_ok_and(|from| from.agent == agent && from.session == session)
+    };
+    refold(home, transaction, &first_segment, is_from, |event| !event.is_of_no_session())
+}
+
+fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
+    transaction.clear_memories()?;
+    refold(home, transaction, "", |_| true, |event| event.is_of_no_session())
+}
+
+/// Applies, in their order, the records that were folded before.
+fn refold(
+    home: &Home,
+    transaction: &FoldTransaction,
+    first_segment: &str,
+    is_from: impl Fn(&[u8]) -> bool,
+    is_meant: impl Fn(&Event) -> bool,
+) -> Result<(), FoldError> {
+    let folded: HashMap<String, u64> = transaction.segments()?.into_iter().collect();
+    let mut lines: Vec<(i64, String, Vec<u8>)> = Vec::new();
+    for segment in journal::segments(home)?.iter().filter(|segment| segment.name.as_str() >= first_segment) {
+        let Some(end) = folded.get(&segment.name) else { continue };
+        for stretch in journal::stretches(home, &segment.name) {
+            let stretch = stretch?;
+            for (offset, line) in stretch.lines().filter(|(offset, _)| offset < end) {
+                let Some(sealed) = journal::decode(line).filter(|sealed| is_from(sealed.json)) else { continue };
+                let Some(record) = sealed.record().filter(|record| is_meant(&record.event)) else { continue };
+                if !transaction.is_forgotten(home, &record, sealed.open_record())? {
+                    let rank = rank(&record, stretch.order(offset, &sealed));
+                    lines.push((rank, segment.name.clone(), sealed.json.to_vec()));
+                }
+            }
+        }
+    }
+    lines.sort_by_key(|(rank, ..)| *rank);
+    for (rank, segment, json) in &lines {
+        if let Some(record) = journal::decode(json).and_then(|sealed| sealed.record()) {
+            transaction.apply(*rank, segment, &record)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

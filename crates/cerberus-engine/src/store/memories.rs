@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::learn::correction::{Correction, CorrectionKind};
-use cerberus_core::model::event::{MemoryChange, Record};
+use cerberus_core::model::event::MemoryChange;
 use cerberus_core::model::id::{MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status, Uses};
 use cerberus_core::model::time::Timestamp;
@@ -147,38 +147,9 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    /// Takes a memory out, with every version of it and everything that was counted of it.
-    pub fn forget_memory(&self, id: &MemoryId) -> Result<()> {
-        for sql in [
-            "DELETE FROM memory_terms WHERE rowid IN (SELECT row FROM memory WHERE id = ?1)",
-            "DELETE FROM event WHERE session = 0 AND kind = 'memory' AND substr(key, 1, length(?1) + 1) = ?1 || '#'",
-            "DELETE FROM memory WHERE id = ?1",
-            "DELETE FROM memory_use WHERE id = ?1",
-        ] {
-            self.run(sql, [id.as_str()])?;
-        }
-        Ok(())
-    }
-
     /// Writes the index anew: until then, what was deleted from it is only passed over.
     pub fn forget_terms(&self) -> Result<()> {
         self.run("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", [])?;
-        Ok(())
-    }
-
-    /// Takes out what an event said; it can then be said otherwise.
-    pub fn forget_event(&self, record: &Record) -> Result<()> {
-        let sql = "SELECT event.row FROM event JOIN session ON session.row = event.session
-            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
-        let found = self.transaction.prepare_cached(sql).and_then(|mut find| {
-            let names = [record.agent.name(), &record.session, &record.key];
-            find.query_row(names, |row| row.get::<_, i64>(0)).optional()
-        });
-        let Some(event) = self.said(found)? else { return Ok(()) };
-        for table in ["fact", "closing", "run", "prompt", "unnamed", "correction", "summary"] {
-            self.run(&format!("DELETE FROM {table} WHERE event = ?1"), [event])?;
-        }
-        self.run("DELETE FROM event WHERE row = ?1", [event])?;
         Ok(())
     }
 
@@ -269,7 +240,7 @@ impl Store {
             "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
              correction.kind, confidence, text, before FROM correction JOIN event ON event.row = correction.event
              JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
-             ORDER BY correction.at DESC, correction.row DESC LIMIT ?2"
+             ORDER BY correction.at DESC, correction.event DESC, correction.row DESC LIMIT ?2"
         );
         let read = |row: &Row| {
             let kind: String = row.get(7)?;
@@ -291,21 +262,31 @@ impl Store {
         Ok(found)
     }
 
-    /// The place of the correction that was heard last, and of the last one that was made proposals of.
-    pub fn newest_correction(&self) -> Result<i64> {
-        let newest = self.rows("SELECT max(row) FROM correction", [], |row| row.get::<_, Option<i64>>(0))?;
-        Ok(newest.into_iter().flatten().next().unwrap_or(0))
+    /// Were there corrections that nobody has made proposals of yet?
+    pub fn has_new_corrections(&self) -> Result<bool> {
+        Ok(self.corrections_seen()? != self.distilled()?)
     }
 
-    pub fn distilled(&self) -> Result<i64> {
-        Ok(self.rows("SELECT correction FROM distilled", [], |row| row.get(0))?.into_iter().next().unwrap_or(0))
+    /// How many corrections there are, and the last of them.
+    fn corrections_seen(&self) -> Result<(i64, i64)> {
+        let sql = "SELECT count(*), coalesce(max(event), 0) FROM correction";
+        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
     }
 
-    pub fn set_distilled(&self, correction: i64) -> Result<()> {
-        let sql =
-            "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
-        self.said(self.connection.execute(sql, [correction]))?;
-        Ok(())
+    fn distilled(&self) -> Result<(i64, i64)> {
+        let sql = "SELECT corrections, last_event FROM distilled";
+        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
+    }
+
+    /// Remembers that all corrections were looked at. When another process holds the lock, they are looked at again.
+    pub fn set_distilled(&self) -> Result<()> {
+        let (corrections, last_event) = self.corrections_seen()?;
+        let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET
+            corrections = excluded.corrections, last_event = excluded.last_event";
+        match self.said(self.connection.execute(sql, [corrections, last_event])) {
+            Err(error) if !error.is_busy() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Some of the files that a session edited.

@@ -3,6 +3,7 @@
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
 pub mod fold;
+mod forgotten;
 mod history;
 mod memories;
 mod opencode;
@@ -28,8 +29,8 @@ pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::FoldTransaction;
 
-/// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 5;
+/// Says that the tables are there.
+const SCHEMA_VERSION: u32 = 6;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -62,16 +63,26 @@ impl StoreError {
 
 pub type Result<T> = std::result::Result<T, StoreError>;
 
+/// Who opens the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// May wait for another process, for a while.
+    Command,
+    /// Never waits, because an agent waits for it.
+    Hook,
+}
+
 pub struct Store {
     connection: Connection,
     path: String,
+    caller: Caller,
     /// What may not be stored in it, for what reaches it past the journal.
     wishes: Arc<Wishes>,
 }
 
 impl Store {
     /// Opens the view, creating it empty when it is not there.
-    pub fn open(home: &Home) -> Result<Store> {
+    pub fn open(home: &Home, caller: Caller) -> Result<Store> {
         let path = view_path(home);
         let name = path.display().to_string();
         let open = || -> rusqlite::Result<Connection> {
@@ -87,7 +98,7 @@ impl Store {
                 return Err(rusqlite::Error::SqliteFailure(refused, Some(error.to_string())));
             }
             let connection = Connection::open_with_flags(&path, flags)?;
-            connection.busy_timeout(BUSY)?;
+            connection.busy_timeout(if caller == Caller::Hook { Duration::ZERO } else { BUSY })?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -105,13 +116,17 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default() }),
+            Ok(connection) => Ok(Store { connection, path: name, caller, wishes: Arc::default() }),
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
     }
 
     pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
         Store { wishes: Arc::clone(wishes), ..self }
+    }
+
+    pub fn caller(&self) -> Caller {
+        self.caller
     }
 
     pub fn wishes(&self) -> &Wishes {

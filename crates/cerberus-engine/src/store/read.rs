@@ -251,7 +251,7 @@ impl Store {
         facts.sort_unstable_by_key(|(known, _, row)| (known.at, known.event, *row));
         let (facts, sources) = facts.into_iter().map(|(known, source, _)| (known, source)).unzip();
         let sql = format!(
-            "SELECT session, at, target, kind, done, event FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, row"
+            "SELECT session, at, target, kind, done, event FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
         );
         let settlements = self.rows(&sql, [now.millis()], |row| {
             Ok(Settlement {

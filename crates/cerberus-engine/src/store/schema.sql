@@ -24,13 +24,21 @@ CREATE TABLE IF NOT EXISTS session (
     last_words TEXT NOT NULL DEFAULT '',
     -- Nothing is known to have ended it.
     is_open INTEGER NOT NULL DEFAULT 1,
+    -- What it would be called if no other session began in the same second, and that second.
+    wanted_id TEXT NOT NULL,
+    second TEXT NOT NULL,
+    -- The place of its last record in the journal's order, and the first segment that holds one.
+    last_rank INTEGER NOT NULL,
+    first_segment TEXT NOT NULL,
     UNIQUE (agent, agent_session_id)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS session_by_project ON session (project, last_activity);
+CREATE INDEX IF NOT EXISTS session_by_second ON session (second);
 CREATE INDEX IF NOT EXISTS session_by_activity ON session (last_activity);
 CREATE INDEX IF NOT EXISTS session_open ON session (last_activity) WHERE is_open;
 
--- One row an event, so that the same event twice counts once.
+-- One row per event, so that the same event twice counts once. The row is its place in the journal's order; the row of
+-- a session is the place of its first event. Both are the same however the view was made.
 CREATE TABLE IF NOT EXISTS event (
     row INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -139,11 +147,37 @@ CREATE TABLE IF NOT EXISTS correction (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at);
 
--- How far corrections were made proposals of.
+-- Which corrections were made into proposals: how many there were then, and the last of them.
 CREATE TABLE IF NOT EXISTS distilled (
     row INTEGER PRIMARY KEY,
-    correction INTEGER NOT NULL
+    corrections INTEGER NOT NULL,
+    last_event INTEGER NOT NULL
 ) STRICT;
+
+-- The place of the last record about memories in the journal's order.
+CREATE TABLE IF NOT EXISTS memory_progress (
+    row INTEGER PRIMARY KEY,
+    last_rank INTEGER NOT NULL
+) STRICT;
+
+-- What was forgotten, by its keyed hash; a later list (a greater rank) may take it back.
+CREATE TABLE IF NOT EXISTS forgotten (
+    name TEXT PRIMARY KEY,
+    rank INTEGER NOT NULL,
+    -- The one version of a record that is not forgotten.
+    kept TEXT,
+    -- For a session: nothing before this moment comes back.
+    until INTEGER,
+    is_taken_back INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Lines of the journal that hold something forgotten and are to be removed.
+CREATE TABLE IF NOT EXISTS unwanted (
+    segment TEXT NOT NULL,
+    offset INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    PRIMARY KEY (segment, offset)
+) STRICT, WITHOUT ROWID;
 
 -- Proposals and memories, one row a version: it stood from `from_at` until `until_at`, or still does.
 CREATE TABLE IF NOT EXISTS memory (

@@ -177,6 +177,8 @@ fn estimated(found: &[usize], newest: usize) -> usize {
 mod tests {
     use super::*;
 
+    use crate::store::Caller;
+
     const NOW: i64 = 1_760_000_000_000;
     const DAY: i64 = 86_400_000;
 
@@ -190,7 +192,7 @@ mod tests {
         fn new(contents: &[&str]) -> Stored {
             let dir = tempfile::tempdir().unwrap();
             let stored = Stored {
-                store: Store::open(&crate::os::home::Home::new(dir.path().to_path_buf())).unwrap(),
+                store: Store::open(&crate::os::home::Home::new(dir.path().to_path_buf()), Caller::Command).unwrap(),
                 _dir: dir,
             };
             for (at, content) in contents.iter().enumerate() {

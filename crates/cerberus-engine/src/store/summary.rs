@@ -52,7 +52,7 @@ impl Store {
     /// The newest summary of a session up to `now`.
     pub fn summary(&self, session: &SessionRow, now: Timestamp) -> Result<Option<SummaryRow>> {
         let sql = "SELECT at, provider, text, key_context, next_actions FROM summary
-            WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, row DESC LIMIT 1";
+            WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
         let list = |text: String| serde_json::from_str(&text).unwrap_or_default();
         let found = self.rows(sql, params![session.row, now.millis()], |row| {
             Ok(SummaryRow {
@@ -68,7 +68,7 @@ impl Store {
 
     /// When a summary was last written, of whichever session, and by whom.
     pub fn last_summary(&self, now: Timestamp) -> Result<Option<(Timestamp, String)>> {
-        let sql = "SELECT at, provider FROM summary WHERE at <= ?1 AND provider <> 'seed' ORDER BY row DESC LIMIT 1";
+        let sql = "SELECT at, provider FROM summary WHERE at <= ?1 AND provider <> 'seed' ORDER BY at DESC, event DESC LIMIT 1";
         Ok(self.rows(sql, [now.millis()], |row| Ok((time(row, 0)?, row.get(1)?)))?.pop())
     }
 }

@@ -1,4 +1,10 @@
 //! Records become rows. Called by the fold alone, inside its transaction.
+//!
+//! Rows of a session are made in the order of its records. Where rows of several sessions are compared, that is done by
+//! time and by the event's place, never by when a row was made.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use cerberus_core::brief::base;
 use cerberus_core::brief::rank::terms::path_like;
@@ -17,6 +23,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::{Result, StoreError};
+use crate::journal::forgotten::Namer;
 
 /// Where rows came from.
 pub(crate) struct Source {
@@ -32,6 +39,10 @@ const LAST_WORDS_BYTES_MAX: usize = 600;
 /// What is said about memories belongs to no session.
 const NO_SESSION: i64 = 0;
 
+/// The tables whose rows belong to a session.
+const OF_SESSIONS: [&str; 11] =
+    ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction", "summary"];
+
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
         Event::Note(_) => "record",
@@ -41,15 +52,25 @@ fn source_name(record: &Record) -> &'static str {
     }
 }
 
+/// What came of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    InOrder,
+    /// It belongs before a record of the same session that was folded already.
+    Late,
+}
+
 /// Rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
-    pub(crate) transaction: Transaction<'a>,
+    pub(super) transaction: Transaction<'a>,
     path: String,
+    /// Makes the names of forgotten records; `None` when nothing was ever forgotten.
+    pub(super) namer: OnceCell<Option<Namer>>,
 }
 
 impl<'a> FoldTransaction<'a> {
     pub(crate) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
-        FoldTransaction { transaction, path }
+        FoldTransaction { transaction, path, namer: OnceCell::new() }
     }
 
     pub fn commit(self) -> Result<()> {
@@ -59,7 +80,7 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
-            memory_use memory_terms distilled git_log summary";
+            memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -77,30 +98,97 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Adds what a record says; the same record again changes nothing.
-    pub fn apply(&self, record: &Record) -> Result<()> {
-        let session = if is_of_no_session(&record.event) { NO_SESSION } else { self.session(record)? };
-        let (kind, tool) = event_words(&record.event);
-        let sql =
-            "INSERT OR IGNORE INTO event (session, key, at, kind, tool, heard_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let event = params![session, &*record.key, record.at.millis(), kind, tool, record.heard_by];
-        if self.is_echo(session, record)? || self.run(sql, event)? == 0 {
-            return Ok(());
+    /// Takes out everything a session left, to be folded anew; gives the first segment that holds a record of it.
+    pub fn clear_session(&self, agent: &str, agent_session_id: &str) -> Result<Option<String>> {
+        let sql = "SELECT row, first_segment, second FROM session WHERE agent = ?1 AND agent_session_id = ?2";
+        let read =
+            |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+        let found = self.transaction.query_row(sql, [agent, agent_session_id], read).optional();
+        let Some((session, first_segment, second)) = self.said(found)? else { return Ok(None) };
+        self.run("DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = ?1)", [session])?;
+        for table in OF_SESSIONS {
+            self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
         }
-        let source =
-            Source { session, event: self.transaction.last_insert_rowid(), at: record.at, name: source_name(record) };
+        self.run("DELETE FROM session WHERE row = ?1", [session])?;
+        self.name_sessions(&second)?;
+        Ok(Some(first_segment))
+    }
+
+    /// Takes out all memories, to be folded anew. That a session was told one is part of that session.
+    pub fn clear_memories(&self) -> Result<()> {
+        for sql in [
+            "DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = 0)",
+            "DELETE FROM event WHERE session = 0",
+            "DELETE FROM memory_terms",
+            "DELETE FROM memory",
+            "DELETE FROM memory_progress",
+        ] {
+            self.run(sql, [])?;
+        }
+        Ok(())
+    }
+
+    /// How far each segment was folded.
+    pub fn segments(&self) -> Result<Vec<(String, u64)>> {
+        let read = || -> rusqlite::Result<Vec<(String, u64)>> {
+            let mut all = self.transaction.prepare_cached("SELECT name, folded_bytes FROM segment")?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        self.said(read())
+    }
+
+    /// Adds what a record says; the same record again changes nothing. `rank` is its place in the journal's order.
+    pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<Applied> {
+        let session = match record.event.is_of_no_session() {
+            true => self.memories_reach(rank)?.then_some(NO_SESSION),
+            false => self.session(rank, segment, record)?,
+        };
+        let Some(session) = session else { return Ok(Applied::Late) };
+        if let Some(event) = self.event(rank, session, record)? {
+            self.rows(&Source { session, event, at: record.at, name: source_name(record) }, record)?;
+        }
+        Ok(Applied::InOrder)
+    }
+
+    /// The row of a new event; `None` when it is known, or the echo of one that is.
+    fn event(&self, mut rank: i64, session: i64, record: &Record) -> Result<Option<i64>> {
+        if self.is_echo(session, record)? {
+            return Ok(None);
+        }
+        let (kind, tool) = event_words(&record.event);
+        let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, heard_by)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        loop {
+            let event = params![rank, session, &*record.key, record.at.millis(), kind, tool, record.heard_by];
+            if self.run(sql, event)? > 0 {
+                return Ok(Some(rank));
+            }
+            let mut known = self.said(self.transaction.prepare_cached("SELECT 1 FROM event WHERE row = ?1"))?;
+            let mut same =
+                self.said(self.transaction.prepare_cached("SELECT 1 FROM event WHERE session = ?1 AND key = ?2"))?;
+            if self.said(same.exists(params![session, &*record.key]))? || !self.said(known.exists([rank]))? {
+                return Ok(None);
+            }
+            // Another record has the same place: this one comes right after it.
+            rank += 1;
+        }
+    }
+
+    /// Everything that follows from a new event.
+    fn rows(&self, source: &Source, record: &Record) -> Result<()> {
+        let session = source.session;
         match &record.event {
-            Event::Memory(change) => return self.memory(&source, change),
-            Event::Used { memories } => return self.used(&source, memories),
+            Event::Memory(change) => return self.memory(source, change),
+            Event::Used { memories } => return self.used(source, memories),
             _ => {}
         }
         self.mark(session, record)?;
         let extracted = extract(&record.event);
         for fact in &extracted.facts {
-            self.fact(&source, record, fact)?;
+            self.fact(source, record, fact)?;
         }
         for closing in &extracted.closings {
-            self.closing(&source, closing)?;
+            self.closing(source, closing)?;
         }
         if let Some(run) = &extracted.run {
             let sql = "INSERT INTO run (event, session, at, report) VALUES (?1, ?2, ?3, ?4)";
@@ -111,13 +199,13 @@ impl<'a> FoldTransaction<'a> {
                 let sql = "INSERT INTO receipt (session, at, source, codes, memories) VALUES (?1, ?2, ?3, ?4, ?5)";
                 let begun = begun.map(StartSource::name);
                 self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
-                self.used(&source, memories)?;
+                self.used(source, memories)?;
             }
             // A transcript speaks of files as they were; looking at them now would tell of others.
-            Event::Tool(used) if !record.imported => self.unnamed(&source, record, used)?,
-            Event::Named(named) => self.named(&source, named)?,
-            Event::Summary(said) => self.summary(&source, said)?,
-            Event::Seed(codes) => self.seed_summary(&source, codes)?,
+            Event::Tool(used) if !record.imported => self.unnamed(source, record, used)?,
+            Event::Named(named) => self.named(source, named)?,
+            Event::Summary(said) => self.summary(source, said)?,
+            Event::Seed(codes) => self.seed_summary(source, codes)?,
             Event::Prompt { text } => {
                 let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4)";
                 self.run(sql, params![source.event, session, source.at.millis(), &**text])?;
@@ -125,11 +213,11 @@ impl<'a> FoldTransaction<'a> {
             Event::Stop { message } => {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
                 self.run(sql, params![session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
-                self.mentions(&source, message)?;
+                self.mentions(source, message)?;
             }
             _ => {}
         }
-        self.corrections(&source, &record.event)
+        self.corrections(source, &record.event)
     }
 
     /// What the user said against what the agent did: in a prompt, or with a tool use that was rejected.
@@ -205,20 +293,25 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    fn session(&self, record: &Record) -> Result<i64> {
-        let sql = "SELECT row FROM session WHERE agent = ?1 AND agent_session_id = ?2";
+    /// The row of a record's session; `None` when the record belongs before one that was folded already.
+    fn session(&self, rank: i64, segment: &str, record: &Record) -> Result<Option<i64>> {
+        let sql = "SELECT row, last_rank FROM session WHERE agent = ?1 AND agent_session_id = ?2";
         let mut find = self.said(self.transaction.prepare_cached(sql))?;
-        let found = find.query_row(params![record.agent.name(), &*record.session], |row| row.get(0)).optional();
-        let row: i64 = match self.said(found)? {
-            Some(row) => row,
-            None => self.new_session(record)?,
+        let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        let found = find.query_row(params![record.agent.name(), &*record.session], read).optional();
+        let row = match self.said(found)? {
+            Some((_, last_rank)) if rank < last_rank => return Ok(None),
+            Some((row, _)) => row,
+            None => self.new_session(rank, segment, record)?,
         };
-        // What we do with a session is no activity of its own.
-        if is_activity(&record.event) {
-            let sql = "UPDATE session SET branch = iif(?2 >= last_activity, coalesce(?3, branch), branch),
-                last_activity = max(last_activity, ?2), started_at = min(started_at, ?2) WHERE row = ?1";
-            self.run(sql, params![row, record.at.millis(), record.place.branch.as_deref()])?;
-        }
+        // What we do with a session is not activity of its own.
+        let is_activity = is_activity(&record.event);
+        let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
+            branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
+            last_activity = iif(?4, max(last_activity, ?5), last_activity),
+            started_at = iif(?4, min(started_at, ?5), started_at) WHERE row = ?1";
+        let at = record.at.millis();
+        self.run(sql, params![row, rank, segment, is_activity, at, record.place.branch.as_deref()])?;
         if let Event::Start { phase, process, transcript, .. } = &record.event {
             let sql =
                 "UPDATE session SET phase = coalesce(?2, phase), process = ?3, transcript = coalesce(?4, transcript)
@@ -226,17 +319,31 @@ impl<'a> FoldTransaction<'a> {
             let process = process.as_ref().map(json);
             self.run(sql, params![row, phase.as_deref(), process, transcript.as_deref()])?;
         }
-        Ok(row)
+        Ok(Some(row))
     }
 
-    fn new_session(&self, record: &Record) -> Result<i64> {
+    /// Does a record about memories come after all that were folded?
+    fn memories_reach(&self, rank: i64) -> Result<bool> {
+        let sql = "INSERT INTO memory_progress VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET
+            last_rank = excluded.last_rank WHERE excluded.last_rank >= last_rank";
+        Ok(self.run(sql, [rank])? > 0)
+    }
+
+    fn new_session(&self, rank: i64, segment: &str, record: &Record) -> Result<i64> {
         let place = &record.place;
-        let sql = "INSERT INTO session (id, agent, agent_session_id, project, project_name, root, cwd, branch,
-            started_at, last_activity) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)";
+        let mut row = rank;
+        let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
+        while self.said(taken.exists([row]))? {
+            row += 1;
+        }
+        let (wanted_id, second) = wanted_id(record);
+        let sql = "INSERT INTO session (row, id, agent, agent_session_id, project, project_name, root, cwd, branch,
+            started_at, last_activity, wanted_id, second, last_rank, first_segment)
+            VALUES (?1, '~' || ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)";
         self.run(
             sql,
             params![
-                self.free_id(record)?,
+                row,
                 record.agent.name(),
                 &*record.session,
                 place.project.as_str(),
@@ -244,28 +351,48 @@ impl<'a> FoldTransaction<'a> {
                 &*place.root,
                 &*place.cwd,
                 place.branch.as_deref(),
-                record.at.millis()
+                record.at.millis(),
+                wanted_id,
+                second,
+                rank,
+                segment,
             ],
         )?;
-        Ok(self.transaction.last_insert_rowid())
+        self.name_sessions(&second)?;
+        Ok(row)
     }
 
-    /// `20260122-133514`, or the first of `-2`, `-3`, … that is free. A seed keeps the id it came with.
-    fn free_id(&self, record: &Record) -> Result<String> {
-        let seed_id = record.session.split('/').next_back().unwrap_or_default();
-        let wanted = match record.agent {
-            Agent::Seed if is_stamp(seed_id) => seed_id.to_string(),
-            _ => record.at.stamp(),
+    /// Names the sessions that began in the same second, in the order in which they began: `20260122-133514`, then the
+    /// first of `-2`, `-3`, … that is free.
+    fn name_sessions(&self, second: &str) -> Result<()> {
+        let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
+            let sql = "SELECT row, wanted_id, id FROM session WHERE second = ?1 ORDER BY row";
+            let mut all = self.transaction.prepare_cached(sql)?;
+            all.query_map([second], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
         };
-        let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE id = ?1"))?;
-        let mut id = wanted.clone();
-        for number in 2.. {
-            if !self.said(taken.exists([&id]))? {
-                break;
+        let mut taken: HashSet<String> = HashSet::new();
+        let mut renamed = Vec::new();
+        for (row, wanted, id) in self.said(read())? {
+            let mut new_id = wanted.clone();
+            for number in 2.. {
+                if !taken.contains(&new_id) {
+                    break;
+                }
+                new_id = format!("{wanted}-{number}");
             }
-            id = format!("{wanted}-{number}");
+            taken.insert(new_id.clone());
+            if new_id != id {
+                renamed.push((row, new_id));
+            }
         }
-        Ok(id)
+        // Two sessions may change places.
+        for (row, _) in &renamed {
+            self.run("UPDATE session SET id = '~' || row WHERE row = ?1", [row])?;
+        }
+        for (row, id) in &renamed {
+            self.run("UPDATE session SET id = ?2 WHERE row = ?1", params![row, id])?;
+        }
+        Ok(())
     }
 
     fn mark(&self, session: i64, record: &Record) -> Result<()> {
@@ -359,8 +486,15 @@ fn is_activity(event: &Event) -> bool {
     !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Summary(_) | Complete | Archive)
 }
 
-fn is_of_no_session(event: &Event) -> bool {
-    matches!(event, Event::Memory(_) | Event::Used { .. })
+/// What a session would like to be called, and the second it is called after. A seed keeps the id it came with.
+fn wanted_id(record: &Record) -> (String, String) {
+    let seed_id = record.session.split('/').next_back().unwrap_or_default();
+    let wanted = match record.agent {
+        Agent::Seed if is_stamp(seed_id) => seed_id.to_string(),
+        _ => record.at.stamp(),
+    };
+    let second = wanted.split('-').take(2).collect::<Vec<_>>().join("-");
+    (wanted, second)
 }
 
 fn is_stamp(text: &str) -> bool {
@@ -385,6 +519,7 @@ fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
         Event::Receipt { .. } => ("receipt", None),
         Event::Memory(_) => ("memory", None),
         Event::Used { .. } => ("used", None),
+        Event::Forgotten(_) => ("forgotten", None),
         Event::Pulse => ("pulse", None),
         Event::Crash { .. } => ("crash", None),
         Event::Recover(_) => ("recover", None),

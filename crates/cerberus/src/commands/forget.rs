@@ -114,6 +114,7 @@ impl Forget {
         if context.json {
             render::json(&json!({
                 "sessions": meant.sessions, "records": meant.records, "rewritten": meant.rewritten,
+                "of_newer_version": meant.of_newer_version, "unreadable": meant.unreadable,
                 "memories": meant.memories, "dry_run": self.dry_run,
             }));
             return Ok(());
@@ -121,7 +122,20 @@ impl Forget {
         match (is_nothing(meant), self.dry_run) {
             (true, _) => render::line("nothing to forget"),
             (false, true) => render::line(&format!("would forget {}", said(meant))),
-            (false, false) => render::line(&format!("forgotten: {}", said(meant))),
+            (false, false) => {
+                render::line(&format!("forgotten: {}", said(meant)));
+                render::talk("cerberus: it does not come back, not even by `cerberus import`");
+            }
+        }
+        if meant.of_newer_version > 0 {
+            let records = render::count(meant.of_newer_version, "record");
+            render::talk(&format!("cerberus: {records} written by a newer version could only be removed as a whole"));
+        }
+        if meant.unreadable > 0 {
+            let records = render::count(meant.unreadable, "record");
+            render::talk(&format!(
+                "cerberus: {records} of a newer version could not be read and stay; update Cerberus and run it again"
+            ));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use cerberus_core::model::id::Agent;
-use cerberus_engine::import::{self, Report, files};
+use cerberus_engine::import::{self, Report, TakeForgotten, files};
 use cerberus_engine::project::identity;
 use cerberus_engine::store::fold;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -18,7 +18,8 @@ use crate::render;
 /// Take over what agents wrote down themselves, so that the past is known from the first day
 ///
 /// Importing twice changes nothing, nor does importing what hooks have seen. Imported sessions are ended at their last
-/// event. Sessions of private projects, and of those with a `.nocerberus`, are left out.
+/// event. Sessions of private projects, and of those with a `.nocerberus`, are left out. So is what was forgotten, unless
+/// `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {
     /// The agent: claude-code, codex, copilot, gemini, opencode [default: all that kept something on this machine]
@@ -28,6 +29,10 @@ pub struct Import {
     /// Map the folder that the transcripts speak of onto this one
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
+
+    /// Also take what was forgotten; it is then forgotten no longer
+    #[arg(long)]
+    forgotten: bool,
 
     /// Transcripts (plain, .gz, .zst), opencode's database, or folders of them [default: all that the agent keeps]
     paths: Vec<PathBuf>,
@@ -97,7 +102,8 @@ impl Import {
             let Some((_, tally)) = tallies.last_mut() else { continue };
             tally.files += 1;
             let (home, clock) = (&context.home, &context.clock);
-            let import = import::Import { home, clock, agent: *agent, project: project.as_ref() };
+            let forgotten = if self.forgotten { TakeForgotten::Yes } else { TakeForgotten::No };
+            let import = import::Import { home, clock, agent: *agent, project: project.as_ref(), forgotten };
             match import.file(&store, file) {
                 Ok(report) => tally.report.add(report),
                 Err(error) if error.is_of_the_file() => tally.unreadable.push(format!("{}: {error}", file.display())),
@@ -163,6 +169,12 @@ impl Import {
         if total.report.damaged_lines > 0 {
             render::talk(&format!("cerberus: {} skipped", render::count(total.report.damaged_lines, "damaged line")));
         }
+        if total.report.forgotten_events > 0 {
+            let events = render::count(total.report.forgotten_events, "event");
+            render::talk(&format!(
+                "cerberus: {events} left out, because you had them forgotten; `cerberus import --forgotten` takes them back"
+            ));
+        }
     }
 }
 
@@ -171,7 +183,8 @@ impl Tally {
         json!({
             "files": self.files, "sessions": self.report.sessions, "events": self.report.new_events,
             "known_events": self.report.known_events, "damaged_lines": self.report.damaged_lines,
-            "private_sessions": self.report.private_sessions, "unreadable": self.unreadable,
+            "private_sessions": self.report.private_sessions,
+            "forgotten_events": self.report.forgotten_events, "unreadable": self.unreadable,
         })
     }
 

@@ -22,7 +22,7 @@ impl Scan {
         context.wishes_known()?;
         const AGAIN: &str = "nothing else was changed; run it again when that is mended";
         let found = match self.redact {
-            true => scan::clean(&context.home).hint(AGAIN)?,
+            true => scan::clean(&context.home, &context.clock).hint(AGAIN)?,
             false => scan::scan(&context.home).hint(AGAIN)?,
         };
         let secrets: usize = found.iter().map(|finding| finding.kinds.len()).sum();

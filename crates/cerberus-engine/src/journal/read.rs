@@ -1,0 +1,151 @@
+//! Reading the journal: segments, stretches of whole lines, and the position and place of each line.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use cerberus_core::model::order::{DeviceId, Order};
+use cerberus_core::model::time::Timestamp;
+
+use super::JournalError;
+use super::line::{Sealed, decode};
+use crate::os::home::{Access, Home};
+
+/// How much a reader takes at once. A record is far smaller.
+pub const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A segment that exists, and how long it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub name: String,
+    pub bytes: u64,
+}
+
+/// All segments, in order.
+pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
+    let dir = home.journal_dir();
+    let read_error = |source| JournalError::Read { path: dir.clone(), source };
+    let entries = match home.open_folder(&dir).and_then(|_| fs::read_dir(&dir)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(read_error)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(read_error)?;
+        if let Some(name) = entry.file_name().to_str().filter(|name| name.ends_with(".jsonl")) {
+            let bytes = entry.metadata().map_err(read_error)?.len();
+            found.push(Segment { name: name.to_string(), bytes });
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// A stretch of a segment in whole lines: what was read, and where the next stretch begins.
+#[derive(Debug)]
+pub struct Stretch {
+    pub segment: String,
+    pub offset: u64,
+    pub bytes: Vec<u8>,
+    pub next_offset: u64,
+    /// When the day of its segment began.
+    day_seq: u64,
+}
+
+/// Where the bytes of a line are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    pub segment: String,
+    pub offset: u64,
+    pub length: usize,
+}
+
+impl Position {
+    pub fn order(&self, sealed: &Sealed) -> Order {
+        sealed.order.unwrap_or_else(|| derived_order(day_seq(&self.segment), self.offset))
+    }
+}
+
+/// The place of a record of the first format, which carries none: the day of its segment, then its offset.
+fn derived_order(day_seq: u64, offset: u64) -> Order {
+    Order { seq: day_seq.saturating_add(offset), device: DeviceId::default() }
+}
+
+fn day_seq(segment: &str) -> u64 {
+    let day = segment.trim_end_matches(".jsonl");
+    micros(Timestamp::parse(&format!("{day}T00:00:00Z")).unwrap_or(Timestamp::EPOCH))
+}
+
+pub fn micros(moment: Timestamp) -> u64 {
+    moment.millis().unsigned_abs().saturating_mul(1_000)
+}
+
+/// Reads on from `offset`. A last line without its end is left for later: its writer may still be writing it.
+pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
+    let path = home.journal_dir().join(segment);
+    let mut bytes = Vec::new();
+    let filled = home.open(&path, Access::Read).and_then(|mut file| {
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(CHUNK_BYTES).read_to_end(&mut bytes)
+    });
+    filled.map_err(|source| JournalError::Read { path, source })?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    // A stretch without a line break is not part of a journal; step over it rather than read it forever.
+    let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES { bytes.len() } else { whole };
+    bytes.truncate(whole);
+    let (segment, day_seq) = (segment.to_string(), day_seq(segment));
+    Ok(Stretch { segment, offset, next_offset: offset + whole as u64, bytes, day_seq })
+}
+
+/// All stretches of a segment.
+pub fn stretches<'a>(home: &'a Home, segment: &'a str) -> impl Iterator<Item = Result<Stretch, JournalError>> + 'a {
+    let mut offset = 0;
+    std::iter::from_fn(move || match read(home, segment, offset) {
+        Ok(stretch) if stretch.next_offset == offset => None,
+        Ok(stretch) => {
+            offset = stretch.next_offset;
+            Some(Ok(stretch))
+        }
+        Err(error) => Some(Err(error)),
+    })
+}
+
+impl Stretch {
+    /// The lines that hold something, each with its offset: records, and what is left of records that were cut short.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut next = self.offset;
+        self.bytes.split(|byte| *byte == b'\n').filter_map(move |line| {
+            let offset = next;
+            next += line.len() as u64 + 1;
+            (!line.is_empty()).then_some((offset, line))
+        })
+    }
+
+    pub fn order(&self, offset: u64, sealed: &Sealed) -> Order {
+        sealed.order.unwrap_or_else(|| derived_order(self.day_seq, offset))
+    }
+
+    pub fn position(&self, offset: u64, line: &[u8]) -> Position {
+        Position { segment: self.segment.clone(), offset, length: line.len() }
+    }
+}
+
+/// What a line of the journal is.
+#[derive(Debug)]
+pub enum Line<'a> {
+    Whole(Sealed<'a>),
+    /// Cut short when it was written, or damaged since.
+    Broken(&'a [u8]),
+}
+
+/// Looks at every line of the journal, segment by segment.
+pub fn each_line(home: &Home, mut look: impl FnMut(Position, Line)) -> Result<(), JournalError> {
+    for segment in segments(home)? {
+        for stretch in stretches(home, &segment.name) {
+            let stretch = stretch?;
+            for (offset, bytes) in stretch.lines() {
+                look(stretch.position(offset, bytes), decode(bytes).map_or(Line::Broken(bytes), Line::Whole));
+            }
+        }
+    }
+    Ok(())
+}

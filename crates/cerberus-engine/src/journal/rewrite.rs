@@ -1,0 +1,212 @@
+//! The one way to change what is already in the journal: forgetting, redaction, retention and discarding all use it.
+//!
+//! A changed record is appended anew with the place it always had; then its old line is overwritten with line breaks. No
+//! offset moves, so hooks may append meanwhile. With the new versions a list of what is forgotten is appended: killed at
+//! any moment, the next fold finds the list and removes what is still there, and nothing on it ever comes back.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::time::Timestamp;
+use serde::Deserialize;
+
+use super::forgotten::Namer;
+use super::line::{FORMAT, Sealed, decode, encode_open};
+use super::read::{Line, Position, each_line, segments};
+use super::{JournalError, append_all, append_lines};
+use crate::os::fault;
+use crate::os::home::{Access, Home};
+use crate::os::outside;
+
+/// A hook appends to the segment of the day; the clock may be changed, or the machine sleep, in between.
+const STILL_OPEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// How many names one record lists.
+const NAMES_MAX: usize = 500;
+
+/// What becomes of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Remove,
+    /// The record as it shall be, as JSON.
+    Replace(String),
+}
+
+/// Everything that is to be changed at once.
+#[derive(Debug, Default)]
+pub struct Rewrite {
+    pub lines: Vec<(Position, Change)>,
+    /// Sessions of which nothing up to a moment may come back.
+    pub sessions: Vec<(Agent, String, Timestamp)>,
+}
+
+/// Changes the journal, durably. Only to be called by the holder of the view's write lock; [`done`] must follow when
+/// nothing else holds what was removed.
+pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
+    begin(home)?;
+    let (copies, forgotten) = prepare(home, rewrite)?;
+    append_lines(home, wall, &copies)?;
+    pass(home, "rewrite-copied")?;
+    append_all(home, wall, &lists(wall, forgotten))?;
+    pass(home, "rewrite-listed")?;
+    let positions: Vec<&Position> = rewrite.lines.iter().map(|(position, _)| position).collect();
+    overwrite(home, &positions)?;
+    pass(home, "rewrite-removed")?;
+    shrink(home, wall).map_err(|source| failed(home, source))
+}
+
+/// Removes lines that hold what was forgotten before.
+pub fn remove(home: &Home, lines: &[Position]) -> Result<(), JournalError> {
+    begin(home)?;
+    overwrite(home, &lines.iter().collect::<Vec<_>>())
+}
+
+/// Records that what is named was taken back: it may be stored again.
+pub fn take_back(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Result<(), JournalError> {
+    names.is_taken_back = true;
+    append_all(home, wall, &lists(wall, names))
+}
+
+/// Is something being removed, or was that interrupted? The view may then still hold it.
+pub fn is_unfinished(home: &Home) -> bool {
+    fs::symlink_metadata(home.rewriting()).is_ok()
+}
+
+fn begin(home: &Home) -> Result<(), JournalError> {
+    home.open(&home.rewriting(), Access::AppendOrMake).map(drop).map_err(|source| failed(home, source))
+}
+
+/// Nothing holds what was removed any more.
+pub fn done(home: &Home) -> Result<(), JournalError> {
+    match fs::remove_file(home.rewriting()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(home, error)),
+        _ => Ok(()),
+    }
+}
+
+/// The new versions of what is replaced, and the names of everything that is forgotten.
+fn prepare(home: &Home, rewrite: &Rewrite) -> Result<(Vec<Vec<u8>>, Forgotten<'static>), JournalError> {
+    let namer = Namer::open(home)?;
+    let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
+    let (mut copies, mut records) = (Vec::new(), Vec::new());
+    each_line(home, |position, line| {
+        let (Some(change), Line::Whole(sealed)) = (changes.get(&position), line) else { return };
+        let kept = match change {
+            Change::Remove => None,
+            Change::Replace(json) => {
+                let open = json.trim_end().strip_suffix('}').unwrap_or(json).as_bytes();
+                copies.push(encode_open(open, sealed.version.max(FORMAT), position.order(&sealed)));
+                Some(namer.version(open))
+            }
+        };
+        records.extend(name_of(&namer, &sealed).map(|record| ForgottenRecord { record, kept }));
+    })?;
+    let sessions = rewrite.sessions.iter();
+    let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until)).collect();
+    Ok((copies, Forgotten { records, sessions, is_taken_back: false }))
+}
+
+/// The name of a record. Of one that a newer version wrote, only who said it is read.
+fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
+    #[derive(Deserialize)]
+    struct Newer {
+        agent: String,
+        session: String,
+        key: String,
+    }
+    match sealed.record() {
+        Some(record) => Some(namer.record(&record, sealed.open_record())),
+        None => {
+            let newer: Newer = serde_json::from_slice(sealed.json).ok()?;
+            Some(namer.event(&newer.agent, &newer.session, &newer.key))
+        }
+    }
+}
+
+/// The records that list what was forgotten.
+fn lists(wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Record<'static>> {
+    let mut lists = Vec::new();
+    while !names.records.is_empty() || !names.sessions.is_empty() {
+        let records = names.records.split_off(names.records.len().saturating_sub(NAMES_MAX));
+        let sessions = names.sessions.split_off(names.sessions.len().saturating_sub(NAMES_MAX));
+        let key = format!("forgotten-{}-{}-{}", wall.millis(), std::process::id(), lists.len());
+        let nowhere = Clean::word("");
+        lists.push(Record {
+            at: wall,
+            key: Clean::new(key, Keep::NAME),
+            agent: Agent::Manual,
+            imported: false,
+            heard_by: None,
+            session: nowhere.clone(),
+            place: Place {
+                project: ProjectId::of_anchor(b""),
+                name: nowhere.clone(),
+                root: nowhere.clone(),
+                cwd: nowhere,
+                branch: None,
+            },
+            event: Event::Forgotten(Forgotten { records, sessions, is_taken_back: names.is_taken_back }),
+        });
+    }
+    lists
+}
+
+fn overwrite(home: &Home, lines: &[&Position]) -> Result<(), JournalError> {
+    for lines in lines.chunk_by(|a, b| a.segment == b.segment) {
+        let path = home.journal_dir().join(&lines[0].segment);
+        let write = || -> io::Result<()> {
+            let file = home.open(&path, Access::Overwrite)?;
+            for line in lines {
+                file.write_all_at(&vec![b'\n'; line.length], line.offset)?;
+                fault::point("rewrite-line")?;
+            }
+            file.sync_data()
+        };
+        write().map_err(|source| JournalError::Write { path: path.clone(), source })?;
+    }
+    Ok(())
+}
+
+/// Segments that no hook appends to any more are written anew without empty lines; those that hold nothing are
+/// deleted. Records of the first format are given the place they had, because their offset is about to change.
+fn shrink(home: &Home, wall: Timestamp) -> io::Result<()> {
+    let open_since = wall.minus(STILL_OPEN).day();
+    for segment in segments(home).map_err(io::Error::other)?.iter().filter(|segment| segment.name < open_since) {
+        let path = home.journal_dir().join(&segment.name);
+        let bytes = outside::whole(home.open(&path, Access::Read)?, segment.bytes)?;
+        let mut kept = Vec::with_capacity(bytes.len());
+        let mut offset = 0;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let position = Position { segment: segment.name.clone(), offset, length: line.len() };
+            offset += line.len() as u64 + 1;
+            match decode(line) {
+                Some(sealed) if sealed.order.is_none() => {
+                    kept.extend(encode_open(sealed.open_record(), sealed.version, position.order(&sealed)));
+                }
+                _ if line.is_empty() => {}
+                _ => kept.extend([b"\n", line, b"\n"].concat()),
+            }
+        }
+        match kept.is_empty() {
+            true => fs::remove_file(&path)?,
+            // Only when a line went: giving old records their place is no reason to write a segment anew.
+            false if bytes.windows(3).any(|window| window == b"\n\n\n") => home.replace(&path, &kept)?,
+            false => {}
+        }
+    }
+    Ok(())
+}
+
+fn failed(home: &Home, source: io::Error) -> JournalError {
+    JournalError::Write { path: home.root().to_path_buf(), source }
+}
+
+fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
+    fault::point(label).map(|_| ()).map_err(|source| failed(home, source))
+}

@@ -1,0 +1,136 @@
+//! What was forgotten, as the journal lists it, and the lines that hold it again.
+
+use cerberus_core::model::event::{Forgotten, Record};
+use cerberus_core::model::time::Timestamp;
+use rusqlite::{OptionalExtension, params};
+
+use super::fold::FoldError;
+use super::write::FoldTransaction;
+use super::{Result, Store};
+use crate::journal::Position;
+use crate::journal::forgotten::Namer;
+use crate::os::home::Home;
+
+impl FoldTransaction<'_> {
+    /// Takes a list in. Of two that name the same, the later in the journal's order counts.
+    pub fn forgotten(&self, rank: i64, names: &Forgotten) -> Result<()> {
+        let sql = "INSERT INTO forgotten VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET
+            rank = excluded.rank, kept = excluded.kept, until = excluded.until, is_taken_back = excluded.is_taken_back
+            WHERE excluded.rank > rank";
+        for forgotten in &names.records {
+            let kept = forgotten.kept.as_deref();
+            self.run(sql, params![&*forgotten.record, rank, kept, None::<i64>, names.is_taken_back])?;
+        }
+        for (session, until) in &names.sessions {
+            self.run(sql, params![&**session, rank, None::<String>, until.millis(), names.is_taken_back])?;
+        }
+        Ok(())
+    }
+
+    /// Does the list say anything that is not known?
+    pub fn is_new_list(&self, rank: i64, names: &Forgotten) -> Result<bool> {
+        let mut known =
+            self.said(self.transaction.prepare_cached("SELECT rank >= ?2 FROM forgotten WHERE name = ?1"))?;
+        let all =
+            names.records.iter().map(|forgotten| &*forgotten.record).chain(names.sessions.iter().map(|(s, _)| &**s));
+        for name in all {
+            let is_known = known.query_row(params![name, rank], |row| row.get::<_, bool>(0)).optional();
+            if self.said(is_known)? != Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Is this a record that was forgotten, or a version of one?
+    pub fn is_forgotten(
+        &self,
+        home: &Home,
+        record: &Record,
+        open_record: &[u8],
+    ) -> std::result::Result<bool, FoldError> {
+        let Some(namer) = self.namer(home)? else { return Ok(false) };
+        let forgotten = self.forgotten_named(&namer.record(record, open_record))?;
+        if let Some((kept, _)) = forgotten
+            && kept.as_deref() != Some(&namer.version(open_record))
+        {
+            return Ok(true);
+        }
+        if record.event.is_of_no_session() {
+            return Ok(false);
+        }
+        let session = self.forgotten_named(&namer.session(record.agent.name(), &record.session))?;
+        Ok(session.is_some_and(|(_, until)| until.is_some_and(|until| record.at < until)))
+    }
+
+    /// Loaded once, and only when anything was ever forgotten.
+    fn namer(&self, home: &Home) -> std::result::Result<Option<&Namer>, FoldError> {
+        if self.namer.get().is_none() {
+            let sql = "SELECT EXISTS (SELECT 1 FROM forgotten)";
+            let is_any: bool = self.said(self.transaction.query_row(sql, [], |row| row.get(0)))?;
+            let namer = if is_any { Some(Namer::open(home)?) } else { None };
+            let _ = self.namer.set(namer);
+        }
+        Ok(self.namer.get().and_then(Option::as_ref))
+    }
+
+    fn forgotten_named(&self, name: &str) -> Result<Option<(Option<String>, Option<Timestamp>)>> {
+        let sql = "SELECT kept, until FROM forgotten WHERE name = ?1 AND NOT is_taken_back";
+        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let read = |row: &rusqlite::Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
+        self.said(find.query_row([name], read).optional())
+    }
+
+    /// Notes a line that is to be removed from the journal.
+    pub fn add_unwanted(&self, position: &Position) -> Result<()> {
+        let sql = "INSERT OR IGNORE INTO unwanted VALUES (?1, ?2, ?3)";
+        self.run(sql, params![position.segment, position.offset, position.length])?;
+        Ok(())
+    }
+
+    pub fn unwanted(&self) -> Result<Vec<Position>> {
+        let read = || -> rusqlite::Result<Vec<Position>> {
+            let mut all = self.transaction.prepare("SELECT segment, offset, length FROM unwanted ORDER BY 1, 2")?;
+            all.query_map([], |row| Ok(Position { segment: row.get(0)?, offset: row.get(1)?, length: row.get(2)? }))?
+                .collect()
+        };
+        self.said(read())
+    }
+
+    pub fn clear_unwanted(&self) -> Result<()> {
+        self.run("DELETE FROM unwanted", [])?;
+        Ok(())
+    }
+}
+
+impl Store {
+    pub fn has_unwanted(&self) -> Result<bool> {
+        Ok(!self.rows("SELECT 1 FROM unwanted LIMIT 1", [], |_| Ok(()))?.is_empty())
+    }
+
+    /// Of these events of a session, those that were forgotten: by key and time.
+    pub fn forgotten_events<'k>(
+        &self,
+        namer: &Namer,
+        agent: &str,
+        session: &str,
+        events: impl Iterator<Item = (&'k str, Timestamp)>,
+    ) -> Result<Vec<&'k str>> {
+        let sql = "SELECT until FROM forgotten WHERE name = ?1 AND NOT is_taken_back AND kept IS NULL";
+        let until = |name: &str| self.rows(sql, [name], |row| row.get::<_, Option<i64>>(0));
+        let whole = until(&namer.session(agent, session))?.into_iter().flatten().max();
+        let mut found = Vec::new();
+        for (key, at) in events {
+            let is_in_session = whole.is_some_and(|until| at.millis() < until);
+            if is_in_session || !until(&namer.event(agent, session, key))?.is_empty() {
+                found.push(key);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Was anything ever forgotten?
+    pub fn has_forgotten(&self) -> Result<bool> {
+        Ok(!self.rows("SELECT 1 FROM forgotten WHERE NOT is_taken_back LIMIT 1", [], |_| Ok(()))?.is_empty())
+    }
+}
