@@ -48,9 +48,15 @@ pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), Journ
 
 /// Appends many records with one sync per chunk. Cut short, it has written a beginning of them, each whole.
 pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<(), JournalError> {
+    append_after(home, wall, 0, records)
+}
+
+/// The same, with places after the sequence number `after`.
+fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) -> Result<(), JournalError> {
     let mut records = records.iter().peekable();
     while records.peek().is_some() {
         let mut writer = Writer::open(home, wall)?;
+        writer.last.seq = writer.last.seq.max(after);
         let mut chunk = Vec::new();
         while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
             let order = writer.next_order();

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::forgotten::Namer;
 use super::line::{FORMAT, Sealed, decode, encode_open};
 use super::read::{Line, Position, each_line, segments};
-use super::{JournalError, append_all, append_lines};
+use super::{JournalError, append_after, append_all, append_lines};
 use crate::os::fault;
 use crate::os::home::{Access, Home};
 use crate::os::outside;
@@ -50,10 +50,11 @@ pub struct Rewrite {
 /// nothing else holds what was removed.
 pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
     begin(home)?;
-    let (copies, forgotten) = prepare(home, rewrite)?;
+    let Prepared { copies, forgotten, last_seq } = prepare(home, rewrite)?;
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
-    append_all(home, wall, &lists(wall, forgotten))?;
+    // The copies have old places; what is appended next must not follow those.
+    append_after(home, wall, last_seq, &lists(wall, forgotten))?;
     pass(home, "rewrite-listed")?;
     let positions: Vec<&Position> = rewrite.lines.iter().map(|(position, _)| position).collect();
     overwrite(home, &positions)?;
@@ -90,13 +91,23 @@ pub fn done(home: &Home) -> Result<(), JournalError> {
     }
 }
 
-/// The new versions of what is replaced, and the names of everything that is forgotten.
-fn prepare(home: &Home, rewrite: &Rewrite) -> Result<(Vec<Vec<u8>>, Forgotten<'static>), JournalError> {
+/// What is appended before anything is overwritten.
+struct Prepared {
+    /// The new versions of what is replaced.
+    copies: Vec<Vec<u8>>,
+    /// The names of everything that is forgotten.
+    forgotten: Forgotten<'static>,
+    last_seq: u64,
+}
+
+fn prepare(home: &Home, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
     let namer = Namer::open(home)?;
     let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
-    let (mut copies, mut records) = (Vec::new(), Vec::new());
+    let (mut copies, mut records, mut last_seq) = (Vec::new(), Vec::new(), 0);
     each_line(home, |position, line| {
-        let (Some(change), Line::Whole(sealed)) = (changes.get(&position), line) else { return };
+        let Line::Whole(sealed) = line else { return };
+        last_seq = position.order(&sealed).seq.max(last_seq);
+        let Some(change) = changes.get(&position) else { return };
         let kept = match change {
             Change::Remove => None,
             Change::Replace(json) => {
@@ -109,7 +120,7 @@ fn prepare(home: &Home, rewrite: &Rewrite) -> Result<(Vec<Vec<u8>>, Forgotten<'s
     })?;
     let sessions = rewrite.sessions.iter();
     let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until)).collect();
-    Ok((copies, Forgotten { records, sessions, is_taken_back: false }))
+    Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, last_seq })
 }
 
 /// The name of a record. Of one that a newer version wrote, only who said it is read.
