@@ -90,9 +90,9 @@ impl Home {
         self.root.join("key")
     }
 
-    /// The lines of the journal that are being removed; there only while that is done.
+    /// An empty file that is there while records are being rewritten.
     pub fn rewriting(&self) -> PathBuf {
-        self.root.join("rewriting.jsonl")
+        self.root.join("rewriting")
     }
 
     pub fn backups_dir(&self) -> PathBuf {

@@ -35,8 +35,11 @@ const SCHEMA_VERSION: u32 = 6;
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
 
-/// How long a writer waits for another one before it goes on without.
+/// How long a command waits for another writer before it goes on without.
 const BUSY: Duration = Duration::from_millis(1_500);
+
+/// How long a hook does, once: an agent waits for it.
+const HOOK_BUSY: Duration = Duration::from_millis(20);
 
 // Earlier versions could corrupt a database when its write-ahead log was reset.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -98,7 +101,7 @@ impl Store {
                 return Err(rusqlite::Error::SqliteFailure(refused, Some(error.to_string())));
             }
             let connection = Connection::open_with_flags(&path, flags)?;
-            connection.busy_timeout(if caller == Caller::Hook { Duration::ZERO } else { BUSY })?;
+            connection.busy_timeout(if caller == Caller::Hook { HOOK_BUSY } else { BUSY })?;
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -136,9 +139,14 @@ impl Store {
     /// Takes the write lock, or fails when another writer keeps it too long.
     pub fn begin_fold(&mut self) -> Result<FoldTransaction<'_>> {
         let path = self.path.clone();
-        match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(transaction) => Ok(FoldTransaction::new(transaction, path)),
-            Err(source) => Err(StoreError::Sqlite { path, source }),
+        let begun = rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        match begun.map_err(|source| StoreError::Sqlite { path: path.clone(), source }) {
+            Err(error) if error.is_busy() && self.caller == Caller::Hook => {
+                // It does not wait a second time.
+                self.said(self.connection.busy_timeout(Duration::ZERO))?;
+                Err(error)
+            }
+            begun => begun.map(|transaction| FoldTransaction::new(transaction, path)),
         }
     }
 

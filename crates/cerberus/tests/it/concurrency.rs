@@ -33,6 +33,8 @@ fn sessions_that_start_together_fold_together() {
     for n in 0..200 {
         env.write_file(&format!("old{}", n % 5), &format!("t{n}"), &format!("f{n}.rs"), "");
     }
+    // A hook waits for nobody's fold: it tells what is readable.
+    env.ok(&["status"]);
     let told: Vec<String> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..12)
             .map(|n| {

@@ -210,7 +210,7 @@ fn killed_in_the_middle_and_run_again_it_is_done() {
         assert!(brief.contains("pay-the-zitherist"), "{label}: nothing else is lost: {brief}");
         env.ok(&args);
         gone_and_kept(&env, label);
-        assert!(!env.home().join("forgetting").exists(), "{label}");
+        assert!(!env.home().join("rewriting").exists(), "{label}");
     }
 }
 

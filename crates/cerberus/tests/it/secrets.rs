@@ -183,8 +183,7 @@ fn older(env: &TestEnv) -> PathBuf {
 #[test]
 fn what_an_older_version_stored_is_found_and_cut() {
     let env = env();
-    let segment = older(&env);
-    let length = fs::metadata(&segment).unwrap().len();
+    older(&env);
     assert!(holding(&env, TOKEN).len() >= 4 && holding(&env, "hunter2").len() >= 2, "planted");
     let sessions = env.sessions().len();
 
@@ -201,7 +200,6 @@ fn what_an_older_version_stored_is_found_and_cut() {
     assert!(cut["redacted"] == true && cut["secrets"].as_u64().unwrap() >= 6, "{cut}");
     assert_eq!(holding(&env, TOKEN), Vec::<PathBuf>::new(), "journal, view, free pages, logs, copies");
     assert_eq!(holding(&env, "hunter2"), Vec::<PathBuf>::new());
-    assert_eq!(fs::metadata(&segment).unwrap().len(), length, "records keep their places");
     assert_eq!(env.json(&["scan"])["secrets"], 0);
     assert_eq!(env.run(&["scan"]).status.code(), Some(0));
     assert_eq!(env.sessions().len(), sessions);
@@ -218,18 +216,17 @@ fn what_an_older_version_stored_is_found_and_cut() {
 
 #[test]
 fn a_scan_that_is_killed_is_finished_by_the_next_command() {
-    for label in ["redact-planned", "redact-written"] {
+    for label in ["rewrite-listed", "rewrite-line", "rewrite-removed", "rewrite-folded"] {
         let env = env();
         older(&env);
         let killed =
             env.command().args(["scan", "--redact"]).env("CERBERUS_FAULT", format!("{label}=kill")).output().unwrap();
         assert_eq!(killed.status.code(), None, "{label}");
-        assert!(env.home().join("redacting.jsonl").exists(), "{label}");
-        assert!(!holds(&fs::read(env.home().join("redacting.jsonl")).unwrap(), TOKEN), "{label}");
+        assert!(env.home().join("rewriting").exists(), "{label}");
         // A hook writes meanwhile.
         env.write_file("s2", "t9", "later.rs", "");
         env.ok(&["status"]);
-        assert!(!env.home().join("redacting.jsonl").exists(), "{label}");
+        assert!(!env.home().join("rewriting").exists(), "{label}");
         let journal = env.home().join("journal");
         let left = holding(&env, TOKEN).into_iter().filter(|path| path.starts_with(&journal)).count();
         assert_eq!(left, 0, "{label}");
