@@ -9,7 +9,7 @@ use cerberus_core::agents::host::Host;
 use cerberus_core::agents::{Heard, WireError};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::echo::timed_key;
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Record};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
 
@@ -78,17 +78,4 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
     Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(), event }
-}
-
-/// A record of our own about a session, as commands write them.
-pub fn own_record<'a>(
-    clock: &Clock,
-    agent: Agent,
-    session: &str,
-    place: Place<'a>,
-    key: String,
-    event: Event<'a>,
-) -> Record<'a> {
-    let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
-    Record { at: clock.now, key, agent, imported: false, heard_by: None, session, place, event }
 }

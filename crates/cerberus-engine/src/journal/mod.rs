@@ -4,6 +4,8 @@
 //! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment. What is private to the
 //! owner of the home is hidden here, so that no way to the journal can forget it.
 
+mod own;
+
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,8 @@ use serde::Serialize;
 use crate::os::fault;
 use crate::os::fault::Writing;
 use crate::os::home::{Access, Home, create_dir};
+
+pub use own::own_record;
 
 /// A write that was cut short is tried again whole; the stump stays, alone on its line.
 const TRIES_MAX: usize = 3;

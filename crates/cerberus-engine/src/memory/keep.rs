@@ -12,8 +12,7 @@ use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
 use cerberus_core::model::time::Timestamp;
 
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity::Located;

@@ -6,8 +6,7 @@ use cerberus_core::model::id::{Agent, SessionId};
 use cerberus_core::model::session::{CARRY_OVER, IDLE_AFTER};
 
 use crate::brief::recall;
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity::Located;

@@ -12,9 +12,8 @@ use cerberus_core::model::id::Agent;
 use cerberus_core::model::session;
 use cerberus_core::model::session::{CARRY_OVER, Effect, Process, Status};
 
-use crate::hook::capture::own_record;
 use crate::import;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
 use crate::memory::keep::Keeper;

@@ -17,8 +17,7 @@ use cerberus_core::summary::items::{key_items, next_actions};
 use cerberus_core::summary::render::action;
 use cerberus_core::summary::{Material, prompt, read};
 
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::sessions::lifecycle::place_of;

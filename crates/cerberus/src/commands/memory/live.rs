@@ -1,8 +1,7 @@
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, StartSource};
 use cerberus_core::model::id::Agent;
-use cerberus_engine::hook::capture::own_record;
-use cerberus_engine::journal;
+use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::os::process;
 use cerberus_engine::sessions::lifecycle::{live_session, place_of};
 use cerberus_engine::store::fold;
