@@ -18,7 +18,7 @@ use crate::journal::{self, JournalError};
 use crate::os::clock::Clock;
 use crate::os::home::{Access, Home};
 use crate::store::fold::FoldError;
-use crate::store::{SessionRow, Store};
+use crate::store::{self, SessionRow, Store};
 
 /// What is kept beside memories; without a setting, everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -89,7 +89,7 @@ impl Stored {
 
 pub fn stored(home: &Home) -> Result<Stored, JournalError> {
     let length = |path: &std::path::Path| std::fs::symlink_metadata(path).map_or(0, |known| known.len());
-    let view = home.view();
+    let view = store::view_file(home);
     let log = view.with_extension("db-wal");
     let journal_bytes = journal::segments(home)?.iter().map(|segment| segment.bytes).sum();
     Ok(Stored { journal_bytes, view_bytes: length(&view) + length(&log) })

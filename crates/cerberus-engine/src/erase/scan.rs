@@ -14,16 +14,16 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::secret::{kinds, redact};
+use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
 
+use crate::journal::redo::{self, Redo};
 use crate::journal::{self, JournalError, SEAL_BYTES, seal};
-use crate::os::fault;
-use crate::os::home::{Access, Home};
+use crate::os::home::Home;
 use crate::os::replace::replace;
-use crate::store::Store;
 use crate::store::fold;
 use crate::store::fold::FoldError;
+use crate::store::{self, Store};
 
 /// A file that is larger is no text of ours.
 const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -101,13 +101,6 @@ struct Fix {
     redo: Redo,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Redo {
-    segment: String,
-    offset: u64,
-    line: String,
-}
-
 fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
     let mut fixes = Vec::new();
     for segment in journal::segments(home)? {
@@ -149,54 +142,8 @@ fn clean_line(bytes: &[u8]) -> Option<(String, Vec<String>)> {
 fn clean_journal(home: &Home, store: &mut Store) -> Result<(), ScanError> {
     let transaction = store.begin_fold().map_err(FoldError::from)?;
     let redos: Vec<Redo> = records(home)?.into_iter().map(|fix| fix.redo).collect();
-    let path = home.redacting();
-    let failed = |source| ScanError::File { path: path.clone(), source };
-    let mut plan = Vec::new();
-    for redo in &redos {
-        plan.extend(serde_json::to_vec(redo).map_err(JournalError::from)?);
-        plan.push(b'\n');
-    }
-    home.replace(&path, &plan).map_err(failed)?;
-    fault::point("redact-planned").map_err(failed)?;
-    apply(home, &redos)?;
-    fs::remove_file(&path).map_err(failed)?;
+    redo::rewrite(home, &redos)?;
     transaction.commit().map_err(FoldError::from)?;
-    Ok(())
-}
-
-/// Finishes what a killed process began.
-pub fn finish(home: &Home, store: &mut Store) -> Result<(), FoldError> {
-    let path = home.redacting();
-    if fs::symlink_metadata(&path).is_err() {
-        return Ok(());
-    }
-    let transaction = store.begin_fold()?;
-    // Another process may have finished it while we waited.
-    if let Ok(text) = home.text(&path, FILE_BYTES_MAX) {
-        let redos: Vec<Redo> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        apply(home, &redos)?;
-        fs::remove_file(&path).map_err(|source| JournalError::Write { path, source })?;
-    }
-    Ok(transaction.commit()?)
-}
-
-fn apply(home: &Home, redos: &[Redo]) -> Result<(), JournalError> {
-    let known: Vec<String> = journal::segments(home)?.into_iter().map(|segment| segment.name).collect();
-    for of_segment in redos.chunk_by(|a, b| a.segment == b.segment) {
-        if !known.contains(&of_segment[0].segment) {
-            continue;
-        }
-        let path = home.journal_dir().join(&of_segment[0].segment);
-        let write = || -> io::Result<()> {
-            let file = home.open(&path, Access::Overwrite)?;
-            for redo in of_segment {
-                file.write_all_at(redo.line.as_bytes(), redo.offset)?;
-                fault::point("redact-written")?;
-            }
-            file.sync_data()
-        };
-        write().map_err(|source| JournalError::Write { path: path.clone(), source })?;
-    }
     Ok(())
 }
 
@@ -226,7 +173,7 @@ fn shown(home: &Home, path: &Path) -> String {
 }
 
 fn current_view(home: &Home) -> String {
-    shown(home, &home.view())
+    shown(home, &store::view_file(home))
 }
 
 /// A view of any version, set aside or not, and its log.

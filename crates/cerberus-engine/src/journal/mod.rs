@@ -1,10 +1,11 @@
 //! The truth: append-only daily segments, each record `\n{…,"crc":"…"}\n` in one write and one sync.
 //!
 //! SIGKILL can cut a write short. Because every record begins with a line break, a stump never swallows the record
-//! after it; readers skip the stump and count it. Nothing here rewrites or deletes a segment. What is private to the
+//! after it; readers skip the stump and count it. Nothing here deletes a segment, and only `redo.rs` rewrites lines of one. What is private to the
 //! owner of the home is hidden here, so that no way to the journal can forget it.
 
 mod own;
+pub mod redo;
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -5,11 +5,10 @@
 
 use cerberus_core::model::event::Record;
 
-use crate::erase::scan;
-use crate::journal::{self, JournalError, Segment, Stretch};
+use crate::journal::{self, JournalError, Segment, Stretch, redo};
 use crate::os::fault;
 use crate::os::home::Home;
-use crate::store::{FoldTransaction, Store, StoreError};
+use crate::store::{self, FoldTransaction, Store, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FoldError {
@@ -35,14 +34,24 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     crate::os::home::create_dir(home.root())
         .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
     let mut store = Store::open(home)?.with_wishes(home.wishes());
-    scan::finish(home, &mut store)?;
+    finish_redaction(home, &mut store)?;
     fold(home, &mut store)?;
     Ok(store)
 }
 
+/// Completes a redaction of the journal that was cut short.
+fn finish_redaction(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    if !redo::is_unfinished(home) {
+        return Ok(());
+    }
+    let transaction = store.begin_fold()?;
+    redo::finish(home)?;
+    Ok(transaction.commit()?)
+}
+
 /// The damaged file is kept beside the new one, for whoever wants to look at it.
 fn set_aside(home: &Home) {
-    let view = home.view();
+    let view = store::view_file(home);
     for suffix in ["", "-wal", "-shm"] {
         let mut from = view.clone().into_os_string();
         from.push(suffix);

@@ -1,0 +1,29 @@
+//! The names of view files. A name contains the schema version, so that two versions of the program never share a file.
+
+use std::path::PathBuf;
+
+use super::SCHEMA_VERSION;
+use crate::os::home::Home;
+
+/// The view of this version.
+pub fn view_file(home: &Home) -> PathBuf {
+    home.root().join(format!("view-{SCHEMA_VERSION}.db"))
+}
+
+/// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
+pub fn other_views(home: &Home) -> Vec<PathBuf> {
+    let own = format!("view-{SCHEMA_VERSION}.db");
+    let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(&own);
+    let entries = std::fs::read_dir(home.root()).into_iter().flatten().flatten();
+    entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
+}
+
+/// The view's path with the home resolved: SQLite refuses every symbolic link in a path, but links above the home are
+/// the user's choice.
+pub(super) fn resolved_view(home: &Home) -> PathBuf {
+    let view = view_file(home);
+    match (home.root().canonicalize(), view.file_name()) {
+        (Ok(root), Some(name)) => root.join(name),
+        _ => view,
+    }
+}
