@@ -10,6 +10,7 @@ use cerberus_core::clean::text::line;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::config::ConfigError;
 use cerberus_engine::hook::answer;
+use cerberus_engine::hook::answer::AnswerError;
 use cerberus_engine::hook::capture;
 use cerberus_engine::hook::capture::CaptureError;
 use cerberus_engine::os::clock::Clock;
@@ -68,6 +69,7 @@ enum HookError {
     Input(String),
     Unwished(ConfigError),
     Capture(CaptureError),
+    Answer(AnswerError),
 }
 
 impl std::fmt::Display for HookError {
@@ -77,6 +79,7 @@ impl std::fmt::Display for HookError {
             HookError::Input(problem) => f.write_str(problem),
             HookError::Unwished(error) => write!(f, "nothing is stored until this is mended: {error}"),
             HookError::Capture(error) => error.fmt(f),
+            HookError::Answer(error) => error.fmt(f),
         }
     }
 }
@@ -84,6 +87,12 @@ impl std::fmt::Display for HookError {
 impl From<CaptureError> for HookError {
     fn from(error: CaptureError) -> Self {
         HookError::Capture(error)
+    }
+}
+
+impl From<AnswerError> for HookError {
+    fn from(error: AnswerError) -> Self {
+        HookError::Answer(error)
     }
 }
 

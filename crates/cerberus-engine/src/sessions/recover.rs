@@ -22,7 +22,6 @@ use crate::os::home::Home;
 use crate::os::outside;
 use crate::os::process;
 use crate::project::identity;
-use crate::sessions::lifecycle::place_of;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store, Wanted};
@@ -88,7 +87,7 @@ fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option
         Effect::Archive => return None,
     };
     let agent = Agent::from_name(&session.agent)?;
-    Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event))
+    Some(own_record(clock, agent, &session.agent_session_id, session.place(), key, event))
 }
 
 /// What recovering a session did.
@@ -124,12 +123,12 @@ pub fn recover(
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
     let key = format!("recover-{}", session.last_activity.millis());
-    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
     // The crash may be known by evidence only; recovered is what crashed.
     let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
     let crash = Event::Crash { evidence: Clean::new(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
-    let crash = own_record(clock, agent, &session.agent_session_id, place_of(session), key, crash);
+    let crash = own_record(clock, agent, &session.agent_session_id, session.place(), key, crash);
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))

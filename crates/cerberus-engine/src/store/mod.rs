@@ -2,6 +2,7 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+mod facts;
 mod files;
 pub mod fold;
 mod history;
@@ -22,10 +23,11 @@ use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+pub use facts::{Carried, UnnamedEdit, Wanted};
 pub use files::{other_views, view_file};
 pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
-pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
+pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::FoldTransaction;
