@@ -28,6 +28,7 @@ use crate::sessions::find::recent_sessions;
 use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
+use crate::sessions::sweep;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{Store, StoreError};
@@ -94,7 +95,7 @@ fn at_start(
     }
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
-    let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
+    let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recent_sessions(&store, &waiting.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, &recent)?;
     if config.summary.provider.is_some() {

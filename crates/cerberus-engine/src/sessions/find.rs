@@ -5,7 +5,7 @@ use cerberus_core::model::time::Timestamp;
 
 use crate::os::clock::Clock;
 use crate::project::identity::{Located, project_ids};
-use crate::sessions::recover;
+use crate::sessions::sweep;
 use crate::store::{self, SessionRow, Store};
 
 /// The project's sessions that may still carry over, oldest first; also those that knew it by name only.
@@ -16,7 +16,7 @@ pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> stor
 /// The project's session that is live, the one active last if there are several.
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recent_sessions(store, located, clock.now)?;
-    sessions = sessions.into_iter().map(|session| recover::settled(session, clock, IDLE_AFTER).0).collect();
+    sessions = sessions.into_iter().map(|session| sweep::settled(session, clock, IDLE_AFTER).0).collect();
     sessions.retain(|session| session.state.status.is_live());
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
 }

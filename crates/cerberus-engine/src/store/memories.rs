@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
-use cerberus_core::learn::correction::{Correction, CorrectionKind};
 use cerberus_core::model::event::{MemoryChange, Record};
 use cerberus_core::model::id::{MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status, Uses};
@@ -16,21 +15,6 @@ use rusqlite::{OptionalExtension, Params, Row, params};
 use super::read::time;
 use super::write::{FoldTransaction, Source, json};
 use super::{Result, Store};
-
-/// A correction, with where and when it was said.
-#[derive(Clone, Debug)]
-pub struct CorrectionRow {
-    pub session: i64,
-    pub agent: String,
-    pub agent_session_id: String,
-    pub project: ProjectId,
-    pub project_name: String,
-    pub key: String,
-    pub at: Timestamp,
-    pub correction: Correction,
-    /// The agent's words before it.
-    pub before: String,
-}
 
 /// A proposal or memory as it stood at the moment asked for.
 #[derive(Clone, Debug)]
@@ -75,11 +59,11 @@ const COLUMNS: &str = "row, id, status, content, category, scope, project, confi
     background, before IS NOT NULL";
 
 /// Stood at the moment `?1`.
-pub(crate) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
     /// A new version takes the place of the one that stood, or the version before it comes back.
-    pub(crate) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+    pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
         let standing =
@@ -182,7 +166,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(crate) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
+    pub(super) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
         for id in memories {
             let sql = "INSERT INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
             self.run(sql, params![source.event, &**id, source.at.millis()])?;
@@ -259,64 +243,6 @@ impl Store {
             "SELECT status, scope, category, count(*) FROM memory WHERE {STANDS} GROUP BY status, scope, category"
         );
         self.rows(&sql, [now.millis()], |row| Ok((status(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-    }
-
-    /// Corrections of these sessions (of all when empty) up to `now`, in the order in which they were said.
-    pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
-        let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-        let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
-        let sql = format!(
-            "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
-             correction.kind, confidence, text, before FROM correction JOIN event ON event.row = correction.event
-             JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
-             ORDER BY correction.at DESC, correction.row DESC LIMIT ?2"
-        );
-        let read = |row: &Row| {
-            let kind: String = row.get(7)?;
-            let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Fix);
-            Ok(CorrectionRow {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                agent_session_id: row.get(2)?,
-                project: ProjectId::from_stored(row.get(3)?),
-                project_name: row.get(4)?,
-                key: row.get(5)?,
-                at: time(row, 6)?,
-                correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
-                before: row.get(10)?,
-            })
-        };
-        let mut found = self.rows(&sql, params![now.millis(), limit], read)?;
-        found.reverse();
-        Ok(found)
-    }
-
-    /// The place of the correction that was heard last, and of the last one that was made proposals of.
-    pub fn newest_correction(&self) -> Result<i64> {
-        let newest = self.rows("SELECT max(row) FROM correction", [], |row| row.get::<_, Option<i64>>(0))?;
-        Ok(newest.into_iter().flatten().next().unwrap_or(0))
-    }
-
-    pub fn distilled(&self) -> Result<i64> {
-        Ok(self.rows("SELECT correction FROM distilled", [], |row| row.get(0))?.into_iter().next().unwrap_or(0))
-    }
-
-    pub fn set_distilled(&self, correction: i64) -> Result<()> {
-        let sql =
-            "INSERT INTO distilled VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET correction = excluded.correction";
-        self.said(self.connection.execute(sql, [correction]))?;
-        Ok(())
-    }
-
-    /// Some of the files that a session edited.
-    pub fn edited_paths(&self, session: i64) -> Result<Vec<String>> {
-        let sql = "SELECT DISTINCT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL LIMIT 100";
-        self.rows(sql, [session], |row| row.get(0))
-    }
-
-    pub fn correction_count(&self, now: Timestamp) -> Result<usize> {
-        let found = self.rows("SELECT count(*) FROM correction WHERE at <= ?1", [now.millis()], |row| row.get(0))?;
-        Ok(found.into_iter().next().unwrap_or(0))
     }
 
     /// The ids of the memories that a session was told up to `now`, since its context was last empty.

@@ -2,6 +2,7 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+mod corrections;
 mod facts;
 mod files;
 pub mod fold;
@@ -23,9 +24,10 @@ use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+pub use corrections::CorrectionRow;
 pub use facts::{Carried, UnnamedEdit, Wanted};
 pub use files::{other_views, view_file};
-pub use memories::{CorrectionRow, MemoryRow};
+pub use memories::MemoryRow;
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};

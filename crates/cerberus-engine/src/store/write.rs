@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::{Result, StoreError};
 
 /// Where rows came from.
-pub(crate) struct Source {
+pub(super) struct Source {
     pub session: i64,
     pub event: i64,
     pub at: Timestamp,
@@ -43,12 +43,12 @@ fn source_name(record: &Record) -> &'static str {
 
 /// Rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
-    pub(crate) transaction: Transaction<'a>,
+    pub(super) transaction: Transaction<'a>,
     path: String,
 }
 
 impl<'a> FoldTransaction<'a> {
-    pub(crate) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
+    pub(super) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
         FoldTransaction { transaction, path }
     }
 
@@ -341,16 +341,16 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    pub(crate) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
+    pub(super) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
         self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    pub(crate) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }
 
-pub(crate) fn json<T: Serialize>(value: &T) -> String {
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 

@@ -9,7 +9,7 @@ use cerberus_engine::erase::retention::Stored;
 use cerberus_engine::os::failures;
 use cerberus_engine::project::identity::project_ids;
 use cerberus_engine::project::privacy;
-use cerberus_engine::sessions::recover::settled;
+use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::{Store, Wanted};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use cerberus_core::clean::secret::redact;
 use super::kinds_of;
 
 /// The text with the secrets of its strings cut, and their sorts; `None` when it has none.
-pub(crate) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
+pub(super) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
     let mut out = String::new();
     let mut kept = 0;
     let mut kinds = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
 }
 
 /// The cleaned text with `mark` for those marks that were not in the text before.
-pub(crate) fn with_marks(cleaned: &str, before: &str, mark: &str) -> String {
+pub(super) fn with_marks(cleaned: &str, before: &str, mark: &str) -> String {
     let mut old: Vec<&str> = marks(before).map(|(_, text)| text).collect();
     let mut out = String::new();
     let mut kept = 0;

@@ -5,7 +5,7 @@ use cerberus_core::model::fact::Kind;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::project::identity::project_ids;
-use cerberus_engine::sessions::recover::settled;
+use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::Wanted;
 use schemars::JsonSchema;
 use serde::Serialize;

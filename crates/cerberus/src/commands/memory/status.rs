@@ -10,7 +10,7 @@ use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::project::identity::project_ids;
-use cerberus_engine::sessions::recover::settled;
+use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::{Carried, SessionRow, Store, Wanted};
 use serde_json::{Value, json};
 
