@@ -63,17 +63,22 @@ fn set_aside(home: &Home) {
 
 /// Folds what is new, unless another process does so already and takes long.
 pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    match fold_all(home, store) {
+        // What the other process has committed so far is a consistent, slightly older view.
+        Err(FoldError::Store(error)) if error.is_busy() => Ok(()),
+        folded => folded,
+    }
+}
+
+/// Folds all that is new, or fails when another process keeps the view too long.
+pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let folded = store.segments()?;
     let is_behind = |segment: &Segment| {
         !folded.iter().any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
     };
     for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
         loop {
-            let transaction = match store.begin_fold() {
-                // Another process is folding; what it has committed so far is a consistent, slightly older view.
-                Err(error) if error.is_busy() => return Ok(()),
-                begun => begun?,
-            };
+            let transaction = store.begin_fold()?;
             // Asked again under the lock: another process may have folded this stretch meanwhile.
             let offset = transaction.folded_bytes(&segment.name)?;
             let stretch = journal::read(home, &segment.name, offset)?;
