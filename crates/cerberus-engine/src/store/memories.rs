@@ -24,6 +24,8 @@ pub struct MemoryRow {
     pub memory: Memory<'static>,
     /// All uses, those from before it came here included.
     pub uses: Uses,
+    /// Which version of it this is, the first being 1.
+    pub version: usize,
     /// There is a version that comes back when the last change is taken back.
     pub has_earlier: bool,
     /// The newer memory that contradicts it.
@@ -56,14 +58,22 @@ impl MemoryRow {
 }
 
 const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
-    background, before IS NOT NULL";
+    background, before IS NOT NULL,
+    (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row)";
 
 /// Stood at the moment `?1`.
 pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
-    /// A new version takes the place of the one that stood, or the version before it comes back.
+    /// A new version takes the place of the one that stood, or the version before it comes back. A change that is based
+    /// on an older version is refused, and leaves no event either.
     pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+        if let Some(based_on) = change.based_on
+            && self.versions(&change.id)? > based_on
+        {
+            self.run("DELETE FROM event WHERE row = ?1", [source.event])?;
+            return Ok(());
+        }
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
         let standing =
@@ -79,6 +89,11 @@ impl FoldTransaction<'_> {
             self.run(sql, params![row, source.at.millis()])?;
         }
         Ok(())
+    }
+
+    fn versions(&self, id: &str) -> Result<usize> {
+        let mut count = self.said(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
+        self.said(count.query_row([id], |row| row.get(0)))
     }
 
     fn new_version(&self, source: &Source, id: &str, memory: &Memory, before: Option<i64>) -> Result<()> {
@@ -227,7 +242,7 @@ impl Store {
     /// Every version that ever was of this id, oldest first.
     pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
         let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
-        self.rows(&sql, [id], |row| Ok((time(row, 13)?, memory_row(row)?.memory)))
+        self.rows(&sql, [id], |row| Ok((time(row, 14)?, memory_row(row)?.memory)))
     }
 
     /// How many versions of a memory there are, and when the one that stands was changed.
@@ -235,6 +250,12 @@ impl Store {
         let sql = "SELECT count(*), max(iif(until_at IS NULL, updated_at, NULL)) FROM memory WHERE id = ?1";
         let read = |row: &Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
         Ok(self.rows(sql, [id], read)?.into_iter().next().unwrap_or((0, None)))
+    }
+
+    /// Was the change of this key made, and not refused?
+    pub fn has_memory_change(&self, key: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM event WHERE session = 0 AND kind = 'memory' AND key = ?1";
+        Ok(!self.rows(sql, [key], |_| Ok(()))?.is_empty())
     }
 
     /// How many memories there are of each status, scope and category.
@@ -309,8 +330,8 @@ fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
         background,
     };
     let id = MemoryId::new(row.get::<_, String>(1)?);
-    let (row, has_earlier) = (row.get(0)?, row.get(12)?);
-    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, has_earlier, superseded_by: None })
+    let (row, has_earlier, version) = (row.get(0)?, row.get(12)?, row.get(13)?);
+    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, version, has_earlier, superseded_by: None })
 }
 
 fn status(row: &Row, column: usize) -> rusqlite::Result<Status> {

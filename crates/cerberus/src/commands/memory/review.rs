@@ -78,7 +78,7 @@ impl Reviewing<'_> {
                     self.decide(at, row, Some(words))?;
                 }
                 Answer::Reject => {
-                    self.keeper.decide(self.store, row, Status::Rejected).hint(DOCTOR)?;
+                    super::changed(self.keeper.decide(self.store, row, Status::Rejected))?;
                     self.decided.push((at, Status::Rejected));
                     self.rejected += 1;
                 }
@@ -100,7 +100,7 @@ impl Reviewing<'_> {
         if let Some(words) = words.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
             memory.content = Clean::new(words.to_string(), Keep::MEMORY);
         }
-        let superseded = self.keeper.revise(self.store, row, memory).hint(DOCTOR)?;
+        let superseded = super::changed(self.keeper.revise(self.store, row, memory))?;
         super::tell_superseded(&superseded);
         self.decided.push((at, Status::Approved));
         self.approved += 1;
@@ -111,7 +111,7 @@ impl Reviewing<'_> {
     fn take_back(&mut self, rows: &[MemoryRow], at: usize) -> Result<usize> {
         let Some((last, status)) = self.decided.pop() else { return Ok(at) };
         let row = super::find(self.store, rows[last].id.as_str(), self.keeper.clock.now)?;
-        self.keeper.undo(self.store, &row).hint(DOCTOR)?;
+        super::changed(self.keeper.undo(self.store, &row))?;
         match status {
             Status::Approved => self.approved -= 1,
             _ => self.rejected -= 1,
