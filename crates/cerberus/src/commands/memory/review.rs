@@ -38,9 +38,9 @@ impl Review {
         let located = context.located();
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
-        let rows = distill::waiting(&keeper, &mut store).hint(DOCTOR)?;
+        let mut rows = distill::waiting(&keeper, &mut store).hint(DOCTOR)?;
         let mut reviewing = Reviewing { keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
-        reviewing.go_through(&rows, context.json)?;
+        reviewing.go_through(&mut rows, context.json)?;
         let (approved, rejected) = (reviewing.approved, reviewing.rejected);
         let left = rows.len() - approved - rejected;
         match context.json {
@@ -62,7 +62,7 @@ struct Reviewing<'a> {
 }
 
 impl Reviewing<'_> {
-    fn go_through(&mut self, rows: &[MemoryRow], is_quiet: bool) -> Result<()> {
+    fn go_through(&mut self, rows: &mut [MemoryRow], is_quiet: bool) -> Result<()> {
         let mut at = 0;
         while let Some(row) = rows.get(at) {
             if !is_quiet {
@@ -107,11 +107,13 @@ impl Reviewing<'_> {
         Ok(())
     }
 
-    /// Takes the last answer back; gives the proposal to go on with.
-    fn take_back(&mut self, rows: &[MemoryRow], at: usize) -> Result<usize> {
+    /// Takes the last answer back; gives the proposal to go on with, which is read again as it stands now.
+    fn take_back(&mut self, rows: &mut [MemoryRow], at: usize) -> Result<usize> {
         let Some((last, status)) = self.decided.pop() else { return Ok(at) };
-        let row = super::find(self.store, rows[last].id.as_str(), self.keeper.clock.now)?;
-        super::changed(self.keeper.undo(self.store, &row))?;
+        let find = |store: &Store| super::find(store, rows[last].id.as_str(), self.keeper.clock.now);
+        let decided = find(self.store)?;
+        super::changed(self.keeper.undo(self.store, &decided))?;
+        rows[last] = find(self.store)?;
         match status {
             Status::Approved => self.approved -= 1,
             _ => self.rejected -= 1,
