@@ -70,7 +70,8 @@ pub fn point(label: &str) -> io::Result<Writing> {
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
             Ok(Writing::Whole)
         }
-        Some("panic") => std::panic::panic_any("a fault was asked for"),
+        #[expect(clippy::panic, reason = "development builds only, when a test asks for it")]
+        Some("panic") => panic!("a fault was asked for"),
         Some("enospc") => Err(Errno::NOSPC.into()),
         Some("eio") => Err(Errno::IO.into()),
         Some("short") => Ok(Writing::Short),
