@@ -19,7 +19,8 @@ use cerberus_engine::brief::survey::{AskGit, View, survey};
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::project::identity::locate;
+use cerberus_engine::project::identity::{locate, project_ids};
+use cerberus_engine::sessions::find::recent_sessions;
 use cerberus_engine::store::Wanted;
 use cerberus_engine::store::fold;
 use serde_json::json;
@@ -293,8 +294,8 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let briefing = recall::brief(&store, &located, &question)?;
         let loaded = begun.elapsed();
         // The same once more, the last step alone.
-        let sessions = recall::recent_sessions(&store, &located, now)?;
-        let history = store.history(&recall::project_ids(&located), now)?;
+        let sessions = recent_sessions(&store, &located, now)?;
+        let history = store.history(&project_ids(&located), now)?;
         let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
         carried.add_files(&history, &sessions);
         let view = View { store: &store, located: &located, now };

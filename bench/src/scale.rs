@@ -14,7 +14,7 @@ use cerberus_engine::journal;
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::identity;
-use cerberus_engine::sessions::recover;
+use cerberus_engine::sessions::sweep;
 use cerberus_engine::store::fold;
 
 use crate::measure::{Aim, Contender, Times, interleave, say, table};
@@ -82,7 +82,7 @@ fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
         drop(fold::open(&home)?);
         times.0.push(begun.elapsed());
         let begun = Instant::now();
-        recover::sweep(&home, &clock, &mut store, IDLE_AFTER)?;
+        sweep::sweep(&home, &clock, &mut store, IDLE_AFTER)?;
         times.1.push(begun.elapsed());
     }
     let (start, sweep) = (Times::new("start", times.0).median_ms(), Times::new("sweep", times.1).median_ms());

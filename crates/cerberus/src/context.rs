@@ -21,7 +21,7 @@ use cerberus_engine::project::identity::Located;
 use cerberus_engine::project::privacy;
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
-use cerberus_engine::sessions::recover;
+use cerberus_engine::sessions::sweep;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::{SessionRow, Store};
 use cerberus_engine::summary::detached;
@@ -144,7 +144,7 @@ impl Context {
     pub fn swept_store(&self) -> Result<Store> {
         let mut store = self.store()?;
         if !self.clock.is_given {
-            let swept = recover::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
+            let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
             let mut ended = swept.hint("`cerberus doctor` says what is wrong")?;
             // What crashed is summed up when it is recovered.
             ended.retain(|session| session.state.status == Status::Ended);

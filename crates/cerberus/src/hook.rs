@@ -10,6 +10,7 @@ use cerberus_core::clean::text::line;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::config::ConfigError;
 use cerberus_engine::hook::answer;
+use cerberus_engine::hook::answer::AnswerError;
 use cerberus_engine::hook::capture;
 use cerberus_engine::hook::capture::CaptureError;
 use cerberus_engine::os::clock::Clock;
@@ -33,8 +34,7 @@ const FIRST_READ_BYTES: usize = 64 * 1024;
 const SILENCE_SECS_MAX: i64 = 5;
 
 pub fn run(agent: &str) -> ExitCode {
-    // A bug of ours must not look like a failing hook.
-    std::panic::set_hook(Box::new(|_| std::process::exit(0)));
+    survive_panics(agent.to_string());
     // An agent that sums up a session for us is no session itself, and must not be summed up in turn.
     if std::env::var_os(SUMMARIZING).is_some() {
         return ExitCode::SUCCESS;
@@ -57,9 +57,29 @@ pub fn run(agent: &str) -> ExitCode {
         (_, Err(error)) => read_payload().and(Err(HookError::Unwished(error))),
     };
     if let Err(error) = result {
-        failures::note(&home, clock.now, &format!("hook {}", line(agent, 40)), &error);
+        failures::note(&home, clock.now, &hook_name(agent), &error);
     }
     ExitCode::SUCCESS
+}
+
+/// What the failures call this hook.
+fn hook_name(agent: &str) -> String {
+    format!("hook {}", line(agent, 40))
+}
+
+/// A bug of ours must not look like a failing hook: it is noted for `status` and `doctor`, and the exit code is 0. The
+/// note is written here, before anything unwinds: release builds abort on a panic.
+fn survive_panics(agent: String) {
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Some(home) = context::home() {
+            let clock = Clock::new(context::given_now().ok().flatten());
+            // The place alone: the message of a panic may quote the payload.
+            let place = panic.location().map_or_else(|| "an unknown place".to_string(), ToString::to_string);
+            let detail = format!("a bug in Cerberus: it panicked at {place}");
+            failures::note(&home, clock.now, &hook_name(&agent), &detail);
+        }
+        std::process::exit(0)
+    }));
 }
 
 #[derive(Debug)]
@@ -68,6 +88,7 @@ enum HookError {
     Input(String),
     Unwished(ConfigError),
     Capture(CaptureError),
+    Answer(AnswerError),
 }
 
 impl std::fmt::Display for HookError {
@@ -77,6 +98,7 @@ impl std::fmt::Display for HookError {
             HookError::Input(problem) => f.write_str(problem),
             HookError::Unwished(error) => write!(f, "nothing is stored until this is mended: {error}"),
             HookError::Capture(error) => error.fmt(f),
+            HookError::Answer(error) => error.fmt(f),
         }
     }
 }
@@ -84,6 +106,12 @@ impl std::fmt::Display for HookError {
 impl From<CaptureError> for HookError {
     fn from(error: CaptureError) -> Self {
         HookError::Capture(error)
+    }
+}
+
+impl From<AnswerError> for HookError {
+    fn from(error: AnswerError) -> Self {
+        HookError::Answer(error)
     }
 }
 

@@ -198,6 +198,10 @@ pub struct MemoryChange<'a> {
     /// Nothing: the last change is taken back.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub stands: Option<Box<Memory<'a>>>,
+    /// How many versions of the memory there were when this change was made. If there are more by now, somebody else
+    /// came first, and this change is refused. Records of earlier versions of the program do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub based_on: Option<usize>,
 }
 
 /// The process an agent runs in, told apart from any other that ever had its number.

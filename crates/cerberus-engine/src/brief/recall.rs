@@ -8,8 +8,7 @@ use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Pro
 use cerberus_core::extract::injected::SUMMARY_TITLE;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::{ProjectId, SessionId};
-use cerberus_core::model::session::CARRY_OVER;
+use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::expiry;
 use cerberus_core::summary::read_stored;
@@ -20,7 +19,8 @@ use crate::brief::survey;
 use crate::brief::survey::{AskGit, Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity;
-use crate::project::identity::Located;
+use crate::project::identity::{Located, project_ids};
+use crate::sessions::find::recent_sessions;
 use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
 
 /// Files whose names are told apart; no brief has more.
@@ -208,15 +208,6 @@ pub fn on_prompt(
         _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
     };
     Ok(brief::on_prompt(&request, prompt, prompted, &known))
-}
-
-/// The project's sessions that may still carry over, oldest first; also those that knew it by name only.
-pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> store::Result<Vec<SessionRow>> {
-    store.sessions(&project_ids(located), now.minus(CARRY_OVER), now)
-}
-
-pub fn project_ids(located: &Located) -> [ProjectId; 2] {
-    [located.project.clone(), ProjectId::of_name(&located.name)]
 }
 
 /// What stands in the asking session's context. A fresh or emptied context holds nothing.

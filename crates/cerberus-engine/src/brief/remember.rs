@@ -12,10 +12,10 @@ use cerberus_core::model::memory::Scope;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::search::rank::{Candidate, RankContext, Spoken, rank};
 
-use crate::brief::recall::{Question, project_ids};
+use crate::brief::recall::Question;
 use crate::project::guides;
 use crate::project::guides::UserFolders;
-use crate::project::identity::Located;
+use crate::project::identity::{Located, project_ids};
 use crate::project::tracked;
 use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
 

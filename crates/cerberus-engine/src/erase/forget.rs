@@ -223,7 +223,7 @@ impl Plan {
             (_, None) => false,
         };
         failures::forget(home, is_meant)?;
-        home.other_views().iter().try_for_each(std::fs::remove_file)
+        store::other_views(home).iter().try_for_each(std::fs::remove_file)
     }
 }
 

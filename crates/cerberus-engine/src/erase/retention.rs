@@ -8,71 +8,16 @@ use std::time::{Duration, SystemTime};
 use cerberus_core::forget::Wish;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::CARRY_OVER;
-use cerberus_core::model::span::{NotASpan, Span};
 use cerberus_core::model::time::Timestamp;
-use serde::Deserialize;
 
+use crate::config::{Age, Size, StoreConfig};
 use crate::erase::forget;
 use crate::erase::forget::Forgotten;
 use crate::journal::{self, JournalError};
 use crate::os::clock::Clock;
 use crate::os::home::{Access, Home};
 use crate::store::fold::FoldError;
-use crate::store::{SessionRow, Store};
-
-/// What is kept beside memories; without a setting, everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StoreConfig {
-    /// Sessions without activity for so long leave.
-    pub retention: Option<Age>,
-    /// Journal and view together.
-    pub max_size: Option<Size>,
-}
-
-/// `30d`, `12w`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Age(pub Duration);
-
-/// `500 MB`, `1 GiB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Size {
-    pub bytes: u64,
-}
-
-const AGE_FORM: &str = "write an age as 30d or 12w";
-const DAY_SECS: u64 = 24 * 60 * 60;
-
-impl TryFrom<String> for Age {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Age, String> {
-        let Span(span) = text.parse().map_err(|_: NotASpan| AGE_FORM.to_string())?;
-        // What is forgotten by hours is forgotten by a slip.
-        let is_days = span.as_secs().is_multiple_of(DAY_SECS) && span.subsec_nanos() == 0;
-        is_days.then_some(Age(span)).ok_or_else(|| AGE_FORM.to_string())
-    }
-}
-
-impl TryFrom<String> for Size {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Size, String> {
-        let wrong = || "write a size as 500 MB or 1 GiB".to_string();
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let unit = match text[digits..].trim() {
-            "MB" => 1_000_000,
-            "MiB" => 1 << 20,
-            "GB" => 1_000_000_000,
-            "GiB" => 1 << 30,
-            _ => return Err(wrong()),
-        };
-        let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-        Ok(Size { bytes: number.saturating_mul(unit) })
-    }
-}
+use crate::store::{self, SessionRow, Store};
 
 /// How much is kept now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +34,7 @@ impl Stored {
 
 pub fn stored(home: &Home) -> Result<Stored, JournalError> {
     let length = |path: &std::path::Path| std::fs::symlink_metadata(path).map_or(0, |known| known.len());
-    let view = home.view();
+    let view = store::view_file(home);
     let log = view.with_extension("db-wal");
     let journal_bytes = journal::segments(home)?.iter().map(|segment| segment.bytes).sum();
     Ok(Stored { journal_bytes, view_bytes: length(&view) + length(&log) })
@@ -157,24 +102,4 @@ pub fn apply_daily(home: &Home, clock: &Clock, store: &mut Store, config: StoreC
     let touched = home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(now));
     touched.map_err(|source| JournalError::Write { path: mark, source })?;
     apply(home, clock, store, config).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_and_sizes_are_written_as_people_do() {
-        let age = |text: &str| Age::try_from(text.to_string()).ok().map(|age| age.0.as_secs() / 86_400);
-        assert_eq!(
-            ["30d", "12w", "0d", "d", "30", "-1d", "3ö"].map(age),
-            [Some(30), Some(84), Some(0), None, None, None, None]
-        );
-        let size = |text: &str| Size::try_from(text.to_string()).ok().map(|size| size.bytes);
-        assert_eq!(size("1 GiB"), Some(1 << 30));
-        assert_eq!(size("500MB"), Some(500_000_000));
-        assert_eq!(["1", "GiB", "1 XB", "1.5 GiB"].map(size), [None; 4]);
-        assert_eq!(size("99999999999999999999 GiB"), None);
-        assert_eq!(size("18446744073709551615 GiB"), Some(u64::MAX));
-    }
 }

@@ -21,9 +21,9 @@ use crate::journal::{self, JournalError, Line, Position};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::replace::replace;
-use crate::store::Store;
 use crate::store::fold;
 use crate::store::fold::FoldError;
+use crate::store::{self, Store};
 
 /// A file that is larger is no text of ours.
 const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -158,7 +158,7 @@ fn shown(home: &Home, path: &Path) -> String {
 }
 
 fn current_view(home: &Home) -> String {
-    shown(home, &home.view())
+    shown(home, &store::view_file(home))
 }
 
 /// A view of any version, set aside or not, and its log.

@@ -8,7 +8,7 @@ use cerberus_core::agents::host::{Host, Occasion};
 use cerberus_core::brief::memories::BOTH_TOKENS;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Record, StartSource};
-use cerberus_core::model::id::{Agent, MemoryId};
+use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
 use crate::brief::recall;
@@ -16,41 +16,37 @@ use crate::brief::recall::{Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
-use crate::config;
-use crate::hook::capture::CaptureError;
-use crate::journal;
+use crate::config::{self, ConfigError};
+use crate::hook::capture::{Moment, Waiting};
+use crate::journal::{self, JournalError};
 use crate::memory::distill;
 use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::guides::UserFolders;
-use crate::project::identity::Located;
+use crate::sessions::find::recent_sessions;
 use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
-use crate::store::Store;
+use crate::sessions::sweep;
 use crate::store::fold;
+use crate::store::fold::FoldError;
+use crate::store::{Store, StoreError};
 use crate::summary::detached;
 
 /// An agent waits for its brief: names that are not found by then are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
 
-/// A session in which something happened that asks for more than being written down.
-#[derive(Debug)]
-pub struct Waiting {
-    /// Who is at work: not always the agent whose hook we were called from.
-    pub agent: Agent,
-    pub session: Clean<'static>,
-    pub key: Clean<'static>,
-    pub located: Located,
-    pub moment: Moment,
-}
-
-#[derive(Debug)]
-pub enum Moment {
-    Start(StartSource),
-    Prompt(Clean<'static>),
-    End,
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What the host prints to the model, and the record that it was told.
@@ -66,7 +62,7 @@ pub fn answer(
     clock: &Clock,
     folders: &UserFolders,
     waiting: &Waiting,
-) -> Result<Option<Answer>, CaptureError> {
+) -> Result<Option<Answer>, AnswerError> {
     match &waiting.moment {
         Moment::Start(source) => at_start(home, clock, folders, waiting, *source),
         Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
@@ -91,7 +87,7 @@ fn at_start(
     folders: &UserFolders,
     waiting: &Waiting,
     source: StartSource,
-) -> Result<Option<Answer>, CaptureError> {
+) -> Result<Option<Answer>, AnswerError> {
     let config = config::load(home)?;
     let mut store = fold::open_in_hook(home)?;
     if waiting.is_echo(clock, &store)? {
@@ -99,8 +95,8 @@ fn at_start(
     }
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
-    let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
-    let recent = recall::recent_sessions(&store, &waiting.located, clock.now)?;
+    let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
+    let recent = recent_sessions(&store, &waiting.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
@@ -133,7 +129,7 @@ fn on_prompt(
     folders: &UserFolders,
     waiting: &Waiting,
     prompt: &str,
-) -> Result<Option<Answer>, CaptureError> {
+) -> Result<Option<Answer>, AnswerError> {
     let store = fold::open_in_hook(home)?;
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
@@ -152,7 +148,7 @@ fn on_prompt(
 
 impl Waiting {
     /// Was the same told through another hook, which then does what is to be done?
-    fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, CaptureError> {
+    fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
         Ok(store.is_echo(self.agent, &self.session, &self.key, std::process::id(), clock.now)?)
     }
 
@@ -187,6 +183,6 @@ impl Waiting {
 }
 
 /// Records that the answer was given: after it was, so that nothing counts as told that never was.
-pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), CaptureError> {
+pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), AnswerError> {
     Ok(journal::append(home, clock.wall, &answer.receipt)?)
 }

@@ -9,12 +9,10 @@ use cerberus_core::agents::host::Host;
 use cerberus_core::agents::{Heard, WireError};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::echo::timed_key;
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
 
-use crate::config::ConfigError;
-use crate::hook::answer::{Moment, Waiting};
 use crate::journal::{self, JournalError};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
@@ -22,8 +20,6 @@ use crate::os::process;
 use crate::project::identity;
 use crate::project::identity::Located;
 use crate::project::privacy;
-use crate::store::StoreError;
-use crate::store::fold::FoldError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -31,12 +27,24 @@ pub enum CaptureError {
     Wire(#[from] WireError),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error(transparent)]
-    Fold(#[from] FoldError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Config(#[from] ConfigError),
+}
+
+/// A session in which something happened that asks for more than being written down.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Who is at work: not always the agent whose hook we were called from.
+    pub agent: Agent,
+    pub session: Clean<'static>,
+    pub key: Clean<'static>,
+    pub located: Located,
+    pub moment: Moment,
+}
+
+#[derive(Debug)]
+pub enum Moment {
+    Start(StartSource),
+    Prompt(Clean<'static>),
+    End,
 }
 
 /// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
@@ -78,17 +86,4 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
     Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(), event }
-}
-
-/// A record of our own about a session, as commands write them.
-pub fn own_record<'a>(
-    clock: &Clock,
-    agent: Agent,
-    session: &str,
-    place: Place<'a>,
-    key: String,
-    event: Event<'a>,
-) -> Record<'a> {
-    let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
-    Record { at: clock.now, key, agent, imported: false, heard_by: None, session, place, event }
 }

@@ -7,6 +7,7 @@
 
 pub mod forgotten;
 mod line;
+mod own;
 mod read;
 pub mod rewrite;
 
@@ -20,6 +21,7 @@ use cerberus_core::model::order::Order;
 use cerberus_core::model::time::Timestamp;
 
 pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
+pub use own::own_record;
 pub use read::{Line, Position, Segment, Stretch, each_line, read, segments, stretches};
 
 use self::line::{STAMP_BYTES_MAX, last_order};

@@ -33,7 +33,6 @@ const WINDOW_REQUEST: &str = "cerberus-window";
 #[derive(Debug)]
 pub struct Attempt {
     pub number: Number,
-    pub began: Timestamp,
     pub opening: Opening,
     pub handoff: Option<String>,
     pub session: Option<String>,
@@ -77,7 +76,7 @@ impl Attempt {
         invocation: &Invocation,
         opening: Opening,
         windows: &Windows,
-        (began, before): (Timestamp, progress::Standing),
+        before: progress::Standing,
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
@@ -89,7 +88,6 @@ impl Attempt {
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
-            began,
             opening,
             handoff: None,
             session: None,

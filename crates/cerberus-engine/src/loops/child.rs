@@ -55,7 +55,6 @@ pub enum News {
 
 #[derive(Debug)]
 pub struct Child {
-    guard_pid: u32,
     orders: Option<ChildStdin>,
     news: Receiver<News>,
     stopped_at: Option<Instant>,
@@ -85,7 +84,7 @@ impl Guarding {
             guard.stdout.take().map(|out| read_lines(out, send.clone(), News::Line)),
             guard.stderr.take().map(|err| read_lines(err, send.clone(), News::ErrorLine)),
         ];
-        let (guard_pid, orders) = (guard.id(), guard.stdin.take());
+        let orders = guard.stdin.take();
         std::thread::spawn(move || {
             let status = guard.wait();
             let was_killed = status.as_ref().is_ok_and(|status| status.signal().is_some());
@@ -102,7 +101,7 @@ impl Guarding {
             }
             let _ = send.send(News::Ended(exit));
         });
-        Ok(Child { guard_pid, orders, news, stopped_at: None })
+        Ok(Child { orders, news, stopped_at: None })
     }
 
     /// Runs a command of the user's to its end, or until it must end: how it ended, and what it printed.
@@ -134,11 +133,6 @@ impl Guarding {
 }
 
 impl Child {
-    /// The guard's own number.
-    pub fn guard_pid(&self) -> u32 {
-        self.guard_pid
-    }
-
     pub fn go(&mut self) {
         self.order(&Order::Go);
     }

@@ -2,23 +2,23 @@
 //!
 //! What is to be done is decided by the machine in core; here it is done.
 
-pub mod attempt;
+mod attempt;
 pub mod audience;
-pub mod below;
+mod below;
 pub mod checkpoint;
-pub mod child;
-pub mod commands;
-pub mod forget;
+mod child;
+mod commands;
+pub(crate) mod forget;
 pub mod guard;
-pub mod handover;
+mod handover;
 pub mod interrupts;
 pub mod ledger;
-pub mod output;
-pub mod preserve;
-pub mod progress;
-pub mod rollout;
+mod output;
+mod preserve;
+mod progress;
+mod rollout;
 pub mod runner;
-pub mod sessions;
+mod sessions;
 pub mod start;
-pub mod windows;
-pub mod worktree;
+mod windows;
+mod worktree;

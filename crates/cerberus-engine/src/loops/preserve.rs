@@ -14,9 +14,9 @@ use cerberus_core::model::time::Timestamp;
 use cerberus_core::private::Wishes;
 
 use super::worktree;
-use crate::brief::recall::recent_sessions;
 use crate::os::outside;
 use crate::project::identity::Located;
+use crate::sessions::find::recent_sessions;
 use crate::store::{self, SessionRow, Store};
 
 /// What is wanted.

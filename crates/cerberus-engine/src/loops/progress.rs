@@ -10,11 +10,11 @@ use cerberus_core::loops::totals::Progress;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::fnv1a;
 
-use crate::brief::recall;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::git;
 use crate::project::identity::Located;
+use crate::sessions::find::recent_sessions;
 use crate::store::Wanted;
 use crate::store::fold;
 
@@ -47,7 +47,7 @@ impl Standing {
 /// How many tasks this project's sessions have finished.
 fn done(home: &Home, clock: &Clock, located: &Located) -> Option<usize> {
     let store = fold::open(home).ok()?;
-    let sessions = recall::recent_sessions(&store, located, clock.now).ok()?;
+    let sessions = recent_sessions(&store, located, clock.now).ok()?;
     let carried = store.carried(&sessions, Wanted::Words, clock.now).ok()?;
     Some(carried.facts.iter().filter(|known| known.fact.kind == Kind::Done).count())
 }

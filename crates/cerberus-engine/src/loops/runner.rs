@@ -73,7 +73,7 @@ pub struct Job {
     pub codex_home: Option<PathBuf>,
 }
 
-pub(crate) struct Runner<'a> {
+pub(super) struct Runner<'a> {
     pub job: &'a Job,
     pub ledger: Ledger,
     pub guarding: Guarding,
@@ -105,7 +105,7 @@ fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launc
     Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, codex_home }
 }
 
-pub(crate) fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     Clock::new(None).wall
 }
 
@@ -175,7 +175,7 @@ impl Runner<'_> {
 
     /// A fresh context: what its predecessor left, its number in the ledger, then the program.
     fn begin(&mut self) -> Result<Vec<Input>, LoopError> {
-        let (job, began) = (self.job, now());
+        let job = self.job;
         let totals = &self.state.totals;
         let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
         let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.story, left));
@@ -198,7 +198,7 @@ impl Runner<'_> {
             self.session_began(session)?;
         }
         let launch = launch(job, &self.guarding, &self.ledger);
-        let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, (began, before));
+        let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, before);
         let mut attempt = match started {
             Ok(attempt) => attempt,
             Err(error) => {

@@ -8,8 +8,7 @@ use cerberus_core::loops::handoff::written::Written;
 use cerberus_core::loops::settings::Worker;
 use cerberus_core::model::event::{Event, Note, StartSource};
 
-use crate::hook::capture::own_record;
-use crate::journal::{self, JournalError};
+use crate::journal::{self, JournalError, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::process;

@@ -55,7 +55,7 @@ fn ask(located: &Located, args: &[&str]) -> Option<String> {
 }
 
 /// Git for the files. Which programs it must not start is asked within a short time; a busy machine is asked again.
-pub(crate) fn files_command(root: &Path) -> Option<Command> {
+pub(super) fn files_command(root: &Path) -> Option<Command> {
     let deadline = Instant::now() + TIME_MAX;
     loop {
         match on_files(root) {

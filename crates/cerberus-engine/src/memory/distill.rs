@@ -12,7 +12,7 @@ use cerberus_core::learn::proposal::{Known, Proposal, Quote, Said, propose};
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
 
-use crate::memory::keep::{Keeper, superseding};
+use crate::memory::keep::{Change, Keeper, superseding};
 use crate::store::fold::FoldError;
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
@@ -48,7 +48,8 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
             continue;
         }
         // Proposed first even when it is sure: what was approved without a word can then be taken back like any other.
-        changes.push((proposal.id.clone(), Some(memory.clone())));
+        let based_on = standing.map_or(0, |row| row.version);
+        changes.push(Change { id: proposal.id.clone(), based_on, memory: Some(memory.clone()) });
         if !proposal.is_sure() {
             distilled.proposed.push(proposal.id);
             continue;
@@ -56,7 +57,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         let mut approved = Memory { status: Status::Approved, ..memory };
         approved.background.is_automatic = true;
         let (approved, _) = superseding(&proposal.id, approved, known.clone());
-        changes.push((proposal.id.clone(), Some(approved)));
+        changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
     keeper.write(store, changes)?;

@@ -1,8 +1,10 @@
 //! What commands do to memories: learn, decide, edit, take back, look up, and carry from home to home.
 //!
-//! Every change is one record that holds the memory whole, so that nothing is ever half approved.
+//! Every change is one record that holds the memory whole, so that nothing is ever half approved. It also says which
+//! version it is based on: of two changes of the same version, the one that comes second in the journal is refused.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::learn::conflict;
@@ -12,17 +14,41 @@ use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
 use cerberus_core::model::time::Timestamp;
 
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity::Located;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{self, MemoryRow, Store};
+use crate::store::{self, MemoryRow, Store, StoreError};
 
 /// A new memory is compared with this many of the user's own.
 const COMPARED_MAX: usize = 2_000;
+
+/// How often a command tries to fold its change while another process keeps the view.
+const FOLDS_MAX: usize = 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    #[error("somebody else changed {0} meanwhile; your change was not made")]
+    ChangedMeanwhile(MemoryId),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+}
+
+impl From<StoreError> for KeepError {
+    fn from(error: StoreError) -> Self {
+        KeepError::Fold(error.into())
+    }
+}
+
+/// A memory as it is to stand; without one, its last change is undone.
+pub(super) struct Change {
+    pub id: MemoryId,
+    /// How many versions of it were known.
+    pub based_on: usize,
+    pub memory: Option<Memory<'static>>,
+}
 
 /// One who changes memories: where and when.
 pub struct Keeper<'a> {
@@ -66,8 +92,9 @@ impl Keeper<'_> {
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
         let (memory, supersedes) = superseding(&id, memory, known);
-        self.write(store, vec![(id.clone(), Some(memory))])?;
-        Ok(Learnt { id, is_new: true, supersedes })
+        // Two who learn the same at the same moment have learnt it once.
+        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
+        Ok(Learnt { id, is_new, supersedes })
     }
 
     /// The project of a scope that names the one we are in.
@@ -79,7 +106,7 @@ impl Keeper<'_> {
     }
 
     /// Approves or rejects; gives what an approved one now supersedes.
-    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, FoldError> {
+    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, KeepError> {
         let mut memory = row.memory.clone();
         memory.status = status;
         memory.background.is_automatic = false;
@@ -92,21 +119,30 @@ impl Keeper<'_> {
         store: &mut Store,
         row: &MemoryRow,
         mut memory: Memory<'static>,
-    ) -> Result<Vec<MemoryRow>, FoldError> {
+    ) -> Result<Vec<MemoryRow>, KeepError> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let (memory, supersedes) = superseding(&row.id, memory, known);
-        self.write(store, vec![(row.id.clone(), Some(memory))])?;
+        self.change(store, row, Some(memory))?;
         Ok(supersedes)
     }
 
     /// Takes the last change of a memory back; `false` when it never was changed.
-    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, FoldError> {
+    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, KeepError> {
         if row.has_earlier {
-            self.write(store, vec![(row.id.clone(), None)])?;
+            self.change(store, row, None)?;
         }
         Ok(row.has_earlier)
+    }
+
+    /// Changes the version that was looked at, or says that it no longer stands.
+    fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), KeepError> {
+        let change = Change { id: row.id.clone(), based_on: row.version, memory };
+        match self.make(store, change)? {
+            true => Ok(()),
+            false => Err(KeepError::ChangedMeanwhile(row.id.clone())),
+        }
     }
 
     /// Counts that these memories were looked up. A moment that was asked for changes nothing; was it counted?
@@ -134,8 +170,8 @@ impl Keeper<'_> {
             let (versions, newest) = store.memory_standing(id.as_str())?;
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
-                let key = change_key(&id, versions);
-                let record = self.record(at, key, change(&id, Some(memory)));
+                let change = Change { id, based_on: versions, memory: Some(memory) };
+                let record = Record { at, ..self.change_record(change) };
                 records.push(Record { imported: true, ..record });
             }
         }
@@ -144,36 +180,43 @@ impl Keeper<'_> {
         Ok(records.len())
     }
 
-    /// Records changes, all with one sync, and folds them.
-    pub fn write(&self, store: &mut Store, changes: Vec<(MemoryId, Option<Memory<'static>>)>) -> Result<(), FoldError> {
-        let mut records = Vec::new();
-        let mut versions: HashMap<MemoryId, usize> = HashMap::new();
-        for (id, memory) in changes {
-            let known = match versions.get(&id) {
-                Some(known) => *known,
-                None => store.memory_standing(id.as_str())?.0,
-            };
-            records.push(self.record(self.clock.now, change_key(&id, known), change(&id, memory)));
-            versions.insert(id, known + 1);
-        }
+    /// Records changes, all with one sync, and folds them. Those that somebody else came first with are left out.
+    pub(super) fn write(&self, store: &mut Store, changes: Vec<Change>) -> Result<(), FoldError> {
+        let records: Vec<Record> = changes.into_iter().map(|change| self.change_record(change)).collect();
         journal::append_all(self.home, self.clock.wall, &records)?;
         fold::fold(self.home, store)
+    }
+
+    /// Records one change and says whether it was made, or refused because somebody else came first. Only the fold can
+    /// tell, so this waits until it is complete. Never called by a hook.
+    fn make(&self, store: &mut Store, change: Change) -> Result<bool, FoldError> {
+        let record = self.change_record(change);
+        journal::append(self.home, self.clock.wall, &record)?;
+        let mut tries = 1;
+        loop {
+            match fold::fold_all(self.home, store) {
+                Err(FoldError::Store(error)) if error.is_busy() && tries < FOLDS_MAX => tries += 1,
+                folded => break folded?,
+            }
+        }
+        Ok(store.has_memory_change(&record.key)?)
+    }
+
+    /// Its key is like no other: two who make the same change at once must not be taken for one.
+    fn change_record(&self, change: Change) -> Record<'static> {
+        let Change { id, based_on, memory } = change;
+        let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
+        let key = format!("{id}#{based_on}-{unique:016x}");
+        let id = Clean::new(id.as_str().to_string(), Keep::NAME);
+        let stands = memory.map(Box::new);
+        let event = Event::Memory(MemoryChange { id, stands, based_on: Some(based_on) });
+        self.record(self.clock.now, key, event)
     }
 
     fn record(&self, at: Timestamp, key: String, event: Event<'static>) -> Record<'static> {
         let place: Place<'static> = self.located.place();
         Record { at, ..own_record(self.clock, Agent::Manual, "", place, key, event) }
     }
-}
-
-/// The n-th change of a memory is one change, whoever makes it and however often it arrives.
-fn change_key(id: &MemoryId, versions: usize) -> String {
-    format!("{id}#{versions}")
-}
-
-fn change(id: &MemoryId, memory: Option<Memory<'static>>) -> Event<'static> {
-    let id = Clean::new(id.as_str().to_string(), Keep::NAME);
-    Event::Memory(MemoryChange { id, stands: memory.map(Box::new) })
 }
 
 /// An accepted memory takes the place of what it contradicts, where both would hold.
@@ -207,4 +250,49 @@ fn free_id(store: &Store, parts: &[&str]) -> store::Result<MemoryId> {
         id = MemoryId::new(format!("{wanted}-{number}"));
     }
     Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::identity::locate;
+
+    #[test]
+    fn of_two_changes_of_one_version_the_second_is_refused_whatever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let located = locate(dir.path());
+        let clock = Clock::new(Some(Timestamp::from_millis(1_700_000_000_000)));
+        let keeper = Keeper { home: &home, clock: &clock, located: &located };
+        let mut store = fold::open(&home).unwrap();
+        let id = keeper.learn(&mut store, "Use tabs", "rule", &Scope::Universal).unwrap().id;
+        let row = |store: &Store| store.memory(id.as_str(), clock.now).unwrap().unwrap();
+        let worded = |row: &MemoryRow, words: &str| Memory {
+            content: Clean::new(words.to_string(), Keep::MEMORY),
+            ..row.memory.clone()
+        };
+        let seen = row(&store);
+        keeper.revise(&mut store, &seen, worded(&seen, "Use spaces")).unwrap();
+        let later = row(&store);
+        assert_eq!((seen.version, later.version), (1, 2));
+        keeper.decide(&mut store, &later, Status::Rejected).unwrap();
+
+        let is_refused =
+            |result: Result<(), KeepError>| matches!(result, Err(KeepError::ChangedMeanwhile(of)) if of == id);
+        for stale in [&seen, &later] {
+            assert!(is_refused(keeper.revise(&mut store, stale, worded(stale, "Use both")).map(drop)));
+            assert!(is_refused(keeper.decide(&mut store, stale, Status::Approved).map(drop)));
+        }
+        assert!(is_refused(keeper.undo(&mut store, &later).map(drop)));
+        for _ in 0..2 {
+            let versions = store.memory_versions(id.as_str()).unwrap();
+            let words: Vec<_> = versions.iter().map(|(_, memory)| (&*memory.content, memory.status)).collect();
+            let (approved, rejected) = (Status::Approved, Status::Rejected);
+            assert_eq!(words, [("Use tabs", approved), ("Use spaces", approved), ("Use spaces", rejected)]);
+            fold::rebuild(&home, &mut store).unwrap();
+        }
+        let stands = row(&store);
+        assert!(keeper.undo(&mut store, &stands).unwrap());
+        assert_eq!((row(&store).memory.status, row(&store).version), (Status::Approved, 4));
+    }
 }

@@ -1,6 +1,6 @@
 //! Labelled points at which development builds can be made to die or fail, so that tests can show what survives.
 //!
-//! `CERBERUS_FAULT=label=kill|enospc|eio|short` names the point and what happens there; with `@3` at its end, not before
+//! `CERBERUS_FAULT=label=kill|panic|enospc|eio|short` names the point and what happens there; with `@3` at its end, not before
 //! the point is passed for the third time. Release builds have none of it.
 
 use std::io;
@@ -70,6 +70,8 @@ pub fn point(label: &str) -> io::Result<Writing> {
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
             Ok(Writing::Whole)
         }
+        #[expect(clippy::panic, reason = "development builds only, when a test asks for it")]
+        Some("panic") => panic!("a fault was asked for"),
         Some("enospc") => Err(Errno::NOSPC.into()),
         Some("eio") => Err(Errno::IO.into()),
         Some("short") => Ok(Writing::Short),

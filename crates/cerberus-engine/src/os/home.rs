@@ -58,11 +58,6 @@ impl Home {
         self.root.join("journal")
     }
 
-    /// The view's name holds the version of the code that makes it: another program makes its own from the journal.
-    pub fn view(&self) -> PathBuf {
-        self.root.join(concat!("view-", env!("VIEW_VERSION"), ".db"))
-    }
-
     pub fn failures(&self) -> PathBuf {
         self.root.join("failures.jsonl")
     }
@@ -107,14 +102,6 @@ impl Home {
     /// When it was last looked at what is kept too long; empty.
     pub fn retention_mark(&self) -> PathBuf {
         self.root.join("retention")
-    }
-
-    /// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
-    pub fn other_views(&self) -> Vec<PathBuf> {
-        let own = self.view().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(&own);
-        let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
-        entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
     }
 
     /// Where the original tool left its sessions.

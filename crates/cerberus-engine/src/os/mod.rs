@@ -1,11 +1,14 @@
 //! The operating system: files of the home and of others, processes, the clock.
+//!
+//! The lowest folder. It knows nothing about records or sessions, and nothing in here waits or follows a link out of the
+//! home.
 
 pub mod clock;
 pub mod device;
 pub mod failures;
 pub mod fault;
 pub mod home;
-pub mod output;
+pub(crate) mod output;
 pub mod outside;
 pub mod process;
 pub mod replace;

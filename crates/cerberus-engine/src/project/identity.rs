@@ -47,6 +47,11 @@ impl Located {
     }
 }
 
+/// The ids that sessions of this project may be recorded under: its own, and that of sessions which knew its name only.
+pub fn project_ids(located: &Located) -> [ProjectId; 2] {
+    [located.project.clone(), ProjectId::of_name(&located.name)]
+}
+
 pub fn locate(cwd: &Path) -> Located {
     // A folder that is gone can still be named.
     let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| normal(cwd));

@@ -1,27 +1,14 @@
-//! What commands do to sessions: complete them, archive what expired, find the one that is live.
+//! What commands do to sessions: complete them, and archive those that expired.
 
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Place};
+use cerberus_core::model::event::Event;
 use cerberus_core::model::id::{Agent, SessionId};
-use cerberus_core::model::session::{CARRY_OVER, IDLE_AFTER};
+use cerberus_core::model::session::CARRY_OVER;
 
-use crate::brief::recall;
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
-use crate::project::identity::Located;
-use crate::sessions::recover;
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store};
-
-/// The project's session that is live, the one active last if there are several.
-pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
-    let mut sessions = recall::recent_sessions(store, located, clock.now)?;
-    sessions = sessions.into_iter().map(|session| recover::settled(session, clock, IDLE_AFTER).0).collect();
-    sessions.retain(|session| session.state.status.is_live());
-    Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
-}
 
 /// Marks sessions as completed: what they left open no longer carries over.
 pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
@@ -47,20 +34,8 @@ fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'
     let record = |session: &SessionRow| {
         let key = format!("{word}-{}", clock.now.millis());
         let agent = Agent::from_name(&session.agent)?;
-        Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event.clone()))
+        Some(own_record(clock, agent, &session.agent_session_id, session.place(), key, event.clone()))
     };
     let records: Vec<_> = sessions.iter().filter_map(record).collect();
     Ok(journal::append_all(home, clock.wall, &records)?)
-}
-
-/// Where a session is at home, as its own records say.
-pub fn place_of(session: &SessionRow) -> Place<'static> {
-    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
-    Place {
-        project: session.project.clone(),
-        name: clean(&session.project_name),
-        root: clean(&session.root),
-        cwd: clean(&session.cwd),
-        branch: session.branch.as_deref().map(clean),
-    }
 }

@@ -1,96 +1,33 @@
-//! Crash recovery: a session that died is noticed, what it left is completed from its transcript, and what it was in
+//! Crash recovery: what a session that died left is completed from its transcript, and what it was in
 //! the middle of is written down for the next one. Recovering twice equals recovering once.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::Duration;
 
 use cerberus_core::agents::transcripts;
 use cerberus_core::clean::text::{Clean, Keep, line};
-use cerberus_core::model::event::{Event, Record, Recovery};
+use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
-use cerberus_core::model::session;
-use cerberus_core::model::session::{CARRY_OVER, Effect, Process, Status};
+use cerberus_core::model::session::Status;
 
-use crate::hook::capture::own_record;
 use crate::import;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
 use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::outside;
-use crate::os::process;
 use crate::project::identity;
-use crate::sessions::lifecycle::place_of;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{self, SessionRow, Store, Wanted};
+use crate::store::{SessionRow, Store, Wanted};
 
 /// The end of a transcript is what hooks may have missed; the beginning they saw.
 const TAIL_BYTES: u64 = 1024 * 1024;
 
 /// As much as a line of a brief can say of what was in flight.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
-
-/// What stands for a session's process now. Manual sessions have none that could die.
-fn evidence(session: &SessionRow) -> Process {
-    match &session.process {
-        Some(known) => process::probe(known),
-        None if Agent::from_name(&session.agent).is_some_and(Agent::is_program) => Process::Unknown,
-        None => Process::Elsewhere,
-    }
-}
-
-/// Brings a session to the state that evidence and time make of it, without recording anything.
-pub fn settled(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
-    if !session.state.status.is_live() {
-        return (session, Vec::new());
-    }
-    let process = evidence(&session);
-    let (state, effects) = session::settle(session.state, session.last_activity, process, idle_after, clock.now);
-    session.state = state;
-    (session, effects)
-}
-
-/// Settles every open session of this user and records what follows. Cheap: only open ones are looked at.
-pub fn sweep(
-    home: &Home,
-    clock: &Clock,
-    store: &mut Store,
-    idle_after: Duration,
-) -> Result<Vec<SessionRow>, FoldError> {
-    let mut records = Vec::new();
-    let mut changed = Vec::new();
-    // What is older is archived by its age, whatever became of it.
-    for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
-        let (session, effects) = settled(session, clock, idle_after);
-        let found: Vec<Record> = effects.iter().filter_map(|effect| effect_record(clock, &session, effect)).collect();
-        if !found.is_empty() {
-            changed.push(session);
-        }
-        records.extend(found);
-    }
-    if !records.is_empty() {
-        journal::append_all(home, clock.wall, &records)?;
-        fold::fold(home, store)?;
-    }
-    Ok(changed)
-}
-
-fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
-    // Keyed by the activity it follows: two sweeps at once say the same thing.
-    let last = session.last_activity.millis();
-    let (key, event) = match effect {
-        Effect::Crash { evidence } => (format!("crash-{last}"), Event::Crash { evidence: Clean::word(evidence) }),
-        Effect::End { trigger } => (format!("end-{last}"), Event::End { reason: Clean::word(trigger) }),
-        // Archiving is what `session-cleanup` does; by age alone it is already out of every brief.
-        Effect::Archive => return None,
-    };
-    let agent = Agent::from_name(&session.agent)?;
-    Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event))
-}
 
 /// What recovering a session did.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,12 +62,12 @@ pub fn recover(
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
     let key = format!("recover-{}", session.last_activity.millis());
-    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
     // The crash may be known by evidence only; recovered is what crashed.
     let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
     let crash = Event::Crash { evidence: Clean::new(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
-    let crash = own_record(clock, agent, &session.agent_session_id, place_of(session), key, crash);
+    let crash = own_record(clock, agent, &session.agent_session_id, session.place(), key, crash);
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))
@@ -207,15 +144,6 @@ fn tail(path: &Path) -> io::Result<Vec<u8>> {
         bytes.drain(first_line..first_line + line);
     }
     Ok(bytes)
-}
-
-/// Crashed sessions that nobody took care of yet, newest first.
-pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
-    let mut sessions = store.sessions(&[], clock.now.minus(session::CARRY_OVER), clock.now)?;
-    sessions = sessions.into_iter().map(|session| settled(session, clock, session::IDLE_AFTER).0).collect();
-    sessions.retain(|session| session.state.status == Status::Crashed);
-    sessions.reverse();
-    Ok(sessions)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use cerberus_core::model::order::Order;
 use serde::Deserialize;
 
 use super::write::{Applied, FoldTransaction};
-use super::{Caller, Store, StoreError};
+use super::{Caller, Store, StoreError, files};
 use crate::journal::{self, JournalError, Segment, Stretch, rewrite};
 use crate::os::fault;
 use crate::os::home::{Home, create_dir};
@@ -61,7 +61,7 @@ fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
 
 /// The damaged file is kept beside the new one, for whoever wants to look at it.
 fn set_aside(home: &Home) {
-    let view = home.view();
+    let view = files::view_file(home);
     for suffix in ["", "-wal", "-shm"] {
         let mut from = view.clone().into_os_string();
         from.push(suffix);
@@ -73,6 +73,15 @@ fn set_aside(home: &Home) {
 
 /// Folds what is new, unless another process does so already and takes long.
 pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    match fold_all(home, store) {
+        // What the other process has committed so far is a consistent, slightly older view.
+        Err(FoldError::Store(error)) if error.is_busy() => Ok(()),
+        folded => folded,
+    }
+}
+
+/// Folds all that is new, or fails when another process keeps the view too long.
+pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let begun = Instant::now();
     let folded = store.segments()?;
     let is_behind = |segment: &Segment| {
@@ -84,11 +93,7 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
             if caller == Caller::Hook && begun.elapsed() > HOOK_FOLD_MAX {
                 return Ok(());
             }
-            let transaction = match store.begin_fold() {
-                // Another process is folding; what it has committed so far is a consistent, slightly older view.
-                Err(error) if error.is_busy() => return Ok(()),
-                begun => begun?,
-            };
+            let transaction = store.begin_fold()?;
             // Asked again under the lock: another process may have folded this stretch meanwhile.
             let offset = transaction.folded_bytes(&segment.name)?;
             let stretch = journal::read(home, &segment.name, offset)?;

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
-use cerberus_core::learn::correction::{Correction, CorrectionKind};
 use cerberus_core::model::event::MemoryChange;
 use cerberus_core::model::id::{MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status, Uses};
@@ -17,21 +16,6 @@ use super::read::time;
 use super::write::{FoldTransaction, Source, json};
 use super::{Result, Store};
 
-/// A correction, with where and when it was said.
-#[derive(Clone, Debug)]
-pub struct CorrectionRow {
-    pub session: i64,
-    pub agent: String,
-    pub agent_session_id: String,
-    pub project: ProjectId,
-    pub project_name: String,
-    pub key: String,
-    pub at: Timestamp,
-    pub correction: Correction,
-    /// The agent's words before it.
-    pub before: String,
-}
-
 /// A proposal or memory as it stood at the moment asked for.
 #[derive(Clone, Debug)]
 pub struct MemoryRow {
@@ -40,6 +24,8 @@ pub struct MemoryRow {
     pub memory: Memory<'static>,
     /// All uses, those from before it came here included.
     pub uses: Uses,
+    /// Which version of it this is, the first being 1.
+    pub version: usize,
     /// There is a version that comes back when the last change is taken back.
     pub has_earlier: bool,
     /// The newer memory that contradicts it.
@@ -72,14 +58,22 @@ impl MemoryRow {
 }
 
 const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
-    background, before IS NOT NULL";
+    background, before IS NOT NULL,
+    (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row)";
 
 /// Stood at the moment `?1`.
-pub(crate) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
-    /// A new version takes the place of the one that stood, or the version before it comes back.
-    pub(crate) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+    /// A new version takes the place of the one that stood, or the version before it comes back. A change that is based
+    /// on an older version is refused, and leaves no event either.
+    pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+        if let Some(based_on) = change.based_on
+            && self.versions(&change.id)? > based_on
+        {
+            self.run("DELETE FROM event WHERE row = ?1", [source.event])?;
+            return Ok(());
+        }
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
         let standing =
@@ -95,6 +89,11 @@ impl FoldTransaction<'_> {
             self.run(sql, params![row, source.at.millis()])?;
         }
         Ok(())
+    }
+
+    fn versions(&self, id: &str) -> Result<usize> {
+        let mut count = self.said(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
+        self.said(count.query_row([id], |row| row.get(0)))
     }
 
     fn new_version(&self, source: &Source, id: &str, memory: &Memory, before: Option<i64>) -> Result<()> {
@@ -153,7 +152,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(crate) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
+    pub(super) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
         for id in memories {
             let sql = "INSERT INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
             self.run(sql, params![source.event, &**id, source.at.millis()])?;
@@ -214,7 +213,7 @@ impl Store {
     /// Every version that ever was of this id, oldest first.
     pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
         let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
-        self.rows(&sql, [id], |row| Ok((time(row, 13)?, memory_row(row)?.memory)))
+        self.rows(&sql, [id], |row| Ok((time(row, 14)?, memory_row(row)?.memory)))
     }
 
     /// How many versions of a memory there are, and when the one that stands was changed.
@@ -224,80 +223,18 @@ impl Store {
         Ok(self.rows(sql, [id], read)?.into_iter().next().unwrap_or((0, None)))
     }
 
+    /// Was the change of this key made, and not refused?
+    pub fn has_memory_change(&self, key: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM event WHERE session = 0 AND kind = 'memory' AND key = ?1";
+        Ok(!self.rows(sql, [key], |_| Ok(()))?.is_empty())
+    }
+
     /// How many memories there are of each status, scope and category.
     pub fn memory_counts(&self, now: Timestamp) -> Result<Vec<(Status, String, String, usize)>> {
         let sql = format!(
             "SELECT status, scope, category, count(*) FROM memory WHERE {STANDS} GROUP BY status, scope, category"
         );
         self.rows(&sql, [now.millis()], |row| Ok((status(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-    }
-
-    /// Corrections of these sessions (of all when empty) up to `now`, in the order in which they were said.
-    pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
-        let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-        let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
-        let sql = format!(
-            "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
-             correction.kind, confidence, text, before FROM correction JOIN event ON event.row = correction.event
-             JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
-             ORDER BY correction.at DESC, correction.event DESC, correction.row DESC LIMIT ?2"
-        );
-        let read = |row: &Row| {
-            let kind: String = row.get(7)?;
-            let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Fix);
-            Ok(CorrectionRow {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                agent_session_id: row.get(2)?,
-                project: ProjectId::from_stored(row.get(3)?),
-                project_name: row.get(4)?,
-                key: row.get(5)?,
-                at: time(row, 6)?,
-                correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
-                before: row.get(10)?,
-            })
-        };
-        let mut found = self.rows(&sql, params![now.millis(), limit], read)?;
-        found.reverse();
-        Ok(found)
-    }
-
-    /// Were there corrections that nobody has made proposals of yet?
-    pub fn has_new_corrections(&self) -> Result<bool> {
-        Ok(self.corrections_seen()? != self.distilled()?)
-    }
-
-    /// How many corrections there are, and the last of them.
-    fn corrections_seen(&self) -> Result<(i64, i64)> {
-        let sql = "SELECT count(*), coalesce(max(event), 0) FROM correction";
-        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
-    }
-
-    fn distilled(&self) -> Result<(i64, i64)> {
-        let sql = "SELECT corrections, last_event FROM distilled";
-        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
-    }
-
-    /// Remembers that all corrections were looked at. When another process holds the lock, they are looked at again.
-    pub fn set_distilled(&self) -> Result<()> {
-        let (corrections, last_event) = self.corrections_seen()?;
-        let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET
-            corrections = excluded.corrections, last_event = excluded.last_event";
-        match self.said(self.connection.execute(sql, [corrections, last_event])) {
-            Err(error) if !error.is_busy() => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    /// Some of the files that a session edited.
-    pub fn edited_paths(&self, session: i64) -> Result<Vec<String>> {
-        let sql = "SELECT DISTINCT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL LIMIT 100";
-        self.rows(sql, [session], |row| row.get(0))
-    }
-
-    pub fn correction_count(&self, now: Timestamp) -> Result<usize> {
-        let found = self.rows("SELECT count(*) FROM correction WHERE at <= ?1", [now.millis()], |row| row.get(0))?;
-        Ok(found.into_iter().next().unwrap_or(0))
     }
 
     /// The ids of the memories that a session was told up to `now`, since its context was last empty.
@@ -364,8 +301,8 @@ fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
         background,
     };
     let id = MemoryId::new(row.get::<_, String>(1)?);
-    let (row, has_earlier) = (row.get(0)?, row.get(12)?);
-    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, has_earlier, superseded_by: None })
+    let (row, has_earlier, version) = (row.get(0)?, row.get(12)?, row.get(13)?);
+    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, version, has_earlier, superseded_by: None })
 }
 
 fn status(row: &Row, column: usize) -> rusqlite::Result<Status> {

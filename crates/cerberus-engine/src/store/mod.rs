@@ -2,6 +2,9 @@
 //!
 //! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
 
+mod corrections;
+mod facts;
+mod files;
 pub mod fold;
 mod forgotten;
 mod history;
@@ -12,7 +15,7 @@ mod search;
 mod summary;
 mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,9 +25,12 @@ use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub use memories::{CorrectionRow, MemoryRow};
+pub use corrections::CorrectionRow;
+pub use facts::{Carried, UnnamedEdit, Wanted};
+pub use files::{other_views, view_file};
+pub use memories::MemoryRow;
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
-pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
+pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::FoldTransaction;
@@ -86,7 +92,7 @@ pub struct Store {
 impl Store {
     /// Opens the view, creating it empty when it is not there.
     pub fn open(home: &Home, caller: Caller) -> Result<Store> {
-        let path = view_path(home);
+        let path = files::resolved_view(home);
         let name = path.display().to_string();
         let open = || -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -94,7 +100,7 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             // SQLite would make it readable by others; its log files take this one's mode.
-            if let Err(error) = home.open(&home.view(), Access::AppendOrMake)
+            if let Err(error) = home.open(&view_file(home), Access::AppendOrMake)
                 && error.kind() == std::io::ErrorKind::Other
             {
                 let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
@@ -212,15 +218,6 @@ impl Store {
 
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
-    }
-}
-
-/// SQLite follows no link in the whole of a name; those above the home are the user's own.
-fn view_path(home: &Home) -> PathBuf {
-    let view = home.view();
-    match (home.root().canonicalize(), view.file_name()) {
-        (Ok(root), Some(name)) => root.join(name),
-        _ => view,
     }
 }
 

@@ -22,7 +22,7 @@ pub struct SummaryRow {
 }
 
 impl FoldTransaction<'_> {
-    pub(crate) fn summary(&self, source: &Source, said: &Summary) -> Result<()> {
+    pub(super) fn summary(&self, source: &Source, said: &Summary) -> Result<()> {
         let sql = "INSERT INTO summary (event, session, at, provider, text, key_context, next_actions)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let (context, next) = (json(&said.key_context), json(&said.next_actions));
@@ -34,7 +34,7 @@ impl FoldTransaction<'_> {
     }
 
     /// A file of the original tool may hold the summary that it had written.
-    pub(crate) fn seed_summary(&self, source: &Source, codes: &SeedCodes) -> Result<()> {
+    pub(super) fn seed_summary(&self, source: &Source, codes: &SeedCodes) -> Result<()> {
         let Some(text) = codes.summary.as_ref().filter(|text| !text.trim().is_empty()) else { return Ok(()) };
         let sections = seed::sections(codes).into_iter();
         let context = sections.filter(|(kind, _)| *kind != Kind::Next).flat_map(|(_, codes)| codes.iter().cloned());

@@ -26,7 +26,7 @@ use super::{Result, StoreError};
 use crate::journal::forgotten::Namer;
 
 /// Where rows came from.
-pub(crate) struct Source {
+pub(super) struct Source {
     pub session: i64,
     pub event: i64,
     pub at: Timestamp,
@@ -468,16 +468,16 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    pub(crate) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
+    pub(super) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
         self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    pub(crate) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }
 
-pub(crate) fn json<T: Serialize>(value: &T) -> String {
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 

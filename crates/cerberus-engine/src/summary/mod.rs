@@ -17,11 +17,9 @@ use cerberus_core::summary::items::{key_items, next_actions};
 use cerberus_core::summary::render::action;
 use cerberus_core::summary::{Material, prompt, read};
 
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
-use crate::sessions::lifecycle::place_of;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
@@ -117,7 +115,7 @@ pub fn write(
     let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
     let event = Event::Summary(summary);
-    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
     Ok(row)

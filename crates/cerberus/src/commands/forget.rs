@@ -2,9 +2,9 @@ use cerberus_core::clean::glob::Glob;
 use cerberus_core::forget::Wish;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::brief::recall;
 use cerberus_engine::erase::forget;
 use cerberus_engine::erase::forget::Forgotten;
+use cerberus_engine::project::identity::project_ids;
 use cerberus_engine::store::Store;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ impl Forget {
 
     fn wish(&self, context: &Context, store: &Store) -> Result<Wish> {
         let located = context.located();
-        let projects = recall::project_ids(&located);
+        let projects = project_ids(&located);
         if self.project {
             return Ok(Wish::Projects { ids: projects.into_iter().collect(), name: located.name });
         }

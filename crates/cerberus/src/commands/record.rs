@@ -2,10 +2,9 @@ use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Note, Severity};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, fnv1a};
-use cerberus_engine::hook::capture::own_record;
-use cerberus_engine::journal;
+use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::project::identity;
-use cerberus_engine::sessions::lifecycle::{live_session, place_of};
+use cerberus_engine::sessions::find::live_session;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -107,7 +106,7 @@ impl RecordCommand {
         let (agent, session, place) = match &live {
             Some(session) => {
                 let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
-                (agent, session.agent_session_id.clone(), place_of(session))
+                (agent, session.agent_session_id.clone(), session.place())
             }
             None => {
                 let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());

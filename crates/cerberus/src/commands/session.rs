@@ -8,7 +8,7 @@ use cerberus_core::summary::render::Format;
 use cerberus_engine::brief::recall;
 use cerberus_engine::brief::recall::{Briefing, Budget, Question};
 use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::sessions::{legacy, lifecycle};
+use cerberus_engine::sessions::{find, legacy, lifecycle};
 use serde_json::json;
 
 use crate::context::Context;
@@ -59,7 +59,7 @@ fn complete(context: &Context, id: Option<String>) -> Result<()> {
             vec![found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")?]
         }
         None => {
-            let mut recent = recall::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
+            let mut recent = find::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
             recent.retain(|session| session.state.status.carries_over());
             recent
         }

@@ -3,12 +3,13 @@ use std::collections::BTreeMap;
 use cerberus_core::model::memory::Status as MemoryStatus;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::brief::recall;
+use cerberus_engine::config::StoreConfig;
 use cerberus_engine::erase::retention;
-use cerberus_engine::erase::retention::{StoreConfig, Stored};
+use cerberus_engine::erase::retention::Stored;
 use cerberus_engine::os::failures;
+use cerberus_engine::project::identity::project_ids;
 use cerberus_engine::project::privacy;
-use cerberus_engine::sessions::recover::settled;
+use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::{Store, Wanted};
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ impl Status {
         let store = context.swept_store()?;
         let located = context.located();
         let now = context.clock.now;
-        let sessions = store.sessions(&recall::project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
+        let sessions = store.sessions(&project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
         let sessions: Vec<_> = sessions.into_iter().map(|s| settled(s, &context.clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
         let carried = store.carried(&carrying, Wanted::All, now).hint(DOCTOR)?;

@@ -1,7 +1,7 @@
 use std::process::Child;
 use std::time::Duration;
 
-use cerberus_engine::sessions::recover;
+use cerberus_engine::sessions::sweep;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -28,7 +28,7 @@ impl Watch {
             let now = context.now_again();
             let mut store = now.store()?;
             let idle_after = Duration::from_secs(60 * self.idle_minutes);
-            let changed = recover::sweep(&now.home, &now.clock, &mut store, idle_after);
+            let changed = sweep::sweep(&now.home, &now.clock, &mut store, idle_after);
             let changed = changed.hint("`cerberus doctor` says what is wrong")?;
             for session in &changed {
                 let why = session.state.ended.as_ref().map_or("", |(_, why)| why);

@@ -42,6 +42,35 @@ fn a_full_or_failing_disk_is_noted_and_loses_nothing_stored() {
 }
 
 #[test]
+fn a_bug_in_a_hook_is_noted_and_the_agent_sees_nothing_of_it() {
+    for fault in ["journal-write=panic", "fold-apply=panic"] {
+        let env = env();
+        let output = hook_with_fault(&env, fault, "SessionStart", json!({"source": "startup"}));
+        assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0), "{fault}");
+        let failures = env.json(&["status"])["failures"].clone();
+        assert_eq!(
+            (failures.as_array().unwrap().len(), &failures[0]["what"]),
+            (1, &json!("hook claude-code")),
+            "{fault}"
+        );
+        let detail = failures[0]["detail"].as_str().unwrap();
+        assert!(detail.contains("it panicked at ") && detail.contains("fault.rs:"), "{fault}: {detail}");
+        let doctor = String::from_utf8(env.run(&["doctor"]).stdout).unwrap();
+        assert!(doctor.contains("it panicked at "), "{fault}: {doctor}");
+    }
+}
+
+#[test]
+fn a_bug_after_the_answer_leaves_the_answer_whole() {
+    let env = env();
+    env.hook("s1", "PostToolUse", write(1));
+    let output = hook_with_fault(&env, "answer-given=panic", "SessionStart", json!({"source": "compact"}));
+    assert_eq!(output.status.code(), Some(0));
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("a reply");
+    assert_eq!(env.json(&["status"])["failures"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_start_that_cannot_fold_stays_silent_and_the_next_one_tells() {
     for fault in ["fold-apply=eio", "fold-commit=enospc", "fold-done=eio"] {
         let env = env();

@@ -175,6 +175,64 @@ fn an_editor_may_be_used() {
     assert_eq!(env.brief(), "rule:Use-spaces");
 }
 
+/// What a memory read over time.
+fn history(env: &TestEnv, id: &str) -> Vec<String> {
+    let whole = env.json(&["memory", "show", id]);
+    let words = |version: &Value| version["content"].as_str().unwrap().to_string();
+    whole["history"].as_array().unwrap().iter().map(words).collect()
+}
+
+#[test]
+fn a_memory_that_somebody_else_changed_meanwhile_is_not_changed() {
+    let env = env();
+    let id = learn(&env, &["Use tabs"]);
+    let binary = env!("CARGO_BIN_EXE_cerberus");
+    let editor = |other: &str| format!("sh -c '{binary} memory {other} >/dev/null && echo Use both > \"$0\"'");
+    for other in [format!("edit {id} \"Use spaces\""), format!("reject {id}"), format!("undo {id}")] {
+        let before = history(&env, &id).len();
+        let output = env.command().args(["memory", "edit", &id]).env("EDITOR", editor(&other)).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{other}: {said}");
+        assert!(said.contains(&format!("somebody else changed {id} meanwhile; your change was not made")), "{said}");
+        assert!(said.contains(&format!("cerberus memory show {id}")), "{said}");
+        assert_eq!(history(&env, &id).len(), before + 1, "{other}");
+    }
+    assert_eq!(history(&env, &id), ["Use tabs", "Use spaces", "Use spaces", "Use spaces"]);
+}
+
+#[test]
+fn of_many_who_change_a_memory_at_once_each_is_told_what_came_of_it() {
+    let env = env();
+    let id = learn(&env, &["Use tabs"]);
+    let outputs: Vec<(String, std::process::Output)> = std::thread::scope(|scope| {
+        let edits: Vec<_> = (0..8)
+            .map(|n| {
+                let (env, id) = (&env, &id);
+                scope.spawn(move || {
+                    let words = format!("Use {n} spaces");
+                    let output = env.run(&["memory", "edit", id, &words]);
+                    (words, output)
+                })
+            })
+            .collect();
+        edits.into_iter().map(|edit| edit.join().unwrap()).collect()
+    });
+    let (made, refused): (Vec<_>, Vec<_>) = outputs.iter().partition(|(_, output)| output.status.success());
+    assert!(!made.is_empty());
+    for (words, output) in refused {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains("somebody else changed"), "{words}: {said}");
+    }
+    let stood = history(&env, &id);
+    let mut made: Vec<&String> = made.iter().map(|(words, _)| words).collect();
+    let mut changes: Vec<&String> = stood[1..].iter().collect();
+    made.sort();
+    changes.sort();
+    assert_eq!(changes, made, "what was reported as made stands in the history, and nothing else");
+    env.ok(&["doctor", "--rebuild"]);
+    assert_eq!(history(&env, &id), stood);
+}
+
 #[test]
 fn forgotten_words_are_nowhere_any_more() {
     let env = env();

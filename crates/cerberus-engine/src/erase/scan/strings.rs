@@ -5,7 +5,7 @@ use cerberus_core::clean::secret::redact;
 use super::kinds_of;
 
 /// The text with the secrets of its strings cut, and their sorts; `None` when it has none.
-pub(crate) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
+pub(super) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
     let mut out = String::new();
     let mut kept = 0;
     let mut kinds = Vec::new();

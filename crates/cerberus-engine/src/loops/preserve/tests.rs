@@ -10,8 +10,7 @@ use cerberus_core::model::event::{Event, FileTouch, Note, Severity, ToolUse, Tou
 use cerberus_core::model::fact::Kind;
 
 use super::*;
-use crate::hook::capture::own_record;
-use crate::journal;
+use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::git;

@@ -9,7 +9,7 @@ use super::{Runner, now};
 
 impl Runner<'_> {
     /// Runs the user's hook, if there is one; why it failed, if it did, is told.
-    pub(crate) fn hook(&mut self, point: HookPoint, more: &Value) -> Result<(), String> {
+    pub(super) fn hook(&mut self, point: HookPoint, more: &Value) -> Result<(), String> {
         let hooks = &self.job.settings.hooks;
         let Some(command) = hooks.at(point) else { return Ok(()) };
         let mut state = self.told_state();
@@ -38,7 +38,7 @@ impl Runner<'_> {
         })
     }
 
-    pub(crate) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> Status {
         let totals = &self.state.totals;
         let (tokens, cost_usd) = self.attempt.as_ref().map_or((0, None), |attempt| attempt.meter.spent());
         let reading = self.attempt.as_ref().map(|attempt| attempt.meter.reading());

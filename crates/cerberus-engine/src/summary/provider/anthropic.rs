@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
 
-pub(crate) const BASE: &str = "https://api.anthropic.com";
+pub(super) const BASE: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
 
-pub(crate) const API: Api = Api {
+pub(super) const API: Api = Api {
     path: "/v1/messages",
     headers: |endpoint| {
         let key = endpoint.key.as_ref().map(|key| ("x-api-key", key.reveal().to_string()));

@@ -7,7 +7,7 @@ use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
 const HOST: &str = "127.0.0.1";
 const PORT: &str = "11434";
 
-pub(crate) const API: Api = Api {
+pub(super) const API: Api = Api {
     path: "/api/generate",
     // Nobody asks for a key on one's own machine; a proxy in front of it may.
     headers: |endpoint| {
@@ -27,7 +27,7 @@ pub(crate) const API: Api = Api {
 };
 
 /// `OLLAMA_HOST` is a host, a host and a port, or a whole address; for a server it may also say "everywhere".
-pub(crate) fn address(host: Option<&str>) -> String {
+pub(super) fn address(host: Option<&str>) -> String {
     let host = host.map(str::trim).map(|host| host.trim_end_matches('/')).filter(|host| !host.is_empty());
     let Some(host) = host else { return format!("http://{HOST}:{PORT}") };
     if host.contains("://") {

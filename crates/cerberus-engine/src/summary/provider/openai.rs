@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
 
-pub(crate) const BASE: &str = "https://api.openai.com/v1";
+pub(super) const BASE: &str = "https://api.openai.com/v1";
 
-pub(crate) const API: Api = Api {
+pub(super) const API: Api = Api {
     path: "/chat/completions",
     headers: |endpoint| {
         let key = endpoint.key.as_ref();

@@ -12,8 +12,8 @@ use std::path::Path;
 use cerberus_engine::os::failures;
 use cerberus_engine::project::privacy;
 use cerberus_engine::project::privacy::Shut;
-use cerberus_engine::store::Store;
 use cerberus_engine::store::fold;
+use cerberus_engine::store::{self, Store};
 use cerberus_engine::{config, journal};
 use rustix::fs::Access;
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl Doctor {
 fn home(context: &Context) -> Check {
     let root = context.home.root();
     let is_open = |path: &Path| path.metadata().is_ok_and(|known| known.permissions().mode() & 0o077 != 0);
-    let inside = [context.home.journal_dir(), context.home.view(), context.home.backups_dir()];
+    let inside = [context.home.journal_dir(), store::view_file(&context.home), context.home.backups_dir()];
     match root.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("home", "nothing captured yet"),
         Err(error) => bad("home", format!("{}: {error}", root.display()), "mend the folder's permissions"),

@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use cerberus_core::model::session::Status;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::config::Age;
 use cerberus_engine::erase::forget;
 use cerberus_engine::erase::retention;
-use cerberus_engine::erase::retention::Age;
 use cerberus_engine::sessions::lifecycle;
 use serde_json::json;
 

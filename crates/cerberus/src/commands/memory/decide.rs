@@ -50,7 +50,7 @@ fn decide(context: &Context, ids: &[String], status: Status) -> Result<()> {
     distill::distill(&keeper, &mut store).hint(DOCTOR)?;
     let rows = ids.iter().map(|id| super::find(&store, id, context.clock.now)).collect::<Result<Vec<MemoryRow>>>()?;
     for row in rows.iter().filter(|row| row.memory.status != status) {
-        let superseded = keeper.decide(&mut store, row, status).hint(DOCTOR)?;
+        let superseded = super::changed(keeper.decide(&mut store, row, status))?;
         super::tell_superseded(&superseded);
     }
     match context.json {
@@ -68,7 +68,7 @@ impl Undo {
         let mut store = context.store()?;
         let located = context.located();
         let row = super::find(&store, &self.id, context.clock.now)?;
-        if !context.keeper(&located).undo(&mut store, &row).hint(DOCTOR)? {
+        if !super::changed(context.keeper(&located).undo(&mut store, &row))? {
             return Err(anyhow::anyhow!("{} was never changed", row.id))
                 .hint(format!("`cerberus memory forget {}` removes it", row.id));
         }

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use cerberus_core::clean::text::{Clean, Keep};
 use serde_json::json;
 
-use super::{DOCTOR, ScopeArgument};
+use super::ScopeArgument;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -58,7 +58,7 @@ impl Edit {
             memory.project = keeper.project_of(&scope);
             memory.scope = Clean::new(scope.to_string(), Keep::NAME);
         }
-        let superseded = keeper.revise(&mut store, &row, memory).hint(DOCTOR)?;
+        let superseded = super::changed(keeper.revise(&mut store, &row, memory))?;
         if context.json {
             render::json(&json!({"id": row.id}));
             return Ok(());

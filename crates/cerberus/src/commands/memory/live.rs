@@ -1,10 +1,9 @@
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, StartSource};
 use cerberus_core::model::id::Agent;
-use cerberus_engine::hook::capture::own_record;
-use cerberus_engine::journal;
+use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::os::process;
-use cerberus_engine::sessions::lifecycle::{live_session, place_of};
+use cerberus_engine::sessions::find::live_session;
 use cerberus_engine::store::fold;
 use serde_json::json;
 
@@ -61,7 +60,7 @@ impl SessionEnd {
         let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
         let key = format!("end-explicit-{}", context.clock.now.millis());
         let event = Event::End { reason: Clean::word("explicit") };
-        let record = own_record(&context.clock, agent, &session.agent_session_id, place_of(&session), key, event);
+        let record = own_record(&context.clock, agent, &session.agent_session_id, session.place(), key, event);
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("it was not ended; make room or mend the folder's permissions, then try again")?;
         context.ended(std::slice::from_ref(&session))?;

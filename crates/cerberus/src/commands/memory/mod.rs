@@ -21,6 +21,7 @@ use std::str::FromStr;
 
 use cerberus_core::model::memory::{Scope, Status};
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::memory::keep::KeepError;
 use cerberus_engine::store::{MemoryRow, Store};
 
 use crate::context::Context;
@@ -121,6 +122,15 @@ pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
     let found = store.memory(id, now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no one memory is called {id:?}");
     found.ok_or_else(missing).hint("`cerberus memory list --all` shows the ids")
+}
+
+/// What came of a change, with what to do next when it was not made.
+fn changed<T>(result: std::result::Result<T, KeepError>) -> Result<T> {
+    let hint = match &result {
+        Err(KeepError::ChangedMeanwhile(id)) => format!("look at it again with `cerberus memory show {id}`"),
+        _ => DOCTOR.to_string(),
+    };
+    result.hint(hint)
 }
 
 /// The memories, and with `wants_undecided` also the proposals and what was rejected.

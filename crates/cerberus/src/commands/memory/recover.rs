@@ -2,7 +2,8 @@ use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_engine::erase::forget;
 use cerberus_engine::sessions::recover;
-use cerberus_engine::sessions::recover::settled;
+use cerberus_engine::sessions::sweep;
+use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::{SessionRow, Wanted};
 use serde_json::json;
@@ -47,7 +48,7 @@ impl Recover {
 
 fn list(context: &Context) -> Result<()> {
     let store = context.swept_store()?;
-    let crashed = recover::crashed(&store, &context.clock).hint(DOCTOR)?;
+    let crashed = sweep::crashed(&store, &context.clock).hint(DOCTOR)?;
     let mut shown = Vec::new();
     for session in &crashed {
         let facts =

@@ -38,9 +38,9 @@ impl Review {
         let located = context.located();
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
-        let rows = distill::waiting(&keeper, &mut store).hint(DOCTOR)?;
+        let mut rows = distill::waiting(&keeper, &mut store).hint(DOCTOR)?;
         let mut reviewing = Reviewing { keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
-        reviewing.go_through(&rows, context.json)?;
+        reviewing.go_through(&mut rows, context.json)?;
         let (approved, rejected) = (reviewing.approved, reviewing.rejected);
         let left = rows.len() - approved - rejected;
         match context.json {
@@ -62,7 +62,7 @@ struct Reviewing<'a> {
 }
 
 impl Reviewing<'_> {
-    fn go_through(&mut self, rows: &[MemoryRow], is_quiet: bool) -> Result<()> {
+    fn go_through(&mut self, rows: &mut [MemoryRow], is_quiet: bool) -> Result<()> {
         let mut at = 0;
         while let Some(row) = rows.get(at) {
             if !is_quiet {
@@ -78,7 +78,7 @@ impl Reviewing<'_> {
                     self.decide(at, row, Some(words))?;
                 }
                 Answer::Reject => {
-                    self.keeper.decide(self.store, row, Status::Rejected).hint(DOCTOR)?;
+                    super::changed(self.keeper.decide(self.store, row, Status::Rejected))?;
                     self.decided.push((at, Status::Rejected));
                     self.rejected += 1;
                 }
@@ -100,18 +100,20 @@ impl Reviewing<'_> {
         if let Some(words) = words.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
             memory.content = Clean::new(words.to_string(), Keep::MEMORY);
         }
-        let superseded = self.keeper.revise(self.store, row, memory).hint(DOCTOR)?;
+        let superseded = super::changed(self.keeper.revise(self.store, row, memory))?;
         super::tell_superseded(&superseded);
         self.decided.push((at, Status::Approved));
         self.approved += 1;
         Ok(())
     }
 
-    /// Takes the last answer back; gives the proposal to go on with.
-    fn take_back(&mut self, rows: &[MemoryRow], at: usize) -> Result<usize> {
+    /// Takes the last answer back; gives the proposal to go on with, which is read again as it stands now.
+    fn take_back(&mut self, rows: &mut [MemoryRow], at: usize) -> Result<usize> {
         let Some((last, status)) = self.decided.pop() else { return Ok(at) };
-        let row = super::find(self.store, rows[last].id.as_str(), self.keeper.clock.now)?;
-        self.keeper.undo(self.store, &row).hint(DOCTOR)?;
+        let find = |store: &Store| super::find(store, rows[last].id.as_str(), self.keeper.clock.now);
+        let decided = find(self.store)?;
+        super::changed(self.keeper.undo(self.store, &decided))?;
+        rows[last] = find(self.store)?;
         match status {
             Status::Approved => self.approved -= 1,
             _ => self.rejected -= 1,

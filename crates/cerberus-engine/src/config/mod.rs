@@ -1,21 +1,24 @@
 //! The user's settings, `config.toml` in the home; and a project's, `cerberus.toml` at its top, for its loops alone.
 //! Missing is fine; wrong says where.
 
+mod store;
+mod summary;
+
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::clean::secret::Own;
 use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::Wishes;
-use cerberus_core::summary::render::Format;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::erase::retention::StoreConfig;
 use crate::os::home::Home;
 use crate::os::outside;
+
+pub use store::{Age, Size, StoreConfig};
+pub use summary::{Key, ProviderName, SummaryConfig};
 
 /// People write it by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -72,92 +75,6 @@ impl Default for BriefConfig {
     }
 }
 
-/// Who writes summaries, and how sessions are told of them. Off as long as no provider is named.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SummaryConfig {
-    pub provider: Option<ProviderName>,
-    pub model: Option<String>,
-    /// Where the provider is, when that is not where it usually is.
-    pub base_url: Option<String>,
-    /// Better kept in the environment.
-    pub key: Option<Key>,
-    /// The program that the provider `command` runs, and its arguments.
-    pub command: Vec<String>,
-    /// How long one try may take.
-    pub timeout_secs: f64,
-    format: Option<Format>,
-}
-
-impl Default for SummaryConfig {
-    fn default() -> Self {
-        SummaryConfig {
-            provider: None,
-            model: None,
-            base_url: None,
-            key: None,
-            command: Vec::new(),
-            timeout_secs: 10.0,
-            format: None,
-        }
-    }
-}
-
-impl SummaryConfig {
-    /// Whoever has summaries written wants to hear them.
-    pub fn format(&self) -> Format {
-        let unsaid = if self.provider.is_some() { Format::Summary } else { Format::Codes };
-        self.format.unwrap_or(unsaid)
-    }
-
-    pub fn limit(&self) -> Duration {
-        Duration::from_secs_f64(self.timeout_secs)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderName {
-    Ollama,
-    Anthropic,
-    Openai,
-    Command,
-}
-
-impl ProviderName {
-    pub fn word(self) -> &'static str {
-        match self {
-            ProviderName::Ollama => "ollama",
-            ProviderName::Anthropic => "anthropic",
-            ProviderName::Openai => "openai",
-            ProviderName::Command => "command",
-        }
-    }
-}
-
-/// What a provider is paid with. It is sent to that provider, and shown to nobody: not even by `{:?}`.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Key(String);
-
-impl Key {
-    pub fn new(key: String) -> Option<Key> {
-        let key = key.trim().to_string();
-        (!key.is_empty()).then_some(Key(key))
-    }
-
-    /// For the request's header alone.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key(…)")
-    }
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read {path}: {source}")]
@@ -205,9 +122,6 @@ fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
     parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
 }
 
-/// A try that is over sooner was none; one that takes longer is forgotten by whoever waits for it.
-const TIMEOUT_SECS_RANGE: std::ops::RangeInclusive<f64> = 0.1..=120.0;
-
 /// What a project says about its loops.
 pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
     let path = root.join("cerberus.toml");
@@ -222,6 +136,7 @@ pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
         .map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
 }
 
+/// The error says where and why, but not the line itself, as the parser would: it may contain a key.
 fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
@@ -231,10 +146,7 @@ fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 fn parse(text: &str) -> Result<Config, String> {
     let config: Config = toml(text)?;
-    if !TIMEOUT_SECS_RANGE.contains(&config.summary.timeout_secs) {
-        let (low, high) = (TIMEOUT_SECS_RANGE.start(), TIMEOUT_SECS_RANGE.end());
-        return Err(format!("summary.timeout_secs must be between {low} and {high}"));
-    }
+    config.summary.check()?;
     if !BUDGET_TOKENS_RANGE.contains(&config.brief.session_tokens) {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
@@ -246,9 +158,10 @@ fn parse(text: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-/// Where it is wrong, and why. Not the line itself, as the parser would show it: a key may stand in it.
 #[cfg(test)]
 mod tests {
+    use cerberus_core::summary::render::Format;
+
     use super::*;
 
     #[test]

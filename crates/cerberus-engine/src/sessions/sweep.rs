@@ -1,0 +1,84 @@
+//! What became of open sessions: evidence and time decide, and what follows is recorded.
+
+use std::time::Duration;
+
+use cerberus_core::clean::text::Clean;
+use cerberus_core::model::event::{Event, Record};
+use cerberus_core::model::id::Agent;
+use cerberus_core::model::session;
+use cerberus_core::model::session::{CARRY_OVER, Effect, IDLE_AFTER, Process, Status};
+
+use crate::journal::{self, own_record};
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::os::process;
+use crate::store::fold;
+use crate::store::fold::FoldError;
+use crate::store::{self, SessionRow, Store};
+
+/// What stands for a session's process now. Manual sessions have none that could die.
+fn evidence(session: &SessionRow) -> Process {
+    match &session.process {
+        Some(known) => process::probe(known),
+        None if Agent::from_name(&session.agent).is_some_and(Agent::is_program) => Process::Unknown,
+        None => Process::Elsewhere,
+    }
+}
+
+/// Brings a session to the state that evidence and time make of it, without recording anything.
+pub fn settled(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
+    if !session.state.status.is_live() {
+        return (session, Vec::new());
+    }
+    let process = evidence(&session);
+    let (state, effects) = session::settle(session.state, session.last_activity, process, idle_after, clock.now);
+    session.state = state;
+    (session, effects)
+}
+
+/// Settles every open session of this user and records what follows. Cheap: only open ones are looked at.
+pub fn sweep(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    idle_after: Duration,
+) -> Result<Vec<SessionRow>, FoldError> {
+    let mut records = Vec::new();
+    let mut changed = Vec::new();
+    // What is older is archived by its age, whatever became of it.
+    for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
+        let (session, effects) = settled(session, clock, idle_after);
+        let found: Vec<Record> = effects.iter().filter_map(|effect| effect_record(clock, &session, effect)).collect();
+        if !found.is_empty() {
+            changed.push(session);
+        }
+        records.extend(found);
+    }
+    if !records.is_empty() {
+        journal::append_all(home, clock.wall, &records)?;
+        fold::fold(home, store)?;
+    }
+    Ok(changed)
+}
+
+fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
+    // Keyed by the activity it follows: two sweeps at once say the same thing.
+    let last = session.last_activity.millis();
+    let (key, event) = match effect {
+        Effect::Crash { evidence } => (format!("crash-{last}"), Event::Crash { evidence: Clean::word(evidence) }),
+        Effect::End { trigger } => (format!("end-{last}"), Event::End { reason: Clean::word(trigger) }),
+        // Archiving is what `session-cleanup` does; by age alone it is already out of every brief.
+        Effect::Archive => return None,
+    };
+    let agent = Agent::from_name(&session.agent)?;
+    Some(own_record(clock, agent, &session.agent_session_id, session.place(), key, event))
+}
+
+/// Crashed sessions that nobody took care of yet, newest first.
+pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
+    let mut sessions = store.sessions(&[], clock.now.minus(CARRY_OVER), clock.now)?;
+    sessions = sessions.into_iter().map(|session| settled(session, clock, IDLE_AFTER).0).collect();
+    sessions.retain(|session| session.state.status == Status::Crashed);
+    sessions.reverse();
+    Ok(sessions)
+}

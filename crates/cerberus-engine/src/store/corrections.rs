@@ -1,0 +1,94 @@
+//! Corrections in the view, and how far they were made proposals of.
+
+use cerberus_core::learn::correction::{Correction, CorrectionKind};
+use cerberus_core::model::id::ProjectId;
+use cerberus_core::model::time::Timestamp;
+use rusqlite::{Row, params};
+
+use super::read::time;
+use super::{Result, Store};
+
+/// A correction, with where and when it was said.
+#[derive(Clone, Debug)]
+pub struct CorrectionRow {
+    pub session: i64,
+    pub agent: String,
+    pub agent_session_id: String,
+    pub project: ProjectId,
+    pub project_name: String,
+    pub key: String,
+    pub at: Timestamp,
+    pub correction: Correction,
+    /// The agent's words before it.
+    pub before: String,
+}
+
+impl Store {
+    /// Corrections of these sessions (of all when empty) up to `now`, in the order in which they were said.
+    pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
+        let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
+        let sql = format!(
+            "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
+             correction.kind, confidence, text, before FROM correction JOIN event ON event.row = correction.event
+             JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
+             ORDER BY correction.at DESC, correction.event DESC, correction.row DESC LIMIT ?2"
+        );
+        let read = |row: &Row| {
+            let kind: String = row.get(7)?;
+            let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Fix);
+            Ok(CorrectionRow {
+                session: row.get(0)?,
+                agent: row.get(1)?,
+                agent_session_id: row.get(2)?,
+                project: ProjectId::from_stored(row.get(3)?),
+                project_name: row.get(4)?,
+                key: row.get(5)?,
+                at: time(row, 6)?,
+                correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
+                before: row.get(10)?,
+            })
+        };
+        let mut found = self.rows(&sql, params![now.millis(), limit], read)?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Were there corrections that nobody has made proposals of yet?
+    pub fn has_new_corrections(&self) -> Result<bool> {
+        Ok(self.corrections_seen()? != self.distilled()?)
+    }
+
+    /// How many corrections there are, and the last of them.
+    fn corrections_seen(&self) -> Result<(i64, i64)> {
+        let sql = "SELECT count(*), coalesce(max(event), 0) FROM correction";
+        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
+    }
+
+    fn distilled(&self) -> Result<(i64, i64)> {
+        let sql = "SELECT corrections, last_event FROM distilled";
+        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
+    }
+
+    /// Remembers that all corrections were looked at. When another process holds the lock, they are looked at again.
+    pub fn set_distilled(&self) -> Result<()> {
+        let (corrections, last_event) = self.corrections_seen()?;
+        let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET
+            corrections = excluded.corrections, last_event = excluded.last_event";
+        match self.said(self.connection.execute(sql, [corrections, last_event])) {
+            Err(error) if !error.is_busy() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Some of the files that a session edited.
+    pub fn edited_paths(&self, session: i64) -> Result<Vec<String>> {
+        let sql = "SELECT DISTINCT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL LIMIT 100";
+        self.rows(sql, [session], |row| row.get(0))
+    }
+
+    pub fn correction_count(&self, now: Timestamp) -> Result<usize> {
+        let found = self.rows("SELECT count(*) FROM correction WHERE at <= ?1", [now.millis()], |row| row.get(0))?;
+        Ok(found.into_iter().next().unwrap_or(0))
+    }
+}

@@ -1,0 +1,30 @@
+//! The names of view files. A name contains the version of the code that makes the view, so that another version of the
+//! program never reads it: it folds its own from the journal.
+
+use std::path::PathBuf;
+
+use crate::os::home::Home;
+
+const VIEW: &str = concat!("view-", env!("VIEW_VERSION"), ".db");
+
+/// The view of this version.
+pub fn view_file(home: &Home) -> PathBuf {
+    home.root().join(VIEW)
+}
+
+/// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
+pub fn other_views(home: &Home) -> Vec<PathBuf> {
+    let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(VIEW);
+    let entries = std::fs::read_dir(home.root()).into_iter().flatten().flatten();
+    entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
+}
+
+/// The view's path with the home resolved: SQLite refuses every symbolic link in a path, but links above the home are
+/// the user's choice.
+pub(super) fn resolved_view(home: &Home) -> PathBuf {
+    let view = view_file(home);
+    match (home.root().canonicalize(), view.file_name()) {
+        (Ok(root), Some(name)) => root.join(name),
+        _ => view,
+    }
+}
