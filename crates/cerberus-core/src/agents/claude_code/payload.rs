@@ -13,7 +13,7 @@ use crate::agents::loose::{Flag, Object, Text};
 use crate::agents::tool::task;
 use crate::agents::{Heard, WireError};
 use crate::clean::text::{Clean, Keep};
-use crate::loops::handoff::without_handoff;
+use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::model::id::{Agent, fnv1a};
 

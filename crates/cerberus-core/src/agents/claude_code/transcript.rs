@@ -14,7 +14,7 @@ use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
 use crate::agents::transcripts::{Told, Transcript};
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
-use crate::loops::handoff::without_handoff;
+use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome};
 use crate::model::time::Timestamp;
 

@@ -13,7 +13,7 @@ use std::fmt::Display;
 
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
-use crate::loops::handoff::without_handoff;
+use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, ToolUse};
 use crate::model::id::{Agent, fnv1a};
 use crate::model::time::Timestamp;

@@ -8,6 +8,7 @@ use super::*;
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
 use crate::clean::text::{Clean, Keep};
+use crate::extract::injected::without_handoff;
 use crate::extract::{extract, runs};
 use crate::model::event::Outcome;
 use crate::model::event::{Event, Note, Severity};
@@ -110,7 +111,7 @@ fn what_does_not_fit_is_left_out_by_priority_and_counted() {
     let handoff = compose(&state, &Preserve { max_state_bytes: 900, ..Preserve::default() });
     assert!(handoff.text.len() <= 900);
     for told in
-        ["Build the parser", "- [ ] Write docs", "- [HIGH] overflow", "- parser::deep", "- src/lexer.rs", CLOSING]
+        ["Build the parser", "- [ ] Write docs", "- [HIGH] overflow", "- parser::deep", "- src/lexer.rs", HANDOFF_END]
     {
         assert!(handoff.text.contains(told), "{told} in {}", handoff.text);
     }
@@ -121,7 +122,7 @@ fn what_does_not_fit_is_left_out_by_priority_and_counted() {
 #[test]
 fn an_empty_state_is_still_a_handoff() {
     let handoff = compose(&PreservedState::default(), &Preserve::default());
-    assert_eq!(handoff.text, format!("{HEAD}\n\n{INTRODUCTION}\n\n{CLOSING}\n"));
+    assert_eq!(handoff.text, format!("{HANDOFF_HEAD}\n\n{INTRODUCTION}\n\n{HANDOFF_END}\n"));
 }
 
 #[test]
@@ -359,8 +360,8 @@ proptest! {
         let text = compose(&state, &Preserve { max_state_bytes, ..Preserve::default() }).text;
         let all = compose(&state, &Preserve { max_state_bytes: usize::MAX, ..Preserve::default() }).text;
         prop_assert!(text.len() <= max_state_bytes);
-        let end = format!("\n{CLOSING}\n");
-        prop_assert!(text.starts_with(HEAD) && text.ends_with(&end));
+        let end = format!("\n{HANDOFF_END}\n");
+        prop_assert!(text.starts_with(HANDOFF_HEAD) && text.ends_with(&end));
         let failing = state.test_state.as_ref().map(|tests| tests.failing.len()).unwrap_or(0);
         let open = state.open_issues().count();
         for (heading, count) in
