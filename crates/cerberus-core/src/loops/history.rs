@@ -214,7 +214,7 @@ pub fn died(open: &Open) -> Ended {
 /// Every iteration of every run, oldest first. Attempts at the same iteration are one.
 pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
     let mut found: Vec<Iteration> = Vec::new();
-    let mut worker = Worker::Command;
+    let mut worker = Worker::COMMAND;
     for entry in entries {
         match &entry.step {
             Step::Run { worker: named, .. } => worker = *named,
@@ -313,7 +313,7 @@ mod tests {
 
     fn run(is_resumed: bool) -> Step {
         Step::Run {
-            worker: Worker::Command,
+            worker: Worker::COMMAND,
             token: word("t"),
             runner: None,
             is_resumed,

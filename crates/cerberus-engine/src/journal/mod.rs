@@ -204,9 +204,10 @@ impl Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cerberus_core::agents::claude_code;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::event::{Event, Place};
-    use cerberus_core::model::id::{Agent, ProjectId};
+    use cerberus_core::model::id::ProjectId;
 
     fn record(text: &str) -> Record<'_> {
         let clean = |text| Clean::new(text, Keep::PROMPT);
@@ -221,7 +222,7 @@ mod tests {
         Record {
             at: Timestamp::EPOCH,
             key: clean("k"),
-            agent: Agent::ClaudeCode,
+            agent: claude_code::AGENT,
             imported: false,
             heard_by: None,
             session: clean("s"),

@@ -5,7 +5,6 @@
 pub mod fold;
 mod history;
 mod memories;
-mod opencode;
 mod read;
 mod search;
 mod summary;
@@ -22,7 +21,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
-pub use opencode::{Exported, OpencodeError, OpencodeStore};
 pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;

@@ -254,7 +254,7 @@ impl<'a> FoldTransaction<'a> {
     fn free_id(&self, record: &Record) -> Result<String> {
         let seed_id = record.session.split('/').next_back().unwrap_or_default();
         let wanted = match record.agent {
-            Agent::Seed if is_stamp(seed_id) => seed_id.to_string(),
+            Agent::SEED if is_stamp(seed_id) => seed_id.to_string(),
             _ => record.at.stamp(),
         };
         let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE id = ?1"))?;

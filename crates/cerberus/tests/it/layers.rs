@@ -1,5 +1,5 @@
-//! The top-level folders of core and of the engine import each other in one direction only. `dev/layers` proves the same
-//! for the crates.
+//! The top-level folders of core and of the engine import each other in one direction only, and agents are known by name
+//! only in their own. `dev/layers` proves the direction of the crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -158,6 +158,42 @@ fn first_names(path: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// Files outside the agents' folders that may name one, and why.
+const MAY_NAME_AGENTS: [(&str, &str); 10] = [
+    ("crates/cerberus-core/src/model/path.rs", "a folder in which worktrees are found"),
+    ("crates/cerberus-core/src/loops/meter.rs", "names of models"),
+    ("crates/cerberus-core/src/extract/symbols/grammar.rs", "a tree has cursors"),
+    ("crates/cerberus-core/src/extract/symbols/naming.rs", "a tree has cursors"),
+    ("crates/cerberus-core/src/language/classes.rs", "words that people use"),
+    ("crates/cerberus-core/src/learn/correction/tables.rs", "words that people use"),
+    ("crates/cerberus-core/src/learn/wording.rs", "words that people use"),
+    ("crates/cerberus-core/src/summary/check.rs", "words that people use"),
+    ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
+    ("crates/cerberus/src/commands/try_out.rs", "plays a session of one agent"),
+];
+
+/// A new agent is a folder in core and a file in the engine: nothing else knows an agent by name.
+#[test]
+fn agents_are_named_in_their_folders_only() {
+    const NAMES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "cursor", "copilot"];
+    let is_elsewhere = |path: &str| {
+        let is_product = path.starts_with("crates/") && path.contains("/src/") && !path.contains("-testkit/");
+        is_product && !path.contains("/src/agents/")
+    };
+    let mut allowed = BTreeSet::from(MAY_NAME_AGENTS.map(|(path, _)| path.to_string()));
+    let mut wrong = Vec::new();
+    for path in files("rs").into_iter().filter(|path| is_elsewhere(&shown(path)) && !is_test(path)) {
+        let code = without_tests(&std::fs::read_to_string(&path).unwrap()).to_lowercase();
+        let naming = code.lines().enumerate().filter(|(_, line)| NAMES.iter().any(|name| line.contains(name)));
+        let places: Vec<String> = naming.map(|(at, line)| format!("{}:{}: {line}", shown(&path), at + 1)).collect();
+        if !places.is_empty() && !allowed.remove(&shown(&path)) {
+            wrong.extend(places);
+        }
+    }
+    assert!(wrong.is_empty(), "agents are named outside their folders:\n{}", wrong.join("\n"));
+    assert!(allowed.is_empty(), "these name no agent any more: {allowed:?}");
 }
 
 #[test]

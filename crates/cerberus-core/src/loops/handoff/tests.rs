@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::check::Change;
 use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState};
 use super::*;
+use crate::agents::{claude_code, codex};
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
 use crate::clean::text::{Clean, Keep};
@@ -13,7 +14,7 @@ use crate::extract::{extract, runs};
 use crate::model::event::Outcome;
 use crate::model::event::{Event, Note, Severity};
 use crate::model::fact::Kind;
-use crate::model::id::{Agent, SessionId};
+use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
 fn items(list: &[&str]) -> Vec<Line> {
@@ -188,7 +189,7 @@ fn what_we_told_is_cut_from_what_comes_back() {
 #[test]
 fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
     let handoff = compose(&whole(), &Preserve::default()).text;
-    for agent in [Agent::ClaudeCode, Agent::Codex] {
+    for agent in [claude_code::AGENT, codex::AGENT] {
         for (prompt, words) in [
             (format!("Build the parser.\n\n{handoff}"), Some("Build the parser.")),
             (written::request(), None),
