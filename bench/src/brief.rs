@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use cerberus_core::brief::{BUDGET_TOKENS, CLAUDE_CODE_CHARS_MAX, FileNames, Request, compose};
+use cerberus_core::brief::{BUDGET_TOKENS, CHARS_MAX, FileNames, Request, compose};
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::summary::render::Format;
@@ -285,7 +285,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             now,
             source: StartSource::Startup,
             budget: Budget::of_session(BUDGET_TOKENS),
-            chars_max: CLAUDE_CODE_CHARS_MAX,
+            chars_max: CHARS_MAX,
             prompt: None,
             folders: &UserFolders::default(),
             format: Format::Codes,
@@ -312,7 +312,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             likely: &survey.likely,
             now,
             budget_tokens: BUDGET_TOKENS,
-            chars_max: CLAUDE_CODE_CHARS_MAX,
+            chars_max: CHARS_MAX,
             prompt: None,
             memories: &[],
             known: None,

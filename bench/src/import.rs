@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::claude_code;
 use cerberus_engine::import::files;
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn import_all(programs: &Programs, scratch: &Scratch, files: &[PathBuf], round: 
 
 /// Decompressed copies, so that both sides read the same plain bytes.
 fn unpacked(scratch: &Scratch, dir: &Path) -> Result<Vec<PathBuf>> {
-    let found = files::transcripts(Agent::ClaudeCode, dir).with_context(|| dir.display().to_string())?;
+    let found = files::transcripts(claude_code::AGENT, dir).with_context(|| dir.display().to_string())?;
     let copy = |(number, path): (usize, &PathBuf)| scratch.file(&format!("t{number}.jsonl"), &files::read(path)?);
     found.iter().enumerate().map(copy).collect()
 }

@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use cerberus_core::agents::claude_code;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, FileTouch, Record, ToolUse, Touch};
-use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::journal;
@@ -103,7 +103,7 @@ fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timesta
         let edit = |n: usize| Record {
             at: now.minus(age).plus(Duration::from_secs(n as u64)),
             key: clean(format!("t{n}")),
-            agent: Agent::ClaudeCode,
+            agent: claude_code::AGENT,
             imported: true,
             heard_by: None,
             session: clean(format!("session-{session}")),

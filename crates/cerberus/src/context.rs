@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use cerberus_core::clean::secret::use_own;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_core::model::time::{NotATime, Timestamp};
+use cerberus_engine::agents;
 use cerberus_engine::config::{self, Config, ConfigError, Key};
 use cerberus_engine::erase::retention;
 use cerberus_engine::memory::distill;
@@ -162,9 +163,7 @@ impl Context {
 
 /// Where the user's agents keep what the user wrote for them.
 pub fn user_folders() -> UserFolders {
-    let home = set("HOME");
-    let claude = set("CLAUDE_CONFIG_DIR").or_else(|| home.as_ref().map(|home| home.join(".claude")));
-    UserFolders { home, claude }
+    UserFolders::of(&agents::Surroundings::new(&|name| env::var_os(name), PathBuf::new()))
 }
 
 /// What the environment says about providers of summaries.

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use cerberus_core::brief::AlreadyKnown;
-use cerberus_core::brief::{
-    Brief, CLAUDE_CODE_CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt,
-};
+use cerberus_core::brief::{Brief, CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt};
 use cerberus_core::clean::text::{Clean, Keep, code, name};
 use cerberus_core::extract::extract;
 use cerberus_core::extract::symbols::{self, Language};
@@ -36,7 +34,7 @@ pub fn brief() -> anyhow::Result<Check> {
             likely: &Likely::default(),
             now: Timestamp::LAST,
             budget_tokens,
-            chars_max: CLAUDE_CODE_CHARS_MAX,
+            chars_max: CHARS_MAX,
             prompt: Some(&text),
             memories: &[],
             known: None,
@@ -72,7 +70,7 @@ fn known((place, fact): (usize, Fact)) -> Known {
 
 fn told(brief: &Brief, budget_tokens: usize) -> Result<(), String> {
     holds(tokens::estimate(&brief.text) <= budget_tokens, "a brief keeps its budget", brief.tokens)?;
-    holds(brief.text.chars().count() <= CLAUDE_CODE_CHARS_MAX, "a brief keeps the host's cap", brief.text.len())?;
+    holds(brief.text.chars().count() <= CHARS_MAX, "a brief keeps the host's cap", brief.text.len())?;
     for line in brief.text.lines() {
         let is_harmless = matches!(name(line), Cow::Borrowed(_)) && code(line) == line;
         holds(is_harmless, "a line of a brief is harmless", line)?;

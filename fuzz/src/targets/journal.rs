@@ -3,11 +3,12 @@
 
 use std::collections::HashSet;
 
+use cerberus_core::agents::claude_code;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::forget::{Fate, Paths, Wish};
 use cerberus_core::model::event::{Event, Place, Record};
-use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::order::Order;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::journal;
@@ -29,7 +30,7 @@ fn record(text: &str) -> Record<'_> {
     Record {
         at: Timestamp::EPOCH,
         key: word("k"),
-        agent: Agent::ClaudeCode,
+        agent: claude_code::AGENT,
         imported: false,
         heard_by: None,
         session: word("s"),

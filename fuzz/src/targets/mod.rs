@@ -7,7 +7,7 @@ mod secret;
 mod settings;
 mod wire;
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::{claude_code, codex, copilot, cursor, gemini, opencode};
 
 use crate::corpus::Kind;
 
@@ -26,17 +26,17 @@ pub fn all() -> Vec<Target> {
     let quick = |name, corpus, make| Target { name, corpus, make, is_slow: false };
     let slow = |name, corpus, make| Target { name, corpus, make, is_slow: true };
     vec![
-        quick("wire-claude-code", Kind::Payloads, || wire::payload(Agent::ClaudeCode)),
-        quick("wire-codex", Kind::Payloads, || wire::payload(Agent::Codex)),
-        quick("wire-gemini", Kind::Payloads, || wire::payload(Agent::Gemini)),
-        quick("wire-opencode", Kind::Payloads, || wire::payload(Agent::Opencode)),
-        quick("wire-cursor", Kind::Payloads, || wire::payload(Agent::Cursor)),
-        quick("wire-copilot", Kind::Payloads, || wire::payload(Agent::Copilot)),
-        quick("transcript-claude-code", Kind::Transcripts, || wire::transcript(Agent::ClaudeCode)),
-        quick("transcript-codex", Kind::Transcripts, || wire::transcript(Agent::Codex)),
-        quick("transcript-gemini", Kind::Transcripts, || wire::transcript(Agent::Gemini)),
-        quick("transcript-opencode", Kind::Transcripts, || wire::transcript(Agent::Opencode)),
-        quick("transcript-copilot", Kind::Transcripts, || wire::transcript(Agent::Copilot)),
+        quick("wire-claude-code", Kind::Payloads, || wire::payload(claude_code::AGENT)),
+        quick("wire-codex", Kind::Payloads, || wire::payload(codex::AGENT)),
+        quick("wire-gemini", Kind::Payloads, || wire::payload(gemini::AGENT)),
+        quick("wire-opencode", Kind::Payloads, || wire::payload(opencode::AGENT)),
+        quick("wire-cursor", Kind::Payloads, || wire::payload(cursor::AGENT)),
+        quick("wire-copilot", Kind::Payloads, || wire::payload(copilot::AGENT)),
+        quick("transcript-claude-code", Kind::Transcripts, || wire::transcript(claude_code::AGENT)),
+        quick("transcript-codex", Kind::Transcripts, || wire::transcript(codex::AGENT)),
+        quick("transcript-gemini", Kind::Transcripts, || wire::transcript(gemini::AGENT)),
+        quick("transcript-opencode", Kind::Transcripts, || wire::transcript(opencode::AGENT)),
+        quick("transcript-copilot", Kind::Transcripts, || wire::transcript(copilot::AGENT)),
         quick("seed-file", Kind::Payloads, wire::seed_file),
         quick("memory-line", Kind::Text, wire::memory_line),
         quick("brief", Kind::Text, brief::brief),

@@ -75,7 +75,7 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
     Record {
         at,
         key: Clean::new(format!("m-{number:010}#0"), Keep::NAME),
-        agent: Agent::Manual,
+        agent: Agent::MANUAL,
         imported: false,
         heard_by: None,
         session: word("memories"),

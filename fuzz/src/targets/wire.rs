@@ -83,7 +83,7 @@ pub fn said(code: &str, prefix: &str) -> Result<(), String> {
 pub fn seed_file() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
         let Ok(file) = seed::parse(&String::from_utf8_lossy(input)) else { return Ok(()) };
-        event(Agent::Seed, Clean::word("s"), Clean::word("k"), Event::Seed(file.codes))
+        event(Agent::SEED, Clean::word("s"), Clean::word("k"), Event::Seed(file.codes))
     }))
 }
 

@@ -1,14 +1,17 @@
-//! Bytes from an agent, reduced to an [`Event`]: one file an agent.
+//! The agents: one folder each, with everything that it sends, writes and accepts, and a [`Profile`] that says so.
 //!
-//! Tolerant by construction: unknown events, tools and fields are not errors, a field of the wrong type counts as
-//! missing. Only text that is not JSON, or says nothing of a session, is malformed.
+//! A new agent is a new folder and its entry in [`ALL`]. Reading is tolerant by construction: unknown events, tools and
+//! fields are not errors, a field of the wrong type counts as missing. Only text that is not JSON, or says nothing of a
+//! session, is malformed.
 
 pub mod claude_code;
 pub mod codex;
 pub mod copilot;
 pub mod cursor;
 pub mod gemini;
+pub mod headless;
 pub mod host;
+pub mod key;
 pub mod loose;
 pub mod opencode;
 pub mod patch;
@@ -18,9 +21,66 @@ pub mod stream;
 pub mod tool;
 pub mod transcripts;
 
+use serde_json::Value;
+
+use self::claude_code::payload::Marks;
+use self::headless::Headless;
+use self::host::{Limits, Occasion};
+use self::transcripts::Transcript;
 use crate::clean::text::Clean;
 use crate::model::event::Event;
 use crate::model::id::Agent;
+
+/// Every agent that we know, in the order they are shown.
+pub static ALL: [&Profile; 6] =
+    [&claude_code::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &cursor::PROFILE, &copilot::PROFILE];
+
+/// What there is to know about an agent.
+#[derive(Debug)]
+pub struct Profile {
+    pub agent: Agent,
+    /// Its name as people write it.
+    pub title: &'static str,
+    /// Its program, as it is found on PATH.
+    pub program: &'static str,
+    /// Reads what its hook was given; `None` when it is of no interest to us.
+    parse: fn(&[u8]) -> Result<Option<Heard<'_>>, WireError>,
+    /// Did it send a payload that came through a hook in another agent's form?
+    is_sender: fn(&Marks) -> bool,
+    /// Reads a session as it wrote it down itself, where it does.
+    transcript: Option<fn(&[u8]) -> Transcript<'_>>,
+    /// What its hook prints so that the model sees the context; `None` where it takes nothing.
+    reply: fn(Occasion, context: &str) -> Option<Value>,
+    pub limits: Limits,
+    /// Its payloads say when: two starts or ends of a session never have the same key, and one that is sent to two
+    /// hooks has one key.
+    pub has_exact_starts: bool,
+    /// Variables of the environment by which it knows that it runs inside itself, and refuses to.
+    pub nesting_variables: &'static [&'static str],
+    /// How a loop runs it, where it can.
+    pub headless: Option<&'static Headless>,
+}
+
+/// What is known about `agent`; nothing about one of a newer version, or where no program is meant.
+pub fn profile(agent: Agent) -> Option<&'static Profile> {
+    ALL.into_iter().find(|profile| profile.agent == agent)
+}
+
+/// The agent of this name, if we know it.
+pub fn find(name: &str) -> Option<Agent> {
+    Agent::from_name(name).filter(|agent| profile(*agent).is_some())
+}
+
+/// The names of these agents as a list for people: `a, b, c`.
+pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
+    let meant = ALL.iter().filter(|profile| is_meant(profile));
+    meant.map(|profile| profile.agent.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Variables that a program we start must not inherit.
+pub fn nesting_variables() -> impl Iterator<Item = &'static str> {
+    ALL.iter().flat_map(|profile| profile.nesting_variables.iter().copied())
+}
 
 /// What one payload said.
 #[derive(Debug, PartialEq)]
@@ -35,15 +95,15 @@ pub struct Heard<'a> {
 
 /// Reads what `agent`'s hook was given; `None` when it is of no interest to us.
 pub fn parse(agent: Agent, payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
-    match agent {
-        Agent::ClaudeCode => claude_code::payload::parse(payload),
-        Agent::Codex => codex::payload::parse(payload),
-        Agent::Gemini => gemini::payload::parse(payload),
-        Agent::Opencode => opencode::payload::parse(payload),
-        Agent::Cursor => cursor::payload::parse(payload),
-        Agent::Copilot => copilot::payload::parse(payload),
-        Agent::Manual | Agent::Seed => Err(WireError::NoHooks(agent)),
+    match profile(agent) {
+        Some(profile) => (profile.parse)(payload),
+        None => Err(WireError::NoHooks(agent)),
     }
+}
+
+/// What a hook of `agent` prints so that the model sees `context`; `None` where the host takes nothing.
+pub fn reply(agent: Agent, occasion: Occasion, context: &str) -> Option<String> {
+    profile(agent).and_then(|profile| (profile.reply)(occasion, context)).map(|reply| reply.to_string())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,31 +139,31 @@ mod tests {
         };
         let mut all = Vec::new();
         for tool in ["Bash", "Edit", "TodoWrite", "AskUserQuestion"] {
-            all.push((Agent::ClaudeCode, with(json!({"hook_event_name": "PostToolUse", "tool_name": tool}))));
+            all.push((claude_code::AGENT, with(json!({"hook_event_name": "PostToolUse", "tool_name": tool}))));
         }
         for tool in ["Bash", "apply_patch", "update_plan", "request_user_input"] {
-            all.push((Agent::Codex, with(json!({"hook_event_name": "PostToolUse", "tool_name": tool}))));
+            all.push((codex::AGENT, with(json!({"hook_event_name": "PostToolUse", "tool_name": tool}))));
         }
         for tool in ["run_shell_command", "replace", "read_many_files", "write_todos", "ask_user"] {
-            all.push((Agent::Gemini, with(json!({"hook_event_name": "AfterTool", "tool_name": tool}))));
+            all.push((gemini::AGENT, with(json!({"hook_event_name": "AfterTool", "tool_name": tool}))));
         }
         for tool in ["Shell", "Write", "Read", "TodoWrite"] {
             let extra = json!({"hook_event_name": "postToolUse", "tool_name": tool, "workspace_roots": ["/p"]});
-            all.push((Agent::Cursor, with(extra)));
+            all.push((cursor::AGENT, with(extra)));
         }
         let args = json!({"path": "a.rs", "command": "c", "file_text": "fn a() {}", "todos": "- [ ] a"});
         for tool in ["bash", "create", "edit", "update_todo"] {
             let result = json!({"resultType": "success", "textResultForLlm": "x\n<exit code 1>"});
             let own = json!({"sessionId": "s", "timestamp": 1, "cwd": "/p", "toolName": tool, "toolArgs": args,
                 "toolResult": result});
-            all.push((Agent::Copilot, own));
+            all.push((copilot::AGENT, own));
         }
         let args = json!({"filePath": "a.rs", "command": "c", "content": "fn a() {}", "patchText": "*** Add File: a",
             "todos": [{"content": "c"}], "questions": [{"question": "q"}]});
         for tool in ["bash", "edit", "apply_patch", "todowrite", "question"] {
             let own = json!({"event": "tool", "sessionID": "s", "cwd": "/p", "at": 1, "id": "t", "tool": tool, "args": args,
                 "output": "o", "exit": 1, "diff": "@@ -1 +1 @@", "answers": ["a"]});
-            all.push((Agent::Opencode, own));
+            all.push((opencode::AGENT, own));
         }
         all
     }
@@ -147,9 +207,36 @@ mod tests {
 
     #[test]
     fn who_has_no_hooks_is_told_so() {
-        for agent in Agent::ALL {
-            let is_refused = matches!(parse(agent, b"{}"), Err(WireError::NoHooks(_)));
-            assert_eq!(is_refused, !agent.is_program(), "{agent}");
+        for agent in [Agent::MANUAL, Agent::SEED, Agent::new("unheard-of")] {
+            assert!(matches!(parse(agent, b"{}"), Err(WireError::NoHooks(_))), "{agent}");
+            assert_eq!(reply(agent, Occasion::Start, "x"), None);
+        }
+    }
+
+    #[test]
+    fn every_agent_has_its_lasting_name() {
+        let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
+        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"]);
+        assert!(ALL.iter().all(|known| find(known.agent.name()) == Some(known.agent) && known.agent.is_program()));
+        assert_eq!((find("manual"), find("vim")), (None, None));
+    }
+
+    #[test]
+    fn the_reply_is_exactly_what_the_host_accepts() {
+        let nested = |event: &str| {
+            Some(json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": "a\n\"b\""}}))
+        };
+        let flat = |name: &str| Some(json!({name: "a\n\"b\""}));
+        for (agent, at_start, at_prompt) in [
+            (claude_code::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
+            (codex::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
+            (gemini::AGENT, nested("SessionStart"), nested("BeforeAgent")),
+            (copilot::AGENT, flat("additionalContext"), flat("additionalContext")),
+            (opencode::AGENT, flat("additionalContext"), flat("additionalContext")),
+            (cursor::AGENT, flat("additional_context"), None),
+        ] {
+            let value = |occasion| reply(agent, occasion, "a\n\"b\"").map(|text| serde_json::from_str(&text).unwrap());
+            assert_eq!((value(Occasion::Start), value(Occasion::Prompt)), (at_start, at_prompt), "{agent}");
         }
     }
 }

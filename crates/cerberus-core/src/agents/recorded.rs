@@ -5,15 +5,15 @@
 
 use serde_json::{Value, json};
 
-use super::parse;
+use super::{claude_code, codex, copilot, gemini, opencode, parse};
 use crate::model::id::Agent;
 
 const RECORDED: [(Agent, &str); 5] = [
-    (Agent::ClaudeCode, include_str!("fixtures/claude-code-2.1.325.jsonl")),
-    (Agent::Codex, include_str!("fixtures/codex-0.166.0.jsonl")),
-    (Agent::Gemini, include_str!("fixtures/gemini-0.61.0.jsonl")),
-    (Agent::Opencode, include_str!("fixtures/opencode-1.18.33.jsonl")),
-    (Agent::Copilot, include_str!("fixtures/copilot-1.0.102.jsonl")),
+    (claude_code::AGENT, include_str!("fixtures/claude-code-2.1.325.jsonl")),
+    (codex::AGENT, include_str!("fixtures/codex-0.166.0.jsonl")),
+    (gemini::AGENT, include_str!("fixtures/gemini-0.61.0.jsonl")),
+    (opencode::AGENT, include_str!("fixtures/opencode-1.18.33.jsonl")),
+    (copilot::AGENT, include_str!("fixtures/copilot-1.0.102.jsonl")),
 ];
 
 #[test]

@@ -32,8 +32,8 @@ pub use shorten::{FileNames, base};
 pub const BUDGET_TOKENS: usize = 1_000;
 pub const BUDGET_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 500..=1_500;
 
-/// Claude Code shows the model a preview only of anything above 10,000 characters.
-pub const CLAUDE_CODE_CHARS_MAX: usize = 9_500;
+/// No brief is longer, whatever its host allows.
+pub const CHARS_MAX: usize = 9_500;
 
 /// A fact as a session left it.
 #[derive(Clone, Debug)]

@@ -15,6 +15,12 @@ const OTHER_PREFIXES: [&str; 3] = ["proj:", "rule:", "pref:"];
 pub const SUMMARY_TITLE: &str = "## Previous Session Context";
 const SUMMARY_MARKS: [&str; 5] = ["**Project:**", "**Summary:**", "**Context:**", "**Next:**", "- "];
 
+/// The first and the last line of a handoff, and of the request for one.
+pub(crate) const HANDOFF_HEAD: &str = "# Context Handoff";
+pub(crate) const HANDOFF_END: &str = "Please continue working on the pending items.";
+pub(crate) const REQUEST_HEAD: &str = "# Context Handoff Request";
+pub(crate) const REQUEST_END: &str = "End your turn after that; this session is then released.";
+
 /// Is this line one that only a brief has?
 pub fn is_ours(line: &str) -> bool {
     // Quoting and list marks do not make it somebody else's.
@@ -52,6 +58,24 @@ fn is_title(line: &str) -> bool {
 fn is_below_title(line: &str) -> bool {
     let line = unquoted(line);
     line.is_empty() || SUMMARY_MARKS.iter().any(|mark| line.starts_with(mark))
+}
+
+/// `text` without a handoff, or a request for one, that stands in it.
+pub(crate) fn without_handoff(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains(HANDOFF_HEAD) {
+        return text;
+    }
+    let without = cut(&text, HANDOFF_HEAD, HANDOFF_END);
+    let without = cut(&without, REQUEST_HEAD, REQUEST_END);
+    if without.len() == text.len() { text } else { Cow::Owned(without.trim().to_string()) }
+}
+
+/// From the first line that is `first` to the last one that is `last`; where that is missing, to the end.
+fn cut(text: &str, first: &str, last: &str) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let Some(from) = lines.iter().position(|line| line.trim() == first) else { return text.to_string() };
+    let to = lines.iter().rposition(|line| line.trim() == last).filter(|to| *to > from).unwrap_or(lines.len() - 1);
+    [&lines[..from], &lines[to + 1..]].concat().concat()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::agents::codex;
 use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
@@ -20,7 +21,7 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
     Record {
         at: Timestamp::from_millis(at),
         key: clean("k"),
-        agent: Agent::Codex,
+        agent: codex::AGENT,
         imported: false,
         heard_by: None,
         session: clean(session),
@@ -41,7 +42,7 @@ fn paths(pattern: &str) -> Wish {
 #[test]
 fn a_record_goes_when_it_is_meant() {
     let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
-    let sessions = Wish::Sessions(HashSet::from([(Agent::Codex, "s1".to_string())]));
+    let sessions = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
     let project = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
     let other = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
     let between = |a, b| Wish::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
@@ -105,7 +106,7 @@ fn a_path_takes_along_what_speaks_of_it() {
 
 #[test]
 fn what_others_were_told_of_it_is_taken_back() {
-    let wish = Wish::Sessions(HashSet::from([(Agent::Codex, "s1".to_string())]));
+    let wish = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
     let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
     let edit = record("s1", 1, Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() }));
     let mut traces = Traces::default();

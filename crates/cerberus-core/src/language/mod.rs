@@ -9,5 +9,6 @@ pub mod meaning;
 pub mod outline;
 pub mod reading;
 pub mod sentence;
+pub mod speech;
 pub mod stem;
 pub mod tokens;

@@ -4,7 +4,7 @@
 //! what a clause is about.
 
 use super::matcher::Pattern;
-use crate::extract::words::cues::{FAULTS, FILLERS, JOINTS, QUESTIONS, REQUESTS};
+use super::speech::{FAULTS, FILLERS, JOINTS, QUESTIONS, REQUESTS};
 
 /// A quotation, and a quotation of something that went wrong. No typed word can look like these.
 pub(crate) const QUOTE: &str = "\"";

@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::meter::Certainty;
 use super::settings::{Layer, Worker};
-use super::stop::Class;
 use super::totals::{Counts, Ended, How, Progress, Totals};
 use crate::clean::text::Clean;
 use crate::model::event::AgentProcess;
+use crate::model::session::LoopEnd;
 use crate::model::time::Timestamp;
 
 /// One line.
@@ -64,7 +64,7 @@ pub enum Step {
     },
     Ended(Ended),
     Stopped {
-        class: Class,
+        class: LoopEnd,
         #[serde(deserialize_with = "own")]
         words: Clean<'static>,
     },
@@ -102,7 +102,7 @@ pub struct Iteration {
     pub failure: Option<String>,
     pub reboot: Option<Reboot>,
     /// Of the last iteration of a run that ended.
-    pub stop: Option<(Class, String)>,
+    pub stop: Option<(LoopEnd, String)>,
 }
 
 /// An attempt whose end nobody wrote down.
@@ -129,7 +129,7 @@ pub struct Standing {
     pub open: Option<Open>,
     /// All of its sessions, the last one last.
     pub sessions: Vec<String>,
-    pub stopped: Option<(Class, String)>,
+    pub stopped: Option<(LoopEnd, String)>,
     pub last_at: Timestamp,
 }
 
@@ -214,7 +214,7 @@ pub fn died(open: &Open) -> Ended {
 /// Every iteration of every run, oldest first. Attempts at the same iteration are one.
 pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
     let mut found: Vec<Iteration> = Vec::new();
-    let mut worker = Worker::Command;
+    let mut worker = Worker::COMMAND;
     for entry in entries {
         match &entry.step {
             Step::Run { worker: named, .. } => worker = *named,
@@ -313,7 +313,7 @@ mod tests {
 
     fn run(is_resumed: bool) -> Step {
         Step::Run {
-            worker: Worker::Command,
+            worker: Worker::COMMAND,
             token: word("t"),
             runner: None,
             is_resumed,
@@ -343,7 +343,7 @@ mod tests {
         steps.extend(attempt(2, 1, Counts::Again));
         steps.extend(attempt(2, 2, Counts::Spent));
         steps.extend(attempt(3, 1, Counts::Spent));
-        steps.push(Step::Stopped { class: Class::Limit, words: word("enough") });
+        steps.push(Step::Stopped { class: LoopEnd::Limit, words: word("enough") });
         steps
     }
 
@@ -357,7 +357,7 @@ mod tests {
         let told: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
         assert_eq!(told, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
         assert_eq!(rows[1].tokens, Some(10));
-        assert_eq!(rows[2].stop, Some((Class::Limit, "enough".to_string())));
+        assert_eq!(rows[2].stop, Some((LoopEnd::Limit, "enough".to_string())));
         let standing = standing(&entries(whole())).unwrap();
         assert_eq!((standing.totals.spent, standing.totals.tokens, standing.open), (3, 20, None));
     }

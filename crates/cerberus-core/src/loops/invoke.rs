@@ -3,8 +3,9 @@
 //! Nothing of the user's is switched off: hooks, plugins, settings and permissions are as they are. What a headless agent
 //! needs beyond that, the user says after `--`.
 
-use super::settings::{Completion, Settings, Worker};
-use crate::agents::claude_code::stream as claude_code;
+use super::settings::{Completion, Settings};
+use crate::agents;
+use crate::agents::headless::{Headless, Naming};
 
 /// What is started, and what is written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Opening {
         };
         let joined = |parts: &[Option<&str>]| parts.iter().flatten().copied().collect::<Vec<_>>().join("\n\n");
         match settings.warm_up.as_ref().map(|warm_up| warm_up.prompt.as_str()) {
-            Some(warm_up) if settings.worker == Worker::ClaudeCode => {
+            Some(warm_up) if settings.worker.headless().is_some_and(Headless::stays_open) => {
                 Opening { first: joined(&[handoff, Some(warm_up)]), task: Some(task) }
             }
             warm_up => Opening { first: joined(&[warm_up, Some(&task), handoff]), task: None },
@@ -56,48 +57,40 @@ fn claim(completion: &Completion) -> Option<String> {
     ))
 }
 
-/// Arguments of the user's that say which session it is.
-const NAMING: [&str; 6] = ["--session-id", "--resume", "-r", "--continue", "-c", "--fork-session"];
-
 /// A fresh context. Where the agent lets us name its session, it is called `session`, and can be written down before.
 pub fn fresh(settings: &Settings, text: &str, session: Option<&str>) -> Invocation {
-    let own: &[&str] = match settings.worker {
-        Worker::ClaudeCode => &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
-        Worker::Codex => &["exec", "--json"],
-        Worker::Command => &[],
-    };
-    let mut args: Vec<String> = own.iter().map(|arg| arg.to_string()).collect();
-    args.extend(settings.agent_args.iter().cloned());
-    match settings.worker {
-        Worker::ClaudeCode => {
-            let named = session.filter(|_| !args.iter().any(|arg| NAMING.contains(&arg.as_str())));
-            args.extend(named.iter().flat_map(|session| ["--session-id".to_string(), session.to_string()]));
-            let program = settings.program.clone().unwrap_or_else(|| "claude".to_string());
-            let is_named = named.is_some();
-            Invocation { program, args, input: claude_code::prompt(text), stays_open: StaysOpen::Yes, is_named }
-        }
-        Worker::Codex => {
-            args.push("-".to_string());
-            let program = settings.program.clone().unwrap_or_else(|| "codex".to_string());
-            Invocation { program, args, input: text.to_string(), stays_open: StaysOpen::No, is_named: false }
-        }
-        Worker::Command => {
-            // Settings without a command are refused.
-            let program = settings.program.clone().unwrap_or_else(|| args.drain(..1.min(args.len())).collect());
-            Invocation { program, args, input: format!("{text}\n"), stays_open: StaysOpen::No, is_named: true }
-        }
-    }
+    let Some(headless) = settings.worker.headless() else { return command(settings, text) };
+    let is_users = |naming: &Naming| settings.agent_args.iter().any(|arg| naming.users_own.contains(&arg.as_str()));
+    let naming = headless.naming.as_ref().filter(|naming| !is_users(naming)).zip(session);
+    let named = naming.map_or(Vec::new(), |(naming, session)| vec![naming.flag, session]);
+    Invocation { is_named: naming.is_some(), ..agent(settings, headless, &named, text) }
 }
 
 /// One more turn of a session that was stopped, where the agent can do that.
 pub fn resumed(settings: &Settings, session: &str, text: &str) -> Option<Invocation> {
-    if settings.worker != Worker::Codex {
-        return None;
+    let headless = settings.worker.headless()?;
+    Some(agent(settings, headless, &[headless.resume?, session], text))
+}
+
+/// `args` follow the user's own.
+fn agent(settings: &Settings, headless: &Headless, args: &[&str], text: &str) -> Invocation {
+    let standard = agents::profile(settings.worker.agent()).map(|profile| profile.program.to_string());
+    let users: Vec<&str> = settings.agent_args.iter().map(String::as_str).collect();
+    let args = [headless.args, &users, args, headless.last_args].concat();
+    Invocation {
+        program: settings.program.clone().or(standard).unwrap_or_default(),
+        args: args.into_iter().map(str::to_string).collect(),
+        input: headless.message(text),
+        stays_open: if headless.stays_open() { StaysOpen::Yes } else { StaysOpen::No },
+        is_named: false,
     }
-    let mut invocation = fresh(settings, text, None);
-    invocation.args.pop();
-    invocation.args.extend(["resume".to_string(), session.to_string(), "-".to_string()]);
-    Some(invocation)
+}
+
+fn command(settings: &Settings, text: &str) -> Invocation {
+    let mut args = settings.agent_args.clone();
+    // Settings without a command are refused.
+    let program = settings.program.clone().unwrap_or_else(|| args.drain(..1.min(args.len())).collect());
+    Invocation { program, args, input: format!("{text}\n"), stays_open: StaysOpen::No, is_named: true }
 }
 
 #[cfg(test)]

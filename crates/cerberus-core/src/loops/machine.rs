@@ -127,7 +127,7 @@ impl<'a> Machine<'a> {
                     | Said::Usage { own: Speaker::Main, .. }
                     | Said::Finished(Finish::Done { .. })
             ),
-            Input::Exited { exit, .. } => self.settings.worker == Worker::Command && exit.is_success(),
+            Input::Exited { exit, .. } => self.settings.worker == Worker::COMMAND && exit.is_success(),
             _ => false,
         };
         if !is_sign {
@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
             }
             Input::Exited { exit, words } => {
                 let over = match (self.settings.worker, exit.is_success()) {
-                    (Worker::Command, true) => Over::of(How::IterationEnd),
+                    (Worker::COMMAND, true) => Over::of(How::IterationEnd),
                     _ => Over::failed(failure::of_exit(exit, &words)),
                 };
                 settle(attempt, over)

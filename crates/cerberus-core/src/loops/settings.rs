@@ -7,50 +7,52 @@ use std::borrow::Cow;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
-use crate::agents::stream::Dialect;
+use crate::agents;
+use crate::agents::headless::Headless;
+use crate::agents::stream::{self, Said, plain};
 use crate::clean::secret::redact;
+use crate::model::id::Agent;
 use crate::model::span::Span;
 
-/// Who works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Worker {
-    ClaudeCode,
-    Codex,
-    /// Any program that takes its task on standard input.
-    Command,
-}
+/// Who works: an agent that can be run headless, or any program that takes its task on standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worker(Option<Agent>);
 
 impl Worker {
-    pub const ALL: [Worker; 3] = [Worker::ClaudeCode, Worker::Codex, Worker::Command];
+    pub const COMMAND: Worker = Worker(None);
+    const COMMAND_NAME: &str = "command";
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Worker::ClaudeCode => "claude-code",
-            Worker::Codex => "codex",
-            Worker::Command => "command",
-        }
+    pub fn all() -> impl Iterator<Item = Worker> {
+        let agents = agents::ALL.iter().filter(|profile| profile.headless.is_some());
+        agents.map(|profile| Worker(Some(profile.agent))).chain([Worker::COMMAND])
     }
 
-    pub fn dialect(self) -> Dialect {
-        match self {
-            Worker::ClaudeCode => Dialect::ClaudeCode,
-            Worker::Codex => Dialect::Codex,
-            Worker::Command => Dialect::Plain,
-        }
+    pub fn names() -> String {
+        Worker::all().map(|worker| worker.name().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.as_ref().map_or(Worker::COMMAND_NAME, Agent::name)
+    }
+
+    /// How it is run; `None` for a command.
+    pub fn headless(self) -> Option<&'static Headless> {
+        self.0.and_then(agents::profile).and_then(|profile| profile.headless)
+    }
+
+    /// What a line of its output says.
+    pub fn read(self, line: &[u8]) -> Vec<Said> {
+        stream::read(self.headless().map_or(plain::read, |headless| headless.read), line)
     }
 
     /// As which agent its sessions are on record.
-    pub fn agent(self) -> crate::model::id::Agent {
-        match self {
-            Worker::ClaudeCode => crate::model::id::Agent::ClaudeCode,
-            Worker::Codex => crate::model::id::Agent::Codex,
-            Worker::Command => crate::model::id::Agent::Manual,
-        }
+    pub fn agent(self) -> Agent {
+        self.0.unwrap_or(Agent::MANUAL)
     }
 }
 
@@ -58,8 +60,19 @@ impl FromStr for Worker {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Worker, String> {
-        let names = || Worker::ALL.map(Worker::name).join(", ");
-        Worker::ALL.into_iter().find(|worker| worker.name() == text).ok_or_else(|| format!("one of {}", names()))
+        Worker::all().find(|worker| worker.name() == text).ok_or_else(|| format!("one of {}", Worker::names()))
+    }
+}
+
+impl Serialize for Worker {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Worker {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Worker, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -303,7 +316,7 @@ pub enum Contradiction {
     #[error("the cost must be more than nothing")]
     Cost,
     #[error("{0} does not tell what it costs; limit its tokens instead")]
-    CostUnknown(&'static str),
+    CostUnknown(String),
 }
 
 impl Pace {
@@ -330,7 +343,7 @@ impl Settings {
         }
         let worker = layer.agent.ok_or(Contradiction::NoAgent)?;
         let has_command = layer.program.is_some() || layer.agent_args.as_ref().is_some_and(|args| !args.is_empty());
-        if worker == Worker::Command && !has_command {
+        if worker == Worker::COMMAND && !has_command {
             return Err(Contradiction::NoCommand);
         }
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
@@ -347,8 +360,8 @@ impl Settings {
             return Err(Contradiction::Cost);
         }
         // A limit that nothing is ever held against is none.
-        if limits.cost_usd.is_some() && worker != Worker::ClaudeCode {
-            return Err(Contradiction::CostUnknown(worker.name()));
+        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.tells_cost) {
+            return Err(Contradiction::CostUnknown(worker.name().to_string()));
         }
         let triggers = Triggers {
             turns: layer.reboot_after_turns.map(|turns| at_least_one(turns, "reboot_after_turns")).transpose()?,
@@ -406,13 +419,24 @@ mod tests {
             layer("agent = \"codex\"\nmax_iterations = 7\n[preserve]\nmax_state_size = 900\n[hooks]\nloop_end = \"x\"");
         let flags = layer("max_iterations = 9\nsoft_redline = \"50k\"\n[hooks]\npre_reboot = \"y\"");
         let settings = Settings::new(flags.over(project)).unwrap();
-        assert_eq!(settings.worker, Worker::Codex);
+        assert_eq!(settings.worker.name(), "codex");
         assert_eq!(settings.limits.iterations, Some(9));
         assert_eq!(settings.redline.soft, Level::Tokens(50_000));
         assert_eq!(settings.preserve.max_state_bytes, 900);
         assert_eq!(settings.hooks.at(HookPoint::LoopEnd), Some("x"));
         assert_eq!(settings.hooks.at(HookPoint::PreReboot), Some("y"));
         assert_eq!(settings.stall, Duration::from_secs(900));
+    }
+
+    #[test]
+    fn workers_have_lasting_names() {
+        assert_eq!(Worker::names(), "claude-code, codex, command");
+        for worker in Worker::all() {
+            let text = serde_json::to_string(&worker).unwrap();
+            assert_eq!(text, format!("\"{}\"", worker.name()));
+            assert_eq!(serde_json::from_str::<Worker>(&text).unwrap(), worker);
+        }
+        assert_eq!(Worker::COMMAND.agent(), Agent::MANUAL);
     }
 
     #[test]

@@ -3,45 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::failure::Mend;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    Complete,
-    Failed,
-    Limit,
-    NoProgress,
-    NeedsMending,
-    Interrupted,
-}
-
-impl Class {
-    pub const ALL: [Class; 6] =
-        [Class::Complete, Class::Failed, Class::Limit, Class::NoProgress, Class::NeedsMending, Class::Interrupted];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Class::Complete => "complete",
-            Class::Failed => "failed",
-            Class::Limit => "limit",
-            Class::NoProgress => "no progress",
-            Class::NeedsMending => "needs mending",
-            Class::Interrupted => "interrupted",
-        }
-    }
-
-    /// 2 is taken by usage errors.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Class::Complete => 0,
-            Class::Failed => 1,
-            Class::Limit => 3,
-            Class::NoProgress => 4,
-            Class::NeedsMending => 5,
-            Class::Interrupted => 6,
-        }
-    }
-}
+use crate::model::session::LoopEnd;
 
 /// Another runner is at work in this project.
 pub const ANOTHER_RUNNER_EXIT_CODE: u8 = 7;
@@ -98,14 +60,14 @@ pub enum Stop {
 }
 
 impl Stop {
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> LoopEnd {
         match self {
-            Stop::CheckPassed | Stop::ClaimedTwice => Class::Complete,
-            Stop::Limit(_) | Stop::LimitUnconfirmed(_) => Class::Limit,
-            Stop::NoProgress { .. } => Class::NoProgress,
-            Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => Class::Failed,
-            Stop::NeedsMending { .. } => Class::NeedsMending,
-            Stop::Asked | Stop::AskedNow | Stop::StopFile => Class::Interrupted,
+            Stop::CheckPassed | Stop::ClaimedTwice => LoopEnd::Complete,
+            Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
+            Stop::NoProgress { .. } => LoopEnd::NoProgress,
+            Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
+            Stop::NeedsMending { .. } => LoopEnd::NeedsMending,
+            Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
         }
     }
 
@@ -157,10 +119,10 @@ mod tests {
 
     #[test]
     fn every_class_has_an_exit_code_of_its_own() {
-        let mut codes: Vec<u8> = Class::ALL.iter().map(|class| class.exit_code()).collect();
+        let mut codes: Vec<u8> = LoopEnd::ALL.iter().map(|class| class.exit_code()).collect();
         codes.extend([2, ANOTHER_RUNNER_EXIT_CODE]);
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes.len(), Class::ALL.len() + 2);
+        assert_eq!(codes.len(), LoopEnd::ALL.len() + 2);
     }
 }

@@ -4,60 +4,101 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Who a session was held with. `Manual` sessions are opened by the user, `Seed` ones come from the original tool's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Agent {
-    ClaudeCode,
-    Codex,
-    Gemini,
-    Opencode,
-    Cursor,
-    Copilot,
-    Manual,
-    Seed,
+/// Who a session was held with, by name. Which agents we know of is said in `agents`; a record may name one that only a
+/// newer version knows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Agent {
+    /// Filled up with zeros.
+    name: [u8; Agent::NAME_BYTES_MAX],
 }
 
 impl Agent {
-    pub const ALL: [Agent; 8] = [
-        Agent::ClaudeCode,
-        Agent::Codex,
-        Agent::Gemini,
-        Agent::Opencode,
-        Agent::Cursor,
-        Agent::Copilot,
-        Agent::Manual,
-        Agent::Seed,
-    ];
+    pub const NAME_BYTES_MAX: usize = 24;
+    /// Sessions that the user opened.
+    pub const MANUAL: Agent = Agent::new("manual");
+    /// Sessions from the files of the original tool.
+    pub const SEED: Agent = Agent::new("seed");
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "claude-code",
-            Agent::Codex => "codex",
-            Agent::Gemini => "gemini",
-            Agent::Opencode => "opencode",
-            Agent::Cursor => "cursor",
-            Agent::Copilot => "copilot",
-            Agent::Manual => "manual",
-            Agent::Seed => "seed",
-        }
+    /// For names in our own source, as constants: one that is no name does not compile.
+    pub const fn new(name: &'static str) -> Agent {
+        assert!(Agent::is_name(name), "an agent's name is lower case letters, digits and hyphens");
+        Agent::of_bytes(name.as_bytes())
     }
 
     pub fn from_name(name: &str) -> Option<Agent> {
-        Agent::ALL.into_iter().find(|agent| agent.name() == name)
+        Agent::is_name(name).then(|| Agent::of_bytes(name.as_bytes()))
+    }
+
+    const fn is_name(name: &str) -> bool {
+        let name = name.as_bytes();
+        let mut at = 0;
+        while at < name.len() {
+            if !matches!(name[at], b'a'..=b'z' | b'0'..=b'9' | b'-') {
+                return false;
+            }
+            at += 1;
+        }
+        !name.is_empty() && name.len() <= Agent::NAME_BYTES_MAX
+    }
+
+    const fn of_bytes(from: &[u8]) -> Agent {
+        let mut name = [0; Agent::NAME_BYTES_MAX];
+        let mut at = 0;
+        while at < from.len() {
+            name[at] = from[at];
+            at += 1;
+        }
+        Agent { name }
+    }
+
+    pub fn name(&self) -> &str {
+        let end = self.name.iter().position(|byte| *byte == 0).unwrap_or(self.name.len());
+        // It holds nothing but ASCII.
+        std::str::from_utf8(&self.name[..end]).unwrap_or_default()
     }
 
     /// A program whose hooks we are called from.
     pub fn is_program(self) -> bool {
-        !matches!(self, Agent::Manual | Agent::Seed)
+        self != Agent::MANUAL && self != Agent::SEED
     }
 }
 
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Agent({self})")
+    }
+}
+
+impl Serialize for Agent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Agent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Agent, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = Agent;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of an agent")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Agent, E> {
+                Agent::from_name(name).ok_or_else(|| E::invalid_value(Unexpected::Str(name), &self))
+            }
+        }
+        deserializer.deserialize_str(Name)
     }
 }
 
@@ -151,10 +192,16 @@ mod tests {
 
     #[test]
     fn agents_have_one_name_everywhere() {
-        for agent in Agent::ALL {
-            assert_eq!(Agent::from_name(agent.name()), Some(agent));
-            assert_eq!(serde_json::to_string(&agent).unwrap(), format!("\"{agent}\""));
+        for name in ["manual", "some-agent-2", "a", "abcdefghijklmnopqrstuvwx"] {
+            let agent = Agent::from_name(name).unwrap();
+            assert_eq!((agent.name(), agent.to_string().as_str()), (name, name));
+            assert_eq!(serde_json::to_string(&agent).unwrap(), format!("\"{name}\""));
+            assert_eq!(serde_json::from_str::<Agent>(&format!("\"{name}\"")).unwrap(), agent);
         }
-        assert_eq!(Agent::from_name("vim"), None);
+        assert_eq!(Agent::from_name("manual"), Some(Agent::MANUAL));
+        for wrong in ["", "Some", "a b", "a_b", "é", "abcdefghijklmnopqrstuvwxy"] {
+            assert_eq!(Agent::from_name(wrong), None, "{wrong}");
+            assert!(serde_json::from_str::<Agent>(&format!("\"{wrong}\"")).is_err(), "{wrong}");
+        }
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::loops::stop::Class;
 use crate::model::time::Timestamp;
 
 /// After this long without activity a session leaves the brief.
@@ -109,9 +108,55 @@ pub enum Effect {
     Archive,
 }
 
+/// How a loop ended. A session that ended with its loop names it as its trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopEnd {
+    Complete,
+    Failed,
+    Limit,
+    NoProgress,
+    NeedsMending,
+    Interrupted,
+}
+
+impl LoopEnd {
+    pub const ALL: [LoopEnd; 6] = [
+        LoopEnd::Complete,
+        LoopEnd::Failed,
+        LoopEnd::Limit,
+        LoopEnd::NoProgress,
+        LoopEnd::NeedsMending,
+        LoopEnd::Interrupted,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            LoopEnd::Complete => "complete",
+            LoopEnd::Failed => "failed",
+            LoopEnd::Limit => "limit",
+            LoopEnd::NoProgress => "no progress",
+            LoopEnd::NeedsMending => "needs mending",
+            LoopEnd::Interrupted => "interrupted",
+        }
+    }
+
+    /// 2 is taken by usage errors.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            LoopEnd::Complete => 0,
+            LoopEnd::Failed => 1,
+            LoopEnd::Limit => 3,
+            LoopEnd::NoProgress => 4,
+            LoopEnd::NeedsMending => 5,
+            LoopEnd::Interrupted => 6,
+        }
+    }
+}
+
 /// Did a loop end the session, for a fresh one or because it ended itself?
 fn is_by_loop(trigger: &str) -> bool {
-    trigger == REBOOT || Class::ALL.iter().any(|class| class.word() == trigger)
+    trigger == REBOOT || LoopEnd::ALL.iter().any(|end| end.word() == trigger)
 }
 
 /// What a mark makes of a state.

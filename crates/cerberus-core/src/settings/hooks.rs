@@ -45,7 +45,7 @@ pub enum Form {
 }
 
 impl HookStyle {
-    fn args(&self) -> [&'static str; 2] {
+    fn args(&self) -> [&str; 2] {
         ["hook", self.agent.name()]
     }
 
@@ -227,7 +227,7 @@ fn recognise(style: &HookStyle, text: &str, handler: &Node) -> Result<Option<(St
     Ok(is_ours.then_some((command, false)))
 }
 
-fn args(style: &HookStyle) -> Json<'static> {
+fn args(style: &HookStyle) -> Json<'_> {
     Json::Array(style.args().map(Json::Text).to_vec())
 }
 

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::hooks::{Form, HookStyle, Nesting};
 use super::servers::{self, ServerStyle, command_and_args};
 use super::{Json, Kind, Part, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, Wiring, json as reader};
-use crate::model::id::Agent;
+use crate::agents::{claude_code, codex, copilot};
 
 const COMMAND: &str = "/opt/bin/cerberus";
 
 /// Grouped hooks that name program and arguments.
 static CLAUDE: HookStyle = HookStyle {
-    agent: Agent::ClaudeCode,
+    agent: claude_code::AGENT,
     events: &[("SessionStart", 10), ("PostToolUse", 10), ("Stop", 10), ("SessionEnd", 10)],
     nesting: Nesting::Grouped,
     form: Form::Program,
@@ -36,7 +36,7 @@ const PARTS: [Part; 1] = [Part::Hooks(&CLAUDE)];
 
 /// Grouped hooks that name a line for a shell.
 static LINES: HookStyle = HookStyle {
-    agent: Agent::Codex,
+    agent: codex::AGENT,
     events: &[("SessionStart", 10), ("Stop", 10), ("SessionEnd", 3)],
     nesting: Nesting::Grouped,
     form: Form::Line,
@@ -49,7 +49,7 @@ static LINES: HookStyle = HookStyle {
 
 /// Handlers without groups, in a file with a version.
 static FLAT: HookStyle = HookStyle {
-    agent: Agent::Copilot,
+    agent: copilot::AGENT,
     events: &[("sessionStart", 10), ("Stop", 10)],
     nesting: Nesting::Flat,
     form: Form::Line,

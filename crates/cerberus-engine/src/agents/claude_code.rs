@@ -3,29 +3,33 @@
 //! Hooks are given as program and arguments, so that no shell is started. SessionEnd hooks are cut after 1.5 seconds
 //! unless they have a timeout of their own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::claude_code;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
+use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_trust_needed};
 use crate::os::outside;
 
-pub(crate) const PROFILE: Profile = Profile {
-    agent: Agent::ClaudeCode,
-    program: "claude",
+pub(super) const PROFILE: Profile = Profile {
+    agent: claude_code::AGENT,
     dir,
     files,
     afterwards: None,
     trust: no_trust_needed,
     has_plugin,
+    guides: &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"],
+    user_guides,
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: None,
 };
 
 static HOOKS: HookStyle = HookStyle {
-    agent: Agent::ClaudeCode,
+    agent: claude_code::AGENT,
     events: &[
         ("SessionStart", 10),
         ("UserPromptSubmit", 10),
@@ -88,4 +92,24 @@ fn has_plugin(surroundings: &Surroundings) -> bool {
     let settings: serde_json::Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))
+}
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["projects"]),
+    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    only: None,
+    beside: |_| Beside::default(),
+    open: None,
+    is_tail_enough: true,
+};
+
+/// It loads this much of its own memory.
+const OWN_MEMORY_LINES_MAX: usize = 200;
+
+fn user_guides(dir: &Path, root: &Path) -> Vec<UserGuide> {
+    // What it calls a project's folder.
+    let name: String =
+        root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let own = dir.join("projects").join(name).join("memory").join("MEMORY.md");
+    vec![UserGuide::whole(dir.join("CLAUDE.md")), UserGuide { path: own, lines_max: Some(OWN_MEMORY_LINES_MAX) }]
 }

@@ -3,29 +3,34 @@
 //! Codex runs a hook only after its user accepted it, and knows it again by a hash of its text and by its place: neither
 //! may change from one version to the next. The consent is the user's to give; it is only ever read here.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::codex;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
+use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
-use super::{Profile, Scope, SettingsFile, Surroundings, Trust, in_dir, no_plugin};
+use super::{Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, UserGuide, in_dir, no_plugin};
 use crate::os::outside;
 
-pub(crate) const PROFILE: Profile = Profile {
-    agent: Agent::Codex,
-    program: "codex",
+pub(super) const PROFILE: Profile = Profile {
+    agent: codex::AGENT,
     dir,
     files,
     afterwards: Some("start `codex` once and accept its new hooks; until then it does not run them"),
     trust,
     has_plugin: no_plugin,
+    guides: &["AGENTS.md"],
+    user_guides: |dir, _| vec![UserGuide::whole(dir.join("AGENTS.md"))],
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: Some(SessionFile { find: find_rollout, read: codex::rollout::read }),
 };
 
 /// It cuts SessionEnd hooks after three seconds, and warns of a longer timeout.
 static HOOKS: HookStyle = HookStyle {
-    agent: Agent::Codex,
+    agent: codex::AGENT,
     events: &[
         ("SessionStart", 10),
         ("UserPromptSubmit", 10),
@@ -48,6 +53,9 @@ static HOOKS: HookStyle = HookStyle {
         ])
     },
 };
+
+/// Years, months and days that are looked through for a session, the newest first.
+const FOLDERS_MAX: usize = 40;
 
 const HOOKS_FILE: &str = "hooks.json";
 const CONFIG_FILE: &str = "config.toml";
@@ -98,4 +106,56 @@ fn snake_case(event: &str) -> String {
         snake.push(character.to_ascii_lowercase());
     }
     snake
+}
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
+    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    only: None,
+    beside: |_| Beside::default(),
+    open: None,
+    is_tail_enough: false,
+};
+
+/// The file of a thread, once it is made: there alone stands how full the context is.
+fn find_rollout(dir: &Path, thread: &str) -> Option<PathBuf> {
+    let is_id = !thread.is_empty() && thread.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let ending = format!("-{thread}.jsonl");
+    let is_its = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&ending));
+    let days = newest_first(&dir.join("sessions")).into_iter().flat_map(|year| newest_first(&year));
+    let mut days = days.flat_map(|month| newest_first(&month)).take(FOLDERS_MAX);
+    if is_id { days.find_map(|day| newest_first(&day).into_iter().find(is_its)) } else { None }
+}
+
+fn newest_first(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(dir).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_file_of_the_thread_is_found_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let day = |name: &str| {
+            let day = dir.path().join("sessions").join(name);
+            fs::create_dir_all(&day).unwrap();
+            day
+        };
+        fs::write(day("2026/01/02").join("rollout-2026-01-02T10-00-00-abc-1.jsonl"), "").unwrap();
+        fs::write(day("2025/12/31").join("rollout-2025-12-31T10-00-00-abc-2.jsonl"), "").unwrap();
+        let found =
+            |thread| find_rollout(dir.path(), thread).map(|path| path.strip_prefix(dir.path()).unwrap().to_path_buf());
+        assert_eq!(found("abc-2"), Some(PathBuf::from("sessions/2025/12/31/rollout-2025-12-31T10-00-00-abc-2.jsonl")));
+        assert!(found("abc-1").is_some());
+        for odd in ["abc-3", "", "bc-1.jsonl/../x"] {
+            assert_eq!(found(odd), None, "{odd}");
+        }
+        assert_eq!(find_rollout(&dir.path().join("nowhere"), "abc-1"), None);
+    }
 }

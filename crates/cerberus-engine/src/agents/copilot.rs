@@ -4,25 +4,29 @@
 
 use std::path::PathBuf;
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::copilot;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
+use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(crate) const PROFILE: Profile = Profile {
-    agent: Agent::Copilot,
-    program: "copilot",
+pub(super) const PROFILE: Profile = Profile {
+    agent: copilot::AGENT,
     dir,
     files,
     afterwards: None,
     trust: no_trust_needed,
     has_plugin: no_plugin,
+    guides: &[],
+    user_guides: |_, _| Vec::new(),
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: None,
 };
 
 static HOOKS: HookStyle = HookStyle {
-    agent: Agent::Copilot,
+    agent: copilot::AGENT,
     events: &[
         ("sessionStart", 10),
         ("userPromptSubmitted", 10),
@@ -67,3 +71,13 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
         Scope::Project => in_dir(Some(surroundings.project.join(".github")), &[HOOKS_FILE]),
     }
 }
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["session-state"]),
+    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    // It keeps a session's other files beside its events.
+    only: Some("events.jsonl"),
+    beside: |_| Beside::default(),
+    open: None,
+    is_tail_enough: false,
+};

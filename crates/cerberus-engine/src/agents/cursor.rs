@@ -2,25 +2,28 @@
 
 use std::path::PathBuf;
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::cursor;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(crate) const PROFILE: Profile = Profile {
-    agent: Agent::Cursor,
-    program: "cursor-agent",
+pub(super) const PROFILE: Profile = Profile {
+    agent: cursor::AGENT,
     dir,
     files,
     afterwards: None,
     trust: no_trust_needed,
     has_plugin: no_plugin,
+    guides: &[],
+    user_guides: |_, _| Vec::new(),
+    transcripts: None,
+    session_file: None,
 };
 
 static HOOKS: HookStyle = HookStyle {
-    agent: Agent::Cursor,
+    agent: cursor::AGENT,
     events: &[
         ("sessionStart", 10),
         ("beforeSubmitPrompt", 10),

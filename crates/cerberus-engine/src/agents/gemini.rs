@@ -3,27 +3,33 @@
 //! Its timeouts are in milliseconds. The events around every call of the model are left out: they tell nothing that the
 //! others do not.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::gemini;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed};
+use crate::os::outside;
 
-pub(crate) const PROFILE: Profile = Profile {
-    agent: Agent::Gemini,
-    program: "gemini",
+pub(super) const PROFILE: Profile = Profile {
+    agent: gemini::AGENT,
     dir,
     files,
     afterwards: None,
     trust: no_trust_needed,
     has_plugin: no_plugin,
+    guides: &["GEMINI.md"],
+    user_guides: |dir, _| vec![UserGuide::whole(dir.join("GEMINI.md"))],
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: None,
 };
 
 static HOOKS: HookStyle = HookStyle {
-    agent: Agent::Gemini,
+    agent: gemini::AGENT,
     events: &[
         ("SessionStart", 10_000),
         ("BeforeAgent", 10_000),
@@ -51,6 +57,9 @@ static SERVER: ServerStyle = ServerStyle {
     server: |program| Json::Object(command_and_args(program).to_vec()),
 };
 
+/// Of files that hold one line.
+const LINE_BYTES_MAX: u64 = 16 * 1024;
+
 const FILES: &[(&str, &[Part])] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)])];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
@@ -66,4 +75,38 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
         Scope::Project => Some(surroundings.project.join(".gemini")),
     };
     in_dir(dir, FILES)
+}
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["tmp"]),
+    // Other files of the client are JSON too.
+    is_one: |name| {
+        let name = plain_name(name);
+        name.ends_with(".jsonl") || (name.ends_with(".json") && name.starts_with("session-"))
+    },
+    only: None,
+    beside,
+    open: None,
+    is_tail_enough: false,
+};
+
+/// Its chats lie in `tmp/<project>/chats`, with the project's folder in a file beside; those of its subagents in
+/// a folder that has the session's name.
+fn beside(path: &Path) -> Beside {
+    let named = |folder: &Path| folder.file_name().and_then(|name| name.to_str()).map(str::to_string);
+    let Some(folder) = path.parent() else { return Beside::default() };
+    let (chats, parent) = match named(folder).as_deref() {
+        Some("chats") => (folder, None),
+        _ => match folder.parent().filter(|above| named(above).as_deref() == Some("chats")) {
+            Some(chats) => (chats, named(folder)),
+            None => return Beside::default(),
+        },
+    };
+    let cwd = chats.parent().and_then(|project| first_line(&project.join(".project_root")).ok());
+    Beside { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
+}
+
+fn first_line(path: &Path) -> io::Result<String> {
+    let line = outside::text(path, LINE_BYTES_MAX)?;
+    Ok(line.lines().next().unwrap_or_default().trim().to_string())
 }

@@ -10,12 +10,17 @@ mod cursor;
 mod gemini;
 mod opencode;
 mod surroundings;
+pub mod transcripts;
 pub mod wiring;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use cerberus_core::agents;
+use cerberus_core::agents::stream::Said;
 use cerberus_core::model::id::Agent;
 use cerberus_core::settings::Part;
+
+use self::transcripts::TranscriptFiles;
 
 pub use surroundings::Surroundings;
 
@@ -27,8 +32,6 @@ pub const ALL: [&Profile; 6] =
 #[derive(Debug)]
 pub struct Profile {
     pub agent: Agent,
-    /// Its program, as it is found on PATH.
-    pub program: &'static str,
     /// Where it keeps what is the user's own.
     pub dir: fn(&Surroundings) -> Option<PathBuf>,
     /// The files that we are written into.
@@ -39,6 +42,34 @@ pub struct Profile {
     pub trust: fn(&Surroundings, Scope) -> Trust,
     /// Are we there as a plugin, which brings the same hooks?
     pub has_plugin: fn(&Surroundings) -> bool,
+    /// Names of the instructions that it reads by itself in a project's folders.
+    pub guides: &'static [&'static str],
+    /// The user's own instructions, given its folder and the project's.
+    pub user_guides: fn(dir: &Path, root: &Path) -> Vec<UserGuide>,
+    pub transcripts: Option<&'static TranscriptFiles>,
+    /// The file that says how full a session's context is, where its output does not.
+    pub session_file: Option<SessionFile>,
+}
+
+/// Instructions that a user wrote for all projects, or the agent for this one.
+#[derive(Debug)]
+pub struct UserGuide {
+    pub path: PathBuf,
+    /// Only so many lines of it are read.
+    pub lines_max: Option<usize>,
+}
+
+impl UserGuide {
+    fn whole(path: PathBuf) -> UserGuide {
+        UserGuide { path, lines_max: None }
+    }
+}
+
+/// A file that an agent writes while a session goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionFile {
+    pub find: fn(dir: &Path, session: &str) -> Option<PathBuf>,
+    pub read: fn(line: &[u8]) -> Vec<Said>,
 }
 
 /// Whose sessions we are wired into.
@@ -88,9 +119,14 @@ impl Profile {
         ALL.into_iter().find(|profile| profile.agent == agent)
     }
 
+    /// Its program, as it is found on PATH.
+    pub fn program(&self) -> &'static str {
+        agents::profile(self.agent).map_or("", |known| known.program)
+    }
+
     /// Is it on this machine?
     pub fn is_found(&self, surroundings: &Surroundings) -> bool {
-        (self.dir)(surroundings).is_some_and(|dir| dir.is_dir()) || surroundings.on_path(self.program).is_some()
+        (self.dir)(surroundings).is_some_and(|dir| dir.is_dir()) || surroundings.on_path(self.program()).is_some()
     }
 }
 

@@ -177,13 +177,13 @@ fn the_installed_text_never_changes() {
 #[test]
 fn variables_move_an_agents_folder() {
     for (agent, variable, value, expected) in [
-        (Agent::ClaudeCode, "CLAUDE_CONFIG_DIR", "/x", ["/x/settings.json", "/x/.claude.json"]),
-        (Agent::ClaudeCode, "HOME", "/h", ["/h/.claude/settings.json", "/h/.claude.json"]),
-        (Agent::Codex, "CODEX_HOME", "/x", ["/x/hooks.json", "/x/config.toml"]),
-        (Agent::Opencode, "XDG_CONFIG_HOME", "/x", ["/x/opencode/plugins/cerberus.js", "/x/opencode/opencode.json"]),
-        (Agent::Cursor, "HOME", "/h", ["/h/.cursor/hooks.json", "/h/.cursor/mcp.json"]),
-        (Agent::Copilot, "COPILOT_HOME", "/x", ["/x/hooks/cerberus.json", "/x/mcp-config.json"]),
-        (Agent::Copilot, "HOME", "/h", ["/h/.copilot/hooks/cerberus.json", "/h/.copilot/mcp-config.json"]),
+        ("claude-code", "CLAUDE_CONFIG_DIR", "/x", ["/x/settings.json", "/x/.claude.json"]),
+        ("claude-code", "HOME", "/h", ["/h/.claude/settings.json", "/h/.claude.json"]),
+        ("codex", "CODEX_HOME", "/x", ["/x/hooks.json", "/x/config.toml"]),
+        ("opencode", "XDG_CONFIG_HOME", "/x", ["/x/opencode/plugins/cerberus.js", "/x/opencode/opencode.json"]),
+        ("cursor", "HOME", "/h", ["/h/.cursor/hooks.json", "/h/.cursor/mcp.json"]),
+        ("copilot", "COPILOT_HOME", "/x", ["/x/hooks/cerberus.json", "/x/mcp-config.json"]),
+        ("copilot", "HOME", "/h", ["/h/.copilot/hooks/cerberus.json", "/h/.copilot/mcp-config.json"]),
     ] {
         let ask = |name: &str| match name {
             _ if name == variable => Some(OsString::from(value)),
@@ -191,12 +191,13 @@ fn variables_move_an_agents_folder() {
             _ => None,
         };
         let surroundings = Surroundings::new(&ask, PathBuf::from("/project"));
-        let profile = Profile::of(agent).unwrap();
+        let profile = Profile::of(Agent::from_name(agent).unwrap()).unwrap();
         let paths: Vec<_> = (profile.files)(&surroundings, Scope::User).into_iter().map(|file| file.path).collect();
         assert_eq!(paths, expected.map(PathBuf::from));
     }
     let nowhere = Surroundings::new(&|_| None, PathBuf::from("/project"));
     assert!(ALL.iter().all(|profile| (profile.files)(&nowhere, Scope::User).is_empty() && !profile.is_found(&nowhere)));
     let agents: BTreeSet<_> = ALL.iter().map(|profile| profile.agent.name()).collect();
-    assert_eq!(agents.len(), ALL.len());
+    assert_eq!(agents, cerberus_core::agents::ALL.iter().map(|profile| profile.agent.name()).collect());
+    assert!(ALL.iter().all(|profile| !profile.program().is_empty()));
 }

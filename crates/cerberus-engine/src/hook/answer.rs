@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use cerberus_core::agents::host;
-use cerberus_core::agents::host::{Host, Occasion};
+use cerberus_core::agents;
+use cerberus_core::agents::host::{Limits, Occasion};
+use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::brief::memories::BOTH_TOKENS;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -104,14 +105,14 @@ fn at_start(
         detached::start_each(home, clock, ended.chain(recovered));
     }
     distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
-    let host = Host::of(waiting.agent);
+    let limits = agents::profile(waiting.agent).map_or(Limits::NONE, |profile| profile.limits);
     let session = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
         source,
-        budget: Budget { both_tokens: BOTH_TOKENS.min(host.tokens_max), ..budget },
-        chars_max: host.chars_max,
+        budget: Budget { both_tokens: BOTH_TOKENS.min(limits.tokens_max), ..budget },
+        chars_max: CHARS_MAX.min(limits.chars_max),
         prompt: None,
         folders,
         format: config.summary.format(),
@@ -166,7 +167,7 @@ impl Waiting {
         source: Option<StartSource>,
     ) -> Option<Answer> {
         let reply =
-            Some(text).filter(|text| !text.is_empty()).and_then(|text| host::reply(self.agent, occasion, text))?;
+            Some(text).filter(|text| !text.is_empty()).and_then(|text| agents::reply(self.agent, occasion, text))?;
         let memories = memories.iter().map(|id| Clean::new(id.as_str().to_string(), Keep::NAME)).collect();
         let receipt = Record {
             at: clock.now,

@@ -5,7 +5,6 @@
 use std::path::Path;
 
 use cerberus_core::agents;
-use cerberus_core::agents::host::Host;
 use cerberus_core::agents::{Heard, WireError};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::echo::timed_key;
@@ -69,7 +68,9 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
 fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
     let Heard { agent, session, cwd, mut key, mut event } = heard;
     // A session may start and end many times with the same words; each time counts.
-    if matches!(event, Event::Start { .. } | Event::End { .. }) && !Host::of(agent).has_exact_starts {
+    if matches!(event, Event::Start { .. } | Event::End { .. })
+        && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)
+    {
         key = Clean::new(timed_key(&key, now), Keep::NAME);
     }
     match &mut event {

@@ -17,7 +17,8 @@ use cerberus_core::model::id::Agent;
 use cerberus_core::model::path;
 use cerberus_core::model::time::Timestamp;
 
-use self::files::Beside;
+use crate::agents::Profile;
+use crate::agents::transcripts::{Beside, Database, DatabaseError};
 use crate::journal::forgotten::Namer;
 use crate::journal::{self, rewrite};
 use crate::os::clock::Clock;
@@ -26,14 +27,14 @@ use crate::project::identity;
 use crate::project::identity::Located;
 use crate::project::privacy;
 use crate::store::fold::FoldError;
-use crate::store::{self, OpencodeError, OpencodeStore, Store};
+use crate::store::{self, Store};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("{0}")]
     Unreadable(#[from] io::Error),
     #[error("{0}")]
-    Database(#[from] OpencodeError),
+    Database(#[from] DatabaseError),
     #[error(transparent)]
     Fold(#[from] FoldError),
 }
@@ -90,15 +91,17 @@ pub enum TakeForgotten {
 impl Import<'_> {
     /// Journals what is new in a file: a transcript, or a database of many.
     pub fn file(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
-        if self.agent == Agent::Opencode && path.extension().is_some_and(|ending| ending == "db") {
-            return self.database(store, path);
+        let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
+        let is_database = path.extension().is_some_and(|ending| ending == "db");
+        if let Some(open) = kept.and_then(|kept| kept.open).filter(|_| is_database) {
+            return self.database(store, &*open(path)?);
         }
         let bytes = files::read(path)?;
-        Ok(self.transcript(store, &bytes, files::beside(self.agent, path))?)
+        let beside = kept.map_or_else(Beside::default, |kept| (kept.beside)(path));
+        Ok(self.transcript(store, &bytes, beside)?)
     }
 
-    fn database(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
-        let theirs = OpencodeStore::open(path)?;
+    fn database(&self, store: &Store, theirs: &dyn Database) -> Result<Report, ImportError> {
         let mut report = Report::default();
         for session in theirs.sessions()? {
             let exported = theirs.export(&session)?;

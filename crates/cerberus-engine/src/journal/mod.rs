@@ -168,9 +168,10 @@ fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
 mod tests {
     use std::fs;
 
+    use cerberus_core::agents::claude_code;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::event::{Event, Place};
-    use cerberus_core::model::id::{Agent, ProjectId};
+    use cerberus_core::model::id::ProjectId;
 
     use super::rewrite::{Change, Rewrite};
     use super::*;
@@ -188,7 +189,7 @@ mod tests {
         Record {
             at: Timestamp::EPOCH,
             key: clean("k"),
-            agent: Agent::ClaudeCode,
+            agent: claude_code::AGENT,
             imported: false,
             heard_by: None,
             session: clean("s"),

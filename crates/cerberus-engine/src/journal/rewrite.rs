@@ -151,7 +151,7 @@ fn lists(wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Record<'static>>
         lists.push(Record {
             at: wall,
             key: Clean::new(key, Keep::NAME),
-            agent: Agent::Manual,
+            agent: Agent::MANUAL,
             imported: false,
             heard_by: None,
             session: nowhere.clone(),

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cerberus_core::agents::claude_code::stream as claude_code;
-use cerberus_core::agents::stream::{Dialect, Said};
+use cerberus_core::agents;
+use cerberus_core::agents::stream::Said;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::heard::Heard;
@@ -19,14 +19,13 @@ use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
 use super::progress;
-use super::rollout::{self, Tail};
+use super::tail::Tail;
+use crate::agents::{Profile, SessionFile};
 
 /// What is kept of an agent's words and of its error output, the end first.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
 /// How much is taken up at once before the clock is looked at again.
 const NEWS_MAX: usize = 256;
-/// An agent that runs inside another one refuses to.
-const NOT_INHERITED: [&str; 1] = ["CLAUDECODE"];
 /// By which an answer is known; nobody else asks.
 const WINDOW_REQUEST: &str = "cerberus-window";
 
@@ -44,9 +43,9 @@ pub struct Attempt {
     pub before: progress::Standing,
     child: Child,
     has_started: bool,
-    dialect: Dialect,
-    /// Where Codex tells how full its context is.
-    codex_home: Option<PathBuf>,
+    worker: Worker,
+    /// Where the agent tells how full its context is, if its output does not: the file, and the folder it is in.
+    session_file: Option<(SessionFile, PathBuf)>,
     tail: Option<Tail>,
     output: Output,
     error_words: String,
@@ -58,7 +57,7 @@ pub struct Launch<'a> {
     pub guarding: &'a Guarding,
     pub cwd: &'a Path,
     pub ledger: &'a Ledger,
-    pub codex_home: Option<&'a Path>,
+    pub agent_dir: Option<&'a Path>,
 }
 
 /// What was heard: for the machine, and for whoever watches.
@@ -80,10 +79,9 @@ impl Attempt {
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
-        let measure = match launch.settings.worker {
-            Worker::ClaudeCode | Worker::Codex => Measure::Usage,
-            Worker::Command => Measure::Output,
-        };
+        let worker = launch.settings.worker;
+        let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
+        let session_file = Profile::of(worker.agent()).and_then(|profile| profile.session_file);
         let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window);
         meter.wrote(invocation.input.len());
         Ok(Attempt {
@@ -98,9 +96,9 @@ impl Attempt {
             before,
             child,
             has_started: false,
-            codex_home: launch.codex_home.map(Path::to_path_buf).filter(|_| launch.settings.worker == Worker::Codex),
+            session_file: session_file.zip(launch.agent_dir.map(Path::to_path_buf)),
             tail: None,
-            dialect: launch.settings.worker.dialect(),
+            worker,
             output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
             error_words: String::new(),
         })
@@ -116,7 +114,7 @@ impl Attempt {
             match news {
                 News::Line(line) => {
                     self.output.keep(&line);
-                    let said = self.dialect.read(&line);
+                    let said = self.worker.read(&line);
                     heard.extend(said.into_iter().map(Came::Said));
                 }
                 News::ErrorLine(line) => {
@@ -137,8 +135,8 @@ impl Attempt {
 
     /// What the session's own file says, where the stream says too little.
     fn look_beside(&mut self) -> Vec<Said> {
-        if let (None, Some(home), Some(session)) = (&self.tail, &self.codex_home, &self.session) {
-            self.tail = rollout::find(home, session).map(Tail::new);
+        if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
+            self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
         self.tail.as_mut().map(Tail::look).unwrap_or_default()
     }
@@ -150,17 +148,18 @@ impl Attempt {
         match &said {
             Said::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
-                match self.dialect {
-                    Dialect::Plain => keep_end(&mut self.last_words, text),
-                    Dialect::ClaudeCode | Dialect::Codex => self.last_words = text.clone(),
+                match self.worker.headless() {
+                    None => keep_end(&mut self.last_words, text),
+                    Some(_) => self.last_words = text.clone(),
                 }
             }
             // A session that is taken up again for its handoff may say another name; it is the same one.
             Said::Started { session, model } if !self.has_started => {
                 self.has_started = true;
                 self.session = Some(session.clone());
-                if self.dialect == Dialect::ClaudeCode && self.meter.is_window_guessed(model.as_deref()) {
-                    self.child.say(&claude_code::ask_window(WINDOW_REQUEST));
+                let ask = self.worker.headless().and_then(|headless| headless.ask_window);
+                if let Some(ask) = ask.filter(|_| self.meter.is_window_guessed(model.as_deref())) {
+                    self.child.say(&ask(WINDOW_REQUEST));
                 }
             }
             _ => {}
@@ -175,9 +174,9 @@ impl Attempt {
 
     /// One more message, to an agent that listens while it works.
     pub fn say(&mut self, text: &str) {
-        let line = match self.dialect {
-            Dialect::ClaudeCode => claude_code::prompt(text),
-            Dialect::Codex | Dialect::Plain => format!("{text}\n"),
+        let line = match self.worker.headless().filter(|headless| headless.stays_open()) {
+            Some(headless) => headless.message(text),
+            None => format!("{text}\n"),
         };
         self.meter.wrote(line.len());
         self.child.say(&line);
@@ -220,7 +219,7 @@ fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> st
         program: invocation.program.clone().into(),
         args: invocation.args.iter().map(Into::into).collect(),
         cwd: launch.cwd.to_path_buf(),
-        without: NOT_INHERITED.to_vec(),
+        without: agents::nesting_variables().collect(),
     };
     let mut child = launch.guarding.spawn(&program, note)?;
     child.go();

@@ -201,7 +201,7 @@ mod tests {
 
     fn entry(at: i64, run: u32) -> Entry {
         let (token, layer) = (Clean::word("t"), Box::default());
-        let step = Step::Run { worker: Worker::Codex, token, runner: None, is_resumed: false, layer, base: None };
+        let step = Step::Run { worker: Worker::COMMAND, token, runner: None, is_resumed: false, layer, base: None };
         Entry { at: Timestamp::from_millis(at), run, step }
     }
 

@@ -90,7 +90,7 @@ fn sessions(store: &Store, wanted: &Wanted) -> store::Result<Vec<SessionRow>> {
     }
     let recent = recent_sessions(store, wanted.located, wanted.now)?;
     let by_hand = |session: &SessionRow| {
-        session.agent == Agent::Manual.name()
+        session.agent == Agent::MANUAL.name()
             && session.state.status.carries_over()
             && !found.iter().any(|known| known.row == session.row)
     };

@@ -17,7 +17,7 @@ use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
 use cerberus_core::loops::meter::Windows;
-use cerberus_core::loops::settings::{HookPoint, Layer, Settings, Worker};
+use cerberus_core::loops::settings::{HookPoint, Layer, Settings};
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{Ended, How, Progress};
 use cerberus_core::model::session::REBOOT;
@@ -69,8 +69,8 @@ pub struct Job {
     pub task: String,
     /// Our own program, which guards what is started.
     pub program: PathBuf,
-    /// Where Codex keeps its sessions.
-    pub codex_home: Option<PathBuf>,
+    /// Where the agent keeps what is the user's own.
+    pub agent_dir: Option<PathBuf>,
 }
 
 pub(super) struct Runner<'a> {
@@ -101,8 +101,8 @@ fn new_session_id() -> Option<String> {
 }
 
 fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launch<'a> {
-    let codex_home = job.codex_home.as_deref();
-    Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, codex_home }
+    let agent_dir = job.agent_dir.as_deref();
+    Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, agent_dir }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -187,10 +187,9 @@ impl Runner<'_> {
         let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
         self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
-        let session = match job.settings.worker {
-            Worker::ClaudeCode => new_session_id(),
-            Worker::Codex => None,
-            Worker::Command => Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt)),
+        let session = match job.settings.worker.headless() {
+            Some(headless) => headless.naming.as_ref().and_then(|_| new_session_id()),
+            None => Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt)),
         };
         let invocation = fresh(&job.settings, &opening.first, session.as_deref());
         // The agent may choose another name; then it says so.

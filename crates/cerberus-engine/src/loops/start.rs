@@ -9,8 +9,9 @@ use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::history::{self, Entry, Standing, Step};
 use cerberus_core::loops::machine::Machine;
-use cerberus_core::loops::stop::{Class, Stop};
+use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{How, Totals};
+use cerberus_core::model::session::LoopEnd;
 
 use super::audience::Audience;
 use super::below;
@@ -39,7 +40,7 @@ pub fn resumable(ledger: &Ledger) -> Result<Standing, LoopError> {
     let standing =
         history::standing(&ledger.read(now())?).ok_or_else(|| nothing("no loop ever ran in this project"))?;
     match &standing.stopped {
-        Some((Class::Complete, words)) => Err(nothing(&format!("the last one is complete, {words}"))),
+        Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last one is complete, {words}"))),
         _ => Ok(standing),
     }
 }

@@ -215,7 +215,7 @@ impl Keeper<'_> {
 
     fn record(&self, at: Timestamp, key: String, event: Event<'static>) -> Record<'static> {
         let place: Place<'static> = self.located.place();
-        Record { at, ..own_record(self.clock, Agent::Manual, "", place, key, event) }
+        Record { at, ..own_record(self.clock, Agent::MANUAL, "", place, key, event) }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::agents::{self, Profile, Surroundings};
 use crate::os::outside;
 use crate::project::identity::Located;
 
@@ -14,18 +15,21 @@ const GUIDE_BYTES_MAX: u64 = 64 * 1024;
 const GUIDES_MAX: usize = 24;
 /// How deep a guide may name others with `@path`.
 const NAMED_DEPTH_MAX: usize = 4;
-/// Claude loads this much of its own memory.
-const OWN_MEMORY_LINES_MAX: usize = 200;
-
-const NAMES: [&str; 5] = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md"];
 
 /// Where the user's own guides are.
 #[derive(Clone, Debug, Default)]
 pub struct UserFolders {
     /// The user's home.
-    pub home: Option<PathBuf>,
-    /// Where Claude Code keeps its settings.
-    pub claude: Option<PathBuf>,
+    home: Option<PathBuf>,
+    /// Where each agent keeps what is the user's own.
+    agents: Vec<(&'static Profile, PathBuf)>,
+}
+
+impl UserFolders {
+    pub fn of(surroundings: &Surroundings) -> UserFolders {
+        let dir = |profile: &'static Profile| Some((profile, (profile.dir)(surroundings)?));
+        UserFolders { home: surroundings.folder("HOME"), agents: agents::ALL.into_iter().filter_map(dir).collect() }
+    }
 }
 
 /// One guide that exists.
@@ -40,23 +44,18 @@ pub struct Guide {
 pub fn read(located: &Located, folders: &UserFolders) -> Vec<Guide> {
     let mut reading = Reading { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
     for folder in [&located.root, &located.cwd] {
-        NAMES.iter().for_each(|name| reading.add(&folder.join(name), 0));
+        let names = agents::ALL.into_iter().flat_map(|profile| profile.guides);
+        names.for_each(|name| reading.add(&folder.join(name), 0));
     }
-    if let Some(claude) = &folders.claude {
-        reading.add(&claude.join("CLAUDE.md"), 0);
-        let own = claude.join("projects").join(claude_name(&located.root)).join("memory").join("MEMORY.md");
-        reading.add_beginning(&own, OWN_MEMORY_LINES_MAX);
-    }
-    if let Some(home) = &folders.home {
-        reading.add(&home.join(".codex").join("AGENTS.md"), 0);
-        reading.add(&home.join(".gemini").join("GEMINI.md"), 0);
+    for (profile, dir) in &folders.agents {
+        for guide in (profile.user_guides)(dir, &located.root) {
+            match guide.lines_max {
+                Some(lines_max) => reading.add_beginning(&guide.path, lines_max),
+                None => reading.add(&guide.path, 0),
+            }
+        }
     }
     reading.guides
-}
-
-/// What Claude Code calls a project's folder.
-fn claude_name(root: &Path) -> String {
-    root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 struct Reading {
@@ -128,12 +127,15 @@ mod tests {
         write(user.join("more.md"), "More.");
         write(project.join("AGENTS.md"), "Run make.");
         let claude = user.join(".claude");
-        let own = claude.join("projects").join(claude_name(&project)).join("memory/MEMORY.md");
+        let own =
+            claude.join("projects").join(project.to_string_lossy().replace(['/', '.'], "-")).join("memory/MEMORY.md");
         write(own, &"line\n".repeat(300));
-        let folders = UserFolders { home: Some(user), claude: Some(claude) };
+        write(user.join(".gemini/GEMINI.md"), "Be kind.");
+        let variable = |name: &str| (name == "HOME").then(|| user.clone().into_os_string());
+        let folders = UserFolders::of(&Surroundings::new(&variable, project.clone()));
         let guides = read(&identity::locate(&project), &folders);
         let names: Vec<&str> = guides.iter().map(|guide| guide.name.as_str()).collect();
-        assert_eq!(names, ["CLAUDE.md", "style.md", "more.md", "AGENTS.md", "MEMORY.md"]);
+        assert_eq!(names, ["CLAUDE.md", "style.md", "more.md", "AGENTS.md", "MEMORY.md", "GEMINI.md"]);
         assert_eq!(guides[4].text.lines().count(), 200);
     }
 }

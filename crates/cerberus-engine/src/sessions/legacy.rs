@@ -63,13 +63,13 @@ pub fn journal_seed(
     place: Place<'static>,
 ) -> Result<bool, FoldError> {
     let session = format!("{}/{}", place.project.as_str(), file.session_id);
-    if store.has_event(Agent::Seed, &session, key)? {
+    if store.has_event(Agent::SEED, &session, key)? {
         return Ok(false);
     }
     let record = Record {
         at: file.at,
         key: Clean::new(key, Keep::NAME),
-        agent: Agent::Seed,
+        agent: Agent::SEED,
         imported: true,
         heard_by: None,
         session: Clean::new(session, Keep::NAME),

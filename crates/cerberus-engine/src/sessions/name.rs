@@ -57,7 +57,7 @@ fn named(last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
     Record {
         at: last.at,
         key: clean(&format!("named-{}", last.key)),
-        agent: Agent::from_name(&last.agent).unwrap_or(Agent::Manual),
+        agent: Agent::from_name(&last.agent).unwrap_or(Agent::MANUAL),
         imported: false,
         heard_by: None,
         session: clean(&last.agent_session_id),

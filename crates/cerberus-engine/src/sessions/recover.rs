@@ -10,6 +10,7 @@ use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::Status;
 
+use crate::agents::Profile;
 use crate::import;
 use crate::journal::{self, own_record};
 use crate::memory::distill;
@@ -60,7 +61,7 @@ pub fn recover(
     }
     let clean = |texts: &[String]| texts.iter().map(|text| Clean::new(text.clone(), Keep::SUBJECT)).collect();
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
-    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("recover-{}", session.last_activity.millis());
     let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
     // The crash may be known by evidence only; recovered is what crashed.
@@ -106,13 +107,13 @@ fn complete_from_transcript(
     session: &SessionRow,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {
-    // No other agent's transcript is read yet.
-    let transcript = session.transcript.as_deref().filter(|_| session.agent == Agent::ClaudeCode.name());
+    let kept = Agent::from_name(&session.agent).and_then(Profile::of).and_then(|profile| profile.transcripts);
+    let transcript = session.transcript.as_deref().filter(|_| kept.is_some_and(|kept| kept.is_tail_enough));
     let Some(bytes) = transcript.and_then(|path| tail(Path::new(path)).ok()) else {
         return Ok(Vec::new());
     };
     let located = identity::locate(Path::new(&session.root));
-    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let report = import::import(home, clock, store, agent, Some(&located), &bytes)?;
     if report.new_events > 0 {
         fold::fold(home, store)?;

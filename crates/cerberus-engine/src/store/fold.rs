@@ -307,10 +307,11 @@ fn refold(
 mod tests {
     use std::time::Duration;
 
+    use cerberus_core::agents::claude_code;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
     use cerberus_core::model::event::{Event, Place};
-    use cerberus_core::model::id::{Agent, ProjectId};
+    use cerberus_core::model::id::ProjectId;
     use cerberus_core::model::time::Timestamp;
 
     use super::*;
@@ -321,7 +322,7 @@ mod tests {
         Record {
             at,
             key: Clean::new(timed_key(said, at), Keep::NAME),
-            agent: Agent::ClaudeCode,
+            agent: claude_code::AGENT,
             imported: false,
             heard_by: Some(pid),
             session: word("s"),
@@ -343,10 +344,10 @@ mod tests {
         }
         let mut store = open(&home).unwrap();
         for _ in 0..2 {
-            let mut keys = Vec::from_iter(store.event_keys(Agent::ClaudeCode, "s").unwrap());
+            let mut keys = Vec::from_iter(store.event_keys(claude_code::AGENT, "s").unwrap());
             keys.sort();
             assert_eq!(keys, ["x@1700000001000", "x@1700000006001", "y@1700000000000"]);
-            let is_echo = |pid, at| store.is_echo(Agent::ClaudeCode, "s", &timed_key("x", at), pid, at).unwrap();
+            let is_echo = |pid, at| store.is_echo(claude_code::AGENT, "s", &timed_key("x", at), pid, at).unwrap();
             assert_eq!((is_echo(1, now), is_echo(2, soon), is_echo(2, later.plus(ECHO_MAX))), (true, false, false));
             rebuild(&home, &mut store).unwrap();
         }

@@ -490,7 +490,7 @@ fn is_activity(event: &Event) -> bool {
 fn wanted_id(record: &Record) -> (String, String) {
     let seed_id = record.session.split('/').next_back().unwrap_or_default();
     let wanted = match record.agent {
-        Agent::Seed if is_stamp(seed_id) => seed_id.to_string(),
+        Agent::SEED if is_stamp(seed_id) => seed_id.to_string(),
         _ => record.at.stamp(),
     };
     let second = wanted.split('-').take(2).collect::<Vec<_>>().join("-");

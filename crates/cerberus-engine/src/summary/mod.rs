@@ -113,7 +113,7 @@ pub fn write(
         next_actions: summary.next_actions.iter().map(|action| action.to_string()).collect(),
     };
     let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
-    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Summary(summary);
     let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use cerberus_core::brief::CLAUDE_CODE_CHARS_MAX;
+use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::summary::render::Format;
@@ -95,7 +95,7 @@ impl BriefCommand {
             now: context.clock.now,
             source: self.source,
             budget,
-            chars_max: CLAUDE_CODE_CHARS_MAX,
+            chars_max: CHARS_MAX,
             prompt: prompt.as_deref(),
             folders: &user_folders(),
             format: self.format.unwrap_or(config.summary.format()),

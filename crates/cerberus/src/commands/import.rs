@@ -1,16 +1,17 @@
-use std::env;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use cerberus_core::model::id::Agent;
+use cerberus_engine::agents;
+use cerberus_engine::agents::transcripts::TranscriptFiles;
 use cerberus_engine::import::{self, Report, TakeForgotten, files};
 use cerberus_engine::project::identity;
 use cerberus_engine::store::fold;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use super::install::claude_dir;
+use super::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -22,8 +23,8 @@ use crate::render;
 /// `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {
-    /// The agent: claude-code, codex, copilot, gemini, opencode [default: all that kept something on this machine]
     #[arg(value_name = "AGENT", value_parser = agent)]
+    #[arg(help = format!("The agent: {} [default: all that kept something on this machine]", names()))]
     agent: Option<Agent>,
 
     /// Map the folder that the transcripts speak of onto this one
@@ -34,39 +35,25 @@ pub struct Import {
     #[arg(long)]
     forgotten: bool,
 
-    /// Transcripts (plain, .gz, .zst), opencode's database, or folders of them [default: all that the agent keeps]
+    /// Transcripts (plain, .gz, .zst), databases, or folders of them [default: all that the agent keeps]
     paths: Vec<PathBuf>,
 }
-
-/// Those that write transcripts we can read.
-const AGENTS: [Agent; 5] = [Agent::ClaudeCode, Agent::Codex, Agent::Copilot, Agent::Gemini, Agent::Opencode];
 
 /// How many transcripts are folded at once.
 const FILES_PER_FOLD: usize = 50;
 
-fn agent(name: &str) -> std::result::Result<Agent, String> {
-    let known = AGENTS.into_iter().find(|agent| agent.name() == name);
-    known.ok_or_else(|| {
-        let names = AGENTS.map(Agent::name).join(", ");
-        format!("no agent of that name; before any PATH name the agent that wrote it: {names}")
-    })
+/// Those that write transcripts we can read.
+fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
+    agents::ALL.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
 }
 
-/// Where an agent keeps its transcripts.
-fn roots(agent: Agent) -> Vec<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = |folder: &str| set("HOME").map(|home| home.join(folder));
-    let below = |root: Option<PathBuf>, folders: &[&str]| -> Vec<PathBuf> {
-        root.into_iter().flat_map(|root| folders.iter().map(move |folder| root.join(folder))).collect()
-    };
-    match agent {
-        Agent::ClaudeCode => below(claude_dir(), &["projects"]),
-        Agent::Codex => below(set("CODEX_HOME").or(home(".codex")), &["sessions", "archived_sessions"]),
-        Agent::Copilot => below(set("COPILOT_HOME").or(home(".copilot")), &["session-state"]),
-        Agent::Gemini => below(set("GEMINI_CLI_HOME").or(set("HOME")), &[".gemini/tmp"]),
-        Agent::Opencode => below(set("XDG_DATA_HOME").or(home(".local/share")), &["opencode/opencode.db"]),
-        Agent::Cursor | Agent::Manual | Agent::Seed => Vec::new(),
-    }
+fn names() -> String {
+    known().map(|(agent, _)| agent.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn agent(name: &str) -> std::result::Result<Agent, String> {
+    let named = known().map(|(agent, _)| agent).find(|agent| agent.name() == name);
+    named.ok_or_else(|| format!("no agent of that name; before any PATH name the agent that wrote it: {}", names()))
 }
 
 /// What was imported of one agent.
@@ -79,7 +66,7 @@ struct Tally {
 
 impl Import {
     pub fn run(self, context: &Context) -> Result<()> {
-        let files = self.files()?;
+        let files = self.files(context)?;
         let project = match &self.project {
             Some(dir) if !dir.is_dir() => {
                 return Err(anyhow::anyhow!("{} is not a folder", dir.display()))
@@ -127,10 +114,11 @@ impl Import {
     }
 
     /// What there is to import, agent by agent.
-    fn files(&self) -> Result<Vec<(Agent, PathBuf)>> {
+    fn files(&self, context: &Context) -> Result<Vec<(Agent, PathBuf)>> {
         let mut found = Vec::new();
-        for agent in AGENTS.into_iter().filter(|agent| self.agent.is_none_or(|wanted| wanted == *agent)) {
-            let kept = roots(agent);
+        let surroundings = surroundings(context);
+        for (agent, transcripts) in known().filter(|(agent, _)| self.agent.is_none_or(|wanted| wanted == *agent)) {
+            let kept = (transcripts.roots)(&surroundings);
             if self.agent.is_some() && self.paths.is_empty() && kept.is_empty() {
                 return Err(anyhow::anyhow!("where {agent} keeps its transcripts is not known"))
                     .hint("set HOME, or name the transcripts");

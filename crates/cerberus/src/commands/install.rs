@@ -1,6 +1,6 @@
 use std::env;
-use std::path::PathBuf;
 
+use cerberus_core::agents::names;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::agents::wiring::{self, Change, WiringError};
 use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings};
@@ -34,8 +34,8 @@ pub struct Uninstall {
 
 #[derive(clap::Args)]
 struct Target {
-    /// The agents: claude-code, codex, gemini, opencode, cursor, copilot [default: every agent found]
     #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
+    #[arg(help = format!("The agents: {} [default: every agent found]", names(|_| true)))]
     #[arg(value_parser = PossibleValuesParser::new(agents::ALL.map(|profile| profile.agent.name())))]
     agents: Vec<String>,
 
@@ -62,7 +62,7 @@ impl Install {
             self.target.named().into_iter().filter(|profile| self.target.is_meant(profile, &surroundings)).collect();
         if profiles.is_empty() {
             return Err(anyhow::anyhow!("no agent was found"))
-                .hint("install one first, or name it: cerberus install --agent claude-code");
+                .hint(format!("install one first, or name it with --agent: {}", names(|_| true)));
         }
         let command = own_command(&surroundings).hint("start cerberus by its full path")?;
         let plan = |profile: &'static Profile, file: &SettingsFile| {
@@ -205,12 +205,6 @@ fn all_went_well(outcomes: &[Outcome], hint: &str) -> Result<()> {
 /// This process's environment, and the project it is in.
 pub fn surroundings(context: &Context) -> Surroundings<'static> {
     Surroundings::new(&|name| env::var_os(name), context.located().root)
-}
-
-/// Where Claude Code keeps its settings and transcripts.
-pub fn claude_dir() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude")))
 }
 
 /// The path by which agents will call this binary. The name on PATH is preferred: it outlives versions.

@@ -23,6 +23,7 @@ mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use cerberus_core::agents::names;
 use cerberus_core::clean::text::{name, printable};
 use cerberus_core::model::time::Timestamp;
 use clap::{Parser, Subcommand};
@@ -86,8 +87,7 @@ enum Command {
 /// `cerberus doctor`.
 #[derive(clap::Args)]
 struct Hook {
-    /// The agent that calls: claude-code, codex, gemini, opencode, cursor or copilot
-    #[arg(value_name = "AGENT")]
+    #[arg(value_name = "AGENT", help = format!("The agent that calls: {}", names(|_| true)))]
     _agent: String,
 }
 

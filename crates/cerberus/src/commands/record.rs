@@ -105,12 +105,12 @@ impl RecordCommand {
         let live = live_session(&store, &located, &context.clock).hint("`cerberus doctor` says what is wrong")?;
         let (agent, session, place) = match &live {
             Some(session) => {
-                let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+                let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
                 (agent, session.agent_session_id.clone(), session.place())
             }
             None => {
                 let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
-                (Agent::Manual, name, located.place())
+                (Agent::MANUAL, name, located.place())
             }
         };
         let encoded = serde_json::to_vec(&note).hint("this is a bug; please report it")?;

@@ -75,7 +75,7 @@ fn the_facts_of_a_session_have_a_limit() {
     let record = |(key, text): &(String, String)| Record {
         at,
         key: Clean::new(key.clone(), Keep::NAME),
-        agent: Agent::Manual,
+        agent: Agent::MANUAL,
         imported: false,
         heard_by: None,
         session: Clean::word("s1"),

@@ -19,6 +19,7 @@ mod import;
 mod import_agents;
 mod install;
 mod kill;
+mod layers;
 mod learn;
 mod lifecycle;
 mod loops;

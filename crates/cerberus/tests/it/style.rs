@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn files(ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(ending: &str) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = ["crates", "bench", "docs", "fuzz"].iter().map(|dir| workspace().join(dir)).collect();
     let mut found = Vec::new();
     while let Some(dir) = dirs.pop() {
@@ -26,7 +26,7 @@ fn files(ending: &str) -> Vec<PathBuf> {
     found
 }
 
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     path.strip_prefix(workspace()).unwrap().display().to_string()
 }
 

@@ -4,3 +4,48 @@ pub mod payload;
 pub mod stream;
 pub mod tool;
 pub mod transcript;
+
+use serde_json::Value;
+
+use super::headless::{Headless, Input, Naming};
+use super::host::for_event;
+use super::{Limits, Occasion, Profile};
+use crate::model::id::Agent;
+
+pub const AGENT: Agent = Agent::new("claude-code");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "Claude Code",
+    program: "claude",
+    parse: payload::parse,
+    is_sender: |_| false,
+    transcript: Some(transcript::read),
+    reply,
+    // It shows the model a preview only of anything above 10,000 characters.
+    limits: Limits { chars_max: 9_500, ..Limits::NONE },
+    has_exact_starts: false,
+    nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    headless: Some(&HEADLESS),
+};
+
+static HEADLESS: Headless = Headless {
+    args: &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
+    last_args: &[],
+    naming: Some(Naming {
+        flag: "--session-id",
+        users_own: &["--session-id", "--resume", "-r", "--continue", "-c", "--fork-session"],
+    }),
+    resume: None,
+    input: Input::Messages(stream::prompt),
+    ask_window: Some(stream::ask_window),
+    tells_cost: true,
+    read: stream::read,
+};
+
+fn reply(occasion: Occasion, context: &str) -> Option<Value> {
+    Some(match occasion {
+        Occasion::Start => for_event("SessionStart", context),
+        Occasion::Prompt => for_event("UserPromptSubmit", context),
+    })
+}

@@ -8,12 +8,15 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::agents::claude_code::tool::{ToolInput, ToolResponse, tool_use};
+use super::AGENT;
+use super::tool::{ToolInput, ToolResponse, tool_use};
+use crate::agents;
+use crate::agents::key::prompt_key;
 use crate::agents::loose::{Flag, Object, Text};
 use crate::agents::tool::task;
 use crate::agents::{Heard, WireError};
 use crate::clean::text::{Clean, Keep};
-use crate::loops::handoff::without_handoff;
+use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::model::id::{Agent, fnv1a};
 
@@ -79,30 +82,29 @@ pub(crate) struct Call<'a, Input, Response> {
 /// Reads one payload; `None` when it is of no interest to us.
 pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     let said: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
-    match sender(&said) {
-        Agent::Cursor => super::super::cursor::payload::parse(payload),
-        Agent::Codex => super::super::codex::payload::parse(payload),
-        Agent::Gemini => super::super::gemini::payload::parse(payload),
-        Agent::Copilot => super::super::copilot::payload::parse(payload),
-        _ => heard(Agent::ClaudeCode, payload, said, tool_use),
+    match agents::ALL.iter().find(|other| (other.is_sender)(&said.marks())) {
+        Some(sender) => (sender.parse)(payload),
+        None => heard(AGENT, payload, said, tool_use),
     }
 }
 
-/// Who really sent it: hosts run hooks that were installed for another.
-fn sender<Input, Response>(said: &Payload<'_, Input, Response>) -> Agent {
-    let transcript = said.transcript_path.0.as_deref();
-    let transcript_name = transcript.map(|path| path.rsplit('/').next().unwrap_or_default());
-    let is_timed = said.timestamp.0.is_some();
-    if said.conversation_id.0.is_some() || said.cursor_version.0.is_some() {
-        Agent::Cursor
-    } else if said.turn_id.0.is_some() || transcript_name.is_some_and(|name| name.starts_with("rollout-")) {
-        Agent::Codex
-    } else if is_timed && transcript_name.is_some_and(|name| name.starts_with("session-")) {
-        Agent::Gemini
-    } else if is_timed && transcript_name.is_none_or(|name| name == "events.jsonl") {
-        Agent::Copilot
-    } else {
-        Agent::ClaudeCode
+/// What tells who really sent a payload in this shape: hosts run hooks that were installed for another.
+pub(crate) struct Marks<'a> {
+    pub transcript_name: Option<&'a str>,
+    pub has_turn: bool,
+    pub has_time: bool,
+    pub has_conversation: bool,
+}
+
+impl<Input, Response> Payload<'_, Input, Response> {
+    fn marks(&self) -> Marks<'_> {
+        let transcript = self.transcript_path.0.as_deref();
+        Marks {
+            transcript_name: transcript.map(|path| path.rsplit('/').next().unwrap_or_default()),
+            has_turn: self.turn_id.0.is_some(),
+            has_time: self.timestamp.0.is_some(),
+            has_conversation: self.conversation_id.0.is_some() || self.cursor_version.0.is_some(),
+        }
     }
 }
 
@@ -126,16 +128,6 @@ pub(crate) fn heard<'a, Input, Response>(
         _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
     };
     Ok(Some(Heard { agent, session: Clean::new(session, Keep::NAME), cwd: Clean::new(cwd, Keep::NAME), key, event }))
-}
-
-/// A prompt's key begins with what it says, so that a transcript's copy of it can be recognised.
-pub(crate) fn prompt_key(text: &str, source: &[u8]) -> Clean<'static> {
-    Clean::new(format!("{}{:016x}", prompt_key_prefix(text), fnv1a(source)), Keep::NAME)
-}
-
-/// What the keys of all prompts with this text begin with.
-pub fn prompt_key_prefix(text: &str) -> String {
-    format!("prompt-{:016x}-", fnv1a(text.as_bytes()))
 }
 
 fn event<'a, Input, Response>(

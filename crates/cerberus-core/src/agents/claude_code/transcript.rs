@@ -10,11 +10,12 @@ use serde::Deserialize;
 
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::agents::claude_code::payload::Call;
+use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
 use crate::agents::transcripts::{Told, Transcript};
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
-use crate::loops::handoff::without_handoff;
+use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome};
 use crate::model::time::Timestamp;
 
@@ -196,11 +197,7 @@ impl<'a> Reader<'a> {
         }
         self.finish_turn();
         let text = Clean::new(words, Keep::PROMPT);
-        self.push(
-            standing,
-            crate::agents::claude_code::payload::prompt_key(&text, uuid.as_bytes()),
-            Event::Prompt { text },
-        );
+        self.push(standing, prompt_key(&text, uuid.as_bytes()), Event::Prompt { text });
     }
 
     fn compacted(&mut self, message: Message<'a>, uuid: &str, standing: &Standing<'a>) {

@@ -5,3 +5,48 @@ pub mod payload;
 pub mod rollout;
 pub mod stream;
 pub mod transcript;
+
+use serde_json::Value;
+
+use super::headless::{Headless, Input};
+use super::host::for_event;
+use super::{Limits, Occasion, Profile};
+use crate::model::id::Agent;
+
+pub const AGENT: Agent = Agent::new("codex");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "Codex",
+    program: "codex",
+    parse: payload::parse,
+    is_sender: |marks| {
+        let has_rollout = marks.transcript_name.is_some_and(|name| name.starts_with("rollout-"));
+        !marks.has_conversation && (marks.has_turn || has_rollout)
+    },
+    transcript: Some(transcript::read),
+    reply,
+    // It cuts at about 2,500 tokens, counted its own way.
+    limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
+    has_exact_starts: false,
+    nesting_variables: &[],
+    headless: Some(&HEADLESS),
+};
+
+static HEADLESS: Headless = Headless {
+    args: &["exec", "--json"],
+    last_args: &["-"],
+    naming: None,
+    resume: Some("resume"),
+    input: Input::Text,
+    ask_window: None,
+    tells_cost: false,
+    read: stream::read,
+};
+
+fn reply(occasion: Occasion, context: &str) -> Option<Value> {
+    Some(match occasion {
+        Occasion::Start => for_event("SessionStart", context),
+        Occasion::Prompt => for_event("UserPromptSubmit", context),
+    })
+}

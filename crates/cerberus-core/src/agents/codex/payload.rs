@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::AGENT;
 use crate::agents::claude_code::payload::{Call, Payload, heard};
 use crate::agents::loose::{Escaped, List, Object, Text};
 use crate::agents::tool;
@@ -14,7 +15,6 @@ use crate::agents::tool::{Exit, Question, Todo};
 use crate::agents::{Heard, WireError, patch};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::ToolUse;
-use crate::model::id::Agent;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -31,7 +31,7 @@ struct Input<'a> {
 /// Reads one payload; `None` when it is of no interest to us.
 pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     let said: Payload<Object<Input>, Escaped> = serde_json::from_slice(payload)?;
-    heard(Agent::Codex, payload, said, tool_use)
+    heard(AGENT, payload, said, tool_use)
 }
 
 fn tool_use<'a>(call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
@@ -219,7 +219,7 @@ mod tests {
         ] {
             let bytes = payload(name, extra);
             let heard = parse(&bytes).unwrap();
-            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(Agent::Codex));
+            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(AGENT));
             assert_eq!(claude_code::parse(&bytes).unwrap(), heard, "{name}");
         }
     }

@@ -2,3 +2,27 @@
 
 pub mod payload;
 pub mod transcript;
+
+use serde_json::json;
+
+use super::{Limits, Profile};
+use crate::model::id::Agent;
+
+pub const AGENT: Agent = Agent::new("copilot");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "Copilot CLI",
+    program: "copilot",
+    parse: payload::parse,
+    is_sender: |marks| {
+        let has_events = marks.transcript_name.is_none_or(|name| name == "events.jsonl");
+        !marks.has_conversation && !marks.has_turn && marks.has_time && has_events
+    },
+    transcript: Some(transcript::read),
+    reply: |_, context| Some(json!({"additionalContext": context})),
+    limits: Limits::NONE,
+    has_exact_starts: true,
+    nesting_variables: &[],
+    headless: None,
+};

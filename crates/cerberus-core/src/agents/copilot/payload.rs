@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agents::claude_code::payload::prompt_key_prefix;
+use super::AGENT;
+use crate::agents::key::prompt_key_prefix;
 use crate::agents::loose::{Escaped, Object, Text, TextOrList};
 use crate::agents::tool;
 use crate::agents::tool::Exit;
@@ -17,7 +18,7 @@ use crate::agents::transcripts::use_key;
 use crate::agents::{Heard, WireError, patch};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
-use crate::model::id::{Agent, fnv1a};
+use crate::model::id::fnv1a;
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -101,7 +102,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     };
     let key = Clean::new(format!("{said_key}{moment}"), Keep::NAME);
     let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: Agent::Copilot, session, cwd, key, event }))
+    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
 /// What only one event has tells which it is.
@@ -216,7 +217,7 @@ mod tests {
         let (first, second) = (parse(&first).unwrap(), claude_code::parse(&second).unwrap());
         assert_eq!(first, second, "{name}");
         let event = first.map_or(Value::Null, |heard| {
-            assert_eq!((heard.agent, &*heard.session), (Agent::Copilot, "cop-1"));
+            assert_eq!((heard.agent, &*heard.session), (AGENT, "cop-1"));
             serde_json::to_value(heard.event).unwrap()
         });
         assert_eq!(event, expected, "{name}");

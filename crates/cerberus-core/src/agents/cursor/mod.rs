@@ -1,3 +1,32 @@
 //! Cursor: everything it sends, writes and accepts.
 
 pub mod payload;
+
+use serde_json::{Value, json};
+
+use super::{Limits, Occasion, Profile};
+use crate::model::id::Agent;
+
+pub const AGENT: Agent = Agent::new("cursor");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "Cursor",
+    program: "cursor-agent",
+    parse: payload::parse,
+    is_sender: |marks| marks.has_conversation,
+    transcript: None,
+    reply,
+    limits: Limits::NONE,
+    has_exact_starts: false,
+    nesting_variables: &[],
+    headless: None,
+};
+
+fn reply(occasion: Occasion, context: &str) -> Option<Value> {
+    match occasion {
+        Occasion::Start => Some(json!({"additional_context": context})),
+        // Its prompt hook can only stop a prompt.
+        Occasion::Prompt => None,
+    }
+}

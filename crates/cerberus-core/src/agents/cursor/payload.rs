@@ -8,14 +8,15 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::agents::claude_code::payload::prompt_key;
+use super::AGENT;
+use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, List, Object, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Todo};
 use crate::agents::{Heard, WireError};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
-use crate::model::id::{Agent, fnv1a};
+use crate::model::id::fnv1a;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -115,7 +116,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
         _ => Clean::word("end"),
     };
     let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: Agent::Cursor, session, cwd, key, event }))
+    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
 fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
@@ -271,7 +272,7 @@ mod tests {
             let (first, second) = (parse(&first).unwrap(), claude_code::parse(&second).unwrap());
             assert_eq!(first, second, "{own}");
             let event = first.map_or(Value::Null, |heard| {
-                assert_eq!((heard.agent, &*heard.session, &*heard.cwd), (Agent::Cursor, "c-77", "/home/ann/hydra"));
+                assert_eq!((heard.agent, &*heard.session, &*heard.cwd), (AGENT, "c-77", "/home/ann/hydra"));
                 serde_json::to_value(heard.event).unwrap()
             });
             assert_eq!(event, expected, "{own}");

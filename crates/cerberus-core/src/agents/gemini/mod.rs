@@ -2,3 +2,35 @@
 
 pub mod payload;
 pub mod transcript;
+
+use serde_json::Value;
+
+use super::host::for_event;
+use super::{Limits, Occasion, Profile};
+use crate::model::id::Agent;
+
+pub const AGENT: Agent = Agent::new("gemini");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "Gemini CLI",
+    program: "gemini",
+    parse: payload::parse,
+    is_sender: |marks| {
+        let has_chat = marks.transcript_name.is_some_and(|name| name.starts_with("session-"));
+        !marks.has_conversation && !marks.has_turn && marks.has_time && has_chat
+    },
+    transcript: Some(transcript::read),
+    reply,
+    limits: Limits::NONE,
+    has_exact_starts: true,
+    nesting_variables: &[],
+    headless: None,
+};
+
+fn reply(occasion: Occasion, context: &str) -> Option<Value> {
+    Some(match occasion {
+        Occasion::Start => for_event("SessionStart", context),
+        Occasion::Prompt => for_event("BeforeAgent", context),
+    })
+}

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::agents::claude_code::payload::prompt_key;
+use super::AGENT;
+use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, List, Object, Pairs, Raw, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Question, Todo};
@@ -16,7 +17,7 @@ use crate::agents::transcripts::use_key;
 use crate::agents::{Heard, WireError, patch};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
-use crate::model::id::{Agent, fnv1a};
+use crate::model::id::fnv1a;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -121,7 +122,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
         _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
     };
     let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: Agent::Gemini, session, cwd, key, event }))
+    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
 fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
@@ -387,7 +388,7 @@ mod tests {
         for name in ["SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"] {
             let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
             let heard = parse(&bytes).unwrap();
-            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(Agent::Gemini));
+            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(AGENT));
             assert_eq!(claude_code::parse(&bytes).unwrap(), heard, "{name}");
         }
     }

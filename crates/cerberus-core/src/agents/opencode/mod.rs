@@ -2,3 +2,24 @@
 
 pub mod payload;
 pub mod transcript;
+
+use serde_json::json;
+
+use super::{Limits, Profile};
+use crate::model::id::Agent;
+
+pub const AGENT: Agent = Agent::new("opencode");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "opencode",
+    program: "opencode",
+    parse: payload::parse,
+    is_sender: |_| false,
+    transcript: Some(transcript::read),
+    reply: |_, context| Some(json!({"additionalContext": context})),
+    limits: Limits::NONE,
+    has_exact_starts: true,
+    nesting_variables: &[],
+    headless: None,
+};

@@ -8,14 +8,15 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::agents::claude_code::payload::prompt_key;
+use super::AGENT;
+use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, List, Object, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Question, Todo};
 use crate::agents::{Heard, WireError, patch};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
-use crate::model::id::{Agent, fnv1a};
+use crate::model::id::fnv1a;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -83,7 +84,7 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
         _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
     };
     let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: Agent::Opencode, session, cwd, key, event }))
+    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
 fn event<'a>(name: &str, said: Message<'a>) -> Option<Event<'a>> {

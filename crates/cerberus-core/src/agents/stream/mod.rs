@@ -98,27 +98,9 @@ pub struct Fault {
     pub words: String,
 }
 
-/// Which language the program speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// `claude --output-format stream-json`
-    ClaudeCode,
-    /// `codex exec --json`
-    Codex,
-    /// Any program: lines of text.
-    Plain,
-}
-
-impl Dialect {
-    /// What this line says; nothing when it is empty.
-    pub fn read(self, line: &[u8]) -> Vec<Said> {
-        match self {
-            _ if line.trim_ascii().is_empty() => Vec::new(),
-            Dialect::ClaudeCode => super::claude_code::stream::read(line),
-            Dialect::Codex => super::codex::stream::read(line),
-            Dialect::Plain => plain::read(line),
-        }
-    }
+/// What a line says to `reader`; nothing when it is empty.
+pub fn read(reader: fn(&[u8]) -> Vec<Said>, line: &[u8]) -> Vec<Said> {
+    if line.trim_ascii().is_empty() { Vec::new() } else { reader(line) }
 }
 
 /// What is shown of a tool's input.

@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::agents::{claude_code, codex};
 
-fn check(dialect: Dialect, line: &str, said: &[Said]) {
-    assert_eq!(dialect.read(line.as_bytes()), said, "{line}");
+fn check(reader: fn(&[u8]) -> Vec<Said>, line: &str, said: &[Said]) {
+    assert_eq!(read(reader, line.as_bytes()), said, "{line}");
 }
 
 fn done(words: &str) -> Said {
@@ -99,7 +100,7 @@ fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
             vec![Said::Unknown],
         ),
     ] {
-        check(Dialect::ClaudeCode, line, &said);
+        check(claude_code::stream::read, line, &said);
     }
 }
 
@@ -137,7 +138,7 @@ fn claude_codes_result_counts_the_session_and_tells_the_window() {
             vec![spent(3, None), Said::Denied { tool: "Bash".into() }, failed("error_max_turns", None, "")],
         ),
     ] {
-        check(Dialect::ClaudeCode, line, &said);
+        check(claude_code::stream::read, line, &said);
     }
 }
 
@@ -196,7 +197,7 @@ fn codex_says_what_it_does_and_what_the_thread_spent() {
         ),
         (r#"{"type":"thread.renamed","name":"x"}"#, vec![Said::Unknown]),
     ] {
-        check(Dialect::Codex, line, &said);
+        check(codex::stream::read, line, &said);
     }
 }
 
@@ -228,15 +229,15 @@ fn codexs_session_file_tells_how_full_the_context_is() {
         (r#"{"type":"response_item","payload":{"type":"message"}}"#, vec![]),
         (r#"{"type":"event_msg","payload":{"type":"token_cou"#, vec![]),
     ] {
-        assert_eq!(crate::agents::codex::rollout::read(line.as_bytes()), said, "{line}");
+        assert_eq!(codex::rollout::read(line.as_bytes()), said, "{line}");
     }
 }
 
 #[test]
 fn a_program_of_any_kind_speaks_lines() {
-    check(Dialect::Plain, "building…\r\n", &[Said::Text("building…".into())]);
-    check(Dialect::Plain, "  \n", &[]);
-    assert_eq!(Dialect::Plain.read(b"a\xffb"), [Said::Text("a\u{fffd}b".into())]);
+    check(plain::read, "building…\r\n", &[Said::Text("building…".into())]);
+    check(plain::read, "  \n", &[]);
+    assert_eq!(plain::read(b"a\xffb"), [Said::Text("a\u{fffd}b".into())]);
 }
 
 #[test]
@@ -265,11 +266,11 @@ proptest! {
     fn no_line_is_an_error(line in proptest::collection::vec(any::<u8>(), 0..200), sample in 0usize..4, cut in 0usize..400) {
         let torn = &SAMPLES[sample].as_bytes()[..cut.min(SAMPLES[sample].len())];
         for bytes in [line.as_slice(), torn] {
-            for dialect in [Dialect::ClaudeCode, Dialect::Codex, Dialect::Plain] {
-                let said = dialect.read(bytes);
+            for reader in [claude_code::stream::read, codex::stream::read, plain::read] {
+                let said = read(reader, bytes);
                 prop_assert_eq!(said.is_empty(), bytes.trim_ascii().is_empty());
             }
-            crate::agents::codex::rollout::read(bytes);
+            codex::rollout::read(bytes);
         }
     }
 }

@@ -11,9 +11,11 @@ pub mod tools;
 use std::borrow::Cow;
 use std::fmt::Display;
 
+use crate::agents;
+use crate::agents::key::prompt_key;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
-use crate::loops::handoff::without_handoff;
+use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, ToolUse};
 use crate::model::id::{Agent, fnv1a};
 use crate::model::time::Timestamp;
@@ -45,14 +47,7 @@ pub struct Transcript<'a> {
 
 /// Reads a transcript of `agent`; `None` when we know of none that it writes.
 pub fn read(agent: Agent, bytes: &[u8]) -> Option<Transcript<'_>> {
-    match agent {
-        Agent::ClaudeCode => Some(super::claude_code::transcript::read(bytes)),
-        Agent::Codex => Some(super::codex::transcript::read(bytes)),
-        Agent::Gemini => Some(super::gemini::transcript::read(bytes)),
-        Agent::Opencode => Some(super::opencode::transcript::read(bytes)),
-        Agent::Copilot => Some(super::copilot::transcript::read(bytes)),
-        Agent::Cursor | Agent::Manual | Agent::Seed => None,
-    }
+    agents::profile(agent)?.transcript.map(|read| read(bytes))
 }
 
 /// The part of a key that others may share: prompts of the same words, tool uses that were given the same. The n-th of
@@ -135,7 +130,7 @@ impl<'a> Scribe<'a> {
             return;
         }
         let text = Clean::new(words, Keep::PROMPT);
-        self.push(super::claude_code::payload::prompt_key(&text, source.as_bytes()), Event::Prompt { text });
+        self.push(prompt_key(&text, source.as_bytes()), Event::Prompt { text });
     }
 
     pub(crate) fn says(&mut self, words: Cow<'a, str>, key: Cow<'a, str>) {

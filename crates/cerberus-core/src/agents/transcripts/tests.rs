@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::agents;
+use crate::agents::{self, codex, copilot, gemini, opencode};
 
 const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
 const CODEX_NEWER: &str = include_str!("fixtures/codex-newer.jsonl");
@@ -15,13 +15,13 @@ const GEMINI_OLDER: &str = include_str!("fixtures/gemini-older.json");
 const OPENCODE: &str = include_str!("fixtures/opencode.json");
 
 const ALL: [(Agent, &str); 7] = [
-    (Agent::Codex, CODEX_OLDER),
-    (Agent::Codex, CODEX_NEWER),
-    (Agent::Codex, CODEX_SUBAGENT),
-    (Agent::Copilot, COPILOT),
-    (Agent::Gemini, GEMINI),
-    (Agent::Gemini, GEMINI_OLDER),
-    (Agent::Opencode, OPENCODE),
+    (codex::AGENT, CODEX_OLDER),
+    (codex::AGENT, CODEX_NEWER),
+    (codex::AGENT, CODEX_SUBAGENT),
+    (copilot::AGENT, COPILOT),
+    (gemini::AGENT, GEMINI),
+    (gemini::AGENT, GEMINI_OLDER),
+    (opencode::AGENT, OPENCODE),
 ];
 
 /// Each event as its second, its key and what it says. Of a key that is counted, only its first word.
@@ -83,7 +83,7 @@ fn codex_in_its_older_form() {
         edited("src/eager.rs", json!([[0, 0]]))
     ]);
     check(
-        Agent::Codex,
+        codex::AGENT,
         CODEX_OLDER,
         &[
             (1, "prompt", prompt("Let the store open lazily\n")),
@@ -121,7 +121,7 @@ fn codex_in_its_older_form() {
 fn codex_in_its_newer_form_and_both_at_once() {
     let failed = json!({"outcome": "failed", "command": "make", "error": "Exit code 2\nmake: *** [all] Error 1\n"});
     check(
-        Agent::Codex,
+        codex::AGENT,
         CODEX_NEWER,
         &[
             (1, "prompt", prompt("Open it twice")),
@@ -143,7 +143,7 @@ fn codex_in_its_newer_form_and_both_at_once() {
 fn a_codex_subagent_works_for_its_session_and_does_not_speak() {
     let expected =
         tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
-    check(Agent::Codex, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
+    check(codex::AGENT, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
     assert_eq!(&*agents::codex::transcript::read(CODEX_SUBAGENT.as_bytes()).events[0].session, "thread-1");
 }
 
@@ -153,7 +153,7 @@ fn copilot_events() {
     let background = "<command started in background with shellId: 3>";
     let started = json!({"outcome": "unknown", "command": "make watch", "output": background});
     check(
-        Agent::Copilot,
+        copilot::AGENT,
         COPILOT,
         &[
             (1, "prompt", prompt("Mount the app")),
@@ -191,7 +191,7 @@ fn gemini_chats() {
     let failed = json!({"outcome": "failed", "command": "pytest", "error": "Exit code 1\nFAILED a.py::test_a"});
     let todos = json!([{"subject": "Test b", "state": "open"}, {"subject": "Drop c", "state": "dropped"}]);
     check(
-        Agent::Gemini,
+        gemini::AGENT,
         GEMINI,
         &[
             (1, "prompt", prompt("Explain @a.rs")),
@@ -214,7 +214,7 @@ fn gemini_chats() {
     assert_eq!(read.in_flight, [("p1".to_string(), "run_shell_command: sleep 9".to_string())]);
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "gem-1"));
     check(
-        Agent::Gemini,
+        gemini::AGENT,
         GEMINI_OLDER,
         &[
             (1, "prompt", prompt("Write c")),
@@ -223,7 +223,7 @@ fn gemini_chats() {
         ],
     );
     let subagent = GEMINI.replace("\"kind\":\"main\"", "\"kind\":\"subagent\"");
-    assert!(told(Agent::Gemini, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
+    assert!(told(gemini::AGENT, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn opencode_exports() {
     let error = "The user rejected permission to use this specific tool call.";
     let rejected = json!({"outcome": "interrupted", "command": "rm x", "error": error});
     check(
-        Agent::Opencode,
+        opencode::AGENT,
         OPENCODE,
         &[
             (1, "prompt", prompt("Write the lexer")),
@@ -265,7 +265,7 @@ fn the_client_speaks_through_the_user() {
         let line = json!({"timestamp": "2026-02-03T09:00:01Z", "type": "event_msg", "payload": {"type": "user_message", "message": words}});
         let meta =
             json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}});
-        assert_eq!(told(Agent::Codex, &format!("{meta}\n{line}")), [], "{words}");
+        assert_eq!(told(codex::AGENT, &format!("{meta}\n{line}")), [], "{words}");
     }
 }
 
@@ -275,14 +275,14 @@ fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
     let heard = json!({"sessionId": "cop-1", "timestamp": 1, "cwd": "/home/dev/hydra", "toolName": "view", "toolArgs": args,
         "toolResult": {"resultType": "success", "textResultForLlm": "hi"}});
     let heard = heard.to_string();
-    let heard = agents::parse(Agent::Copilot, heard.as_bytes()).unwrap().unwrap();
+    let heard = agents::parse(copilot::AGENT, heard.as_bytes()).unwrap().unwrap();
     let read = agents::copilot::transcript::read(COPILOT.as_bytes());
     assert_eq!(shared_part(&heard.key), shared_part(&read.events[9].key));
     let args = json!({"file_path": "README.md"});
     let heard = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
         "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});
     let heard = heard.to_string();
-    let heard = agents::parse(Agent::Gemini, heard.as_bytes()).unwrap().unwrap();
+    let heard = agents::parse(gemini::AGENT, heard.as_bytes()).unwrap().unwrap();
     let read = agents::gemini::transcript::read(GEMINI.as_bytes());
     assert_eq!(shared_part(&heard.key), shared_part(&read.events[4].key));
     assert!(shared_part(&heard.key).is_some());
@@ -342,8 +342,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for agent in Agent::ALL {
-            read(agent, &bytes).iter().for_each(bounded);
+        for profile in agents::ALL {
+            read(profile.agent, &bytes).iter().for_each(bounded);
         }
     }
 
@@ -370,7 +370,7 @@ proptest! {
     }
 
     #[test]
-    fn any_record_is_survived(agent in prop::sample::select(Agent::ALL.to_vec()), record in "\\{(\"(type|payload|data|info|messages|id|item|\\$set)\":(\\{\\}|\\[\\]|1|\"session_meta\"|\"event_msg\"),?){0,4}\\}") {
+    fn any_record_is_survived(agent in prop::sample::select(agents::ALL.map(|profile| profile.agent).to_vec()), record in "\\{(\"(type|payload|data|info|messages|id|item|\\$set)\":(\\{\\}|\\[\\]|1|\"session_meta\"|\"event_msg\"),?){0,4}\\}") {
         read(agent, record.as_bytes()).iter().for_each(bounded);
     }
 }

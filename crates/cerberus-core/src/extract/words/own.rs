@@ -6,11 +6,11 @@
 
 use std::sync::LazyLock;
 
-use super::cues::FAULTS;
 use crate::clean::text::words;
 use crate::extract::injected::without_ours;
 use crate::language::matcher::Set;
 use crate::language::outline::item;
+use crate::language::speech::FAULTS;
 
 /// More lines than these are no one's own words; the beginning and the end are where they stand.
 const HEAD_LINES_MAX: usize = 60;

@@ -8,10 +8,10 @@
 use std::sync::LazyLock;
 
 use super::{CorrectionKind, Turn, tables};
-use crate::extract::words::cues::{DENYING, SOMEBODY, SUPPOSING, request};
 use crate::language::form::is_order;
 use crate::language::matcher::{Pattern, Set};
 use crate::language::sentence::{Clause, Mood, Word, fillers};
+use crate::language::speech::{DENYING, SOMEBODY, SUPPOSING, request};
 
 /// Where a cue may stand.
 enum Place {

@@ -5,14 +5,16 @@ use proptest::prelude::*;
 use super::check::Change;
 use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState};
 use super::*;
+use crate::agents::{claude_code, codex};
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
 use crate::clean::text::{Clean, Keep};
+use crate::extract::injected::without_handoff;
 use crate::extract::{extract, runs};
 use crate::model::event::Outcome;
 use crate::model::event::{Event, Note, Severity};
 use crate::model::fact::Kind;
-use crate::model::id::{Agent, SessionId};
+use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
 fn items(list: &[&str]) -> Vec<Line> {
@@ -110,7 +112,7 @@ fn what_does_not_fit_is_left_out_by_priority_and_counted() {
     let handoff = compose(&state, &Preserve { max_state_bytes: 900, ..Preserve::default() });
     assert!(handoff.text.len() <= 900);
     for told in
-        ["Build the parser", "- [ ] Write docs", "- [HIGH] overflow", "- parser::deep", "- src/lexer.rs", CLOSING]
+        ["Build the parser", "- [ ] Write docs", "- [HIGH] overflow", "- parser::deep", "- src/lexer.rs", HANDOFF_END]
     {
         assert!(handoff.text.contains(told), "{told} in {}", handoff.text);
     }
@@ -121,7 +123,7 @@ fn what_does_not_fit_is_left_out_by_priority_and_counted() {
 #[test]
 fn an_empty_state_is_still_a_handoff() {
     let handoff = compose(&PreservedState::default(), &Preserve::default());
-    assert_eq!(handoff.text, format!("{HEAD}\n\n{INTRODUCTION}\n\n{CLOSING}\n"));
+    assert_eq!(handoff.text, format!("{HANDOFF_HEAD}\n\n{INTRODUCTION}\n\n{HANDOFF_END}\n"));
 }
 
 #[test]
@@ -187,7 +189,7 @@ fn what_we_told_is_cut_from_what_comes_back() {
 #[test]
 fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
     let handoff = compose(&whole(), &Preserve::default()).text;
-    for agent in [Agent::ClaudeCode, Agent::Codex] {
+    for agent in [claude_code::AGENT, codex::AGENT] {
         for (prompt, words) in [
             (format!("Build the parser.\n\n{handoff}"), Some("Build the parser.")),
             (written::request(), None),
@@ -359,8 +361,8 @@ proptest! {
         let text = compose(&state, &Preserve { max_state_bytes, ..Preserve::default() }).text;
         let all = compose(&state, &Preserve { max_state_bytes: usize::MAX, ..Preserve::default() }).text;
         prop_assert!(text.len() <= max_state_bytes);
-        let end = format!("\n{CLOSING}\n");
-        prop_assert!(text.starts_with(HEAD) && text.ends_with(&end));
+        let end = format!("\n{HANDOFF_END}\n");
+        prop_assert!(text.starts_with(HANDOFF_HEAD) && text.ends_with(&end));
         let failing = state.test_state.as_ref().map(|tests| tests.failing.len()).unwrap_or(0);
         let open = state.open_issues().count();
         for (heading, count) in

@@ -9,12 +9,9 @@ use std::collections::HashSet;
 use super::check::Change;
 use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, said};
 use crate::clean::text::{Clean, Keep};
+use crate::extract::injected::{REQUEST_END, REQUEST_HEAD};
 use crate::model::event::{Note, Severity};
 use crate::model::fact::Kind;
-
-/// The first and the last line of the request, by which it is known when it turns up as a prompt.
-pub(crate) const REQUEST_HEAD: &str = "# Context Handoff Request";
-pub(crate) const REQUEST_END: &str = "End your turn after that; this session is then released.";
 
 const OPEN: &str = "<handoff>";
 pub(crate) const CLOSE: &str = "</handoff>";

@@ -21,10 +21,10 @@ pub enum Asking {
 
 impl Worker {
     pub fn asking(self) -> Asking {
-        match self {
-            Worker::ClaudeCode => Asking::Live,
-            Worker::Codex => Asking::Resumed,
-            Worker::Command => Asking::Never,
+        match self.headless() {
+            Some(headless) if headless.stays_open() => Asking::Live,
+            Some(headless) if headless.resume.is_some() => Asking::Resumed,
+            _ => Asking::Never,
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::agents::stream::Fault;
 use crate::loops::failure::Exit;
 use crate::loops::meter::{Certainty, Reading};
 use crate::loops::settings::Layer;
-use crate::loops::stop::Class;
 use crate::loops::totals::Counts;
+use crate::model::session::LoopEnd;
 
 fn at(secs: u64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000).plus(Duration::from_secs(secs))
@@ -252,13 +252,13 @@ fn completion_is_a_claim_that_something_confirms() {
     let claim = |progress| Input::Measured { checked: None, progress, claimed: true };
     let checked = |checked| Input::Measured { checked: Some(checked), progress: Progress::Made, claimed: true };
     for (text, inputs, class) in [
-        ("until = \"x\"", vec![checked(Checked::Passed)], Some(Class::Complete)),
+        ("until = \"x\"", vec![checked(Checked::Passed)], Some(LoopEnd::Complete)),
         ("until = \"x\"", vec![checked(Checked::NoTests), checked(Checked::NoTests)], None),
-        ("until = \"x\"\nmax_iterations = 1", vec![checked(Checked::Passed)], Some(Class::Complete)),
+        ("until = \"x\"\nmax_iterations = 1", vec![checked(Checked::Passed)], Some(LoopEnd::Complete)),
         ("completion_phrase = \"x\"", vec![claim(Progress::Made)], None),
-        ("completion_phrase = \"x\"", vec![claim(Progress::Made), claim(Progress::None)], Some(Class::Complete)),
+        ("completion_phrase = \"x\"", vec![claim(Progress::Made), claim(Progress::None)], Some(LoopEnd::Complete)),
         ("completion_phrase = \"x\"", vec![claim(Progress::Made), claim(Progress::Made)], None),
-        ("completion_phrase = \"x\"\nmax_iterations = 1", vec![claim(Progress::Made)], Some(Class::Limit)),
+        ("completion_phrase = \"x\"\nmax_iterations = 1", vec![claim(Progress::Made)], Some(LoopEnd::Limit)),
     ] {
         let settings = settings(text);
         let mut drive = Drive::new(&settings);
@@ -278,7 +278,7 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
     drive.iteration(0, Progress::None).iteration(1, Progress::Made).iteration(2, Progress::None);
     assert_eq!(drive.stop(), None);
     drive.iteration(3, Progress::None);
-    assert_eq!(drive.stop().map(Stop::class), Some(Class::NoProgress));
+    assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NoProgress));
     for (text, word) in
         [("max_tokens = 150", "tokens"), ("max_cost_usd = 0.9", "cost"), ("max_duration = 2", "duration")]
     {
@@ -292,7 +292,7 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
     let mut drive = Drive::new(&denied);
     drive.tell(0, Input::Tick).tell(0, heard(Said::Denied { tool: "Bash".into() }, 1.0)).tell(0, text(1.0));
     drive.tell(0, done()).tell(0, gone()).tell(0, measured(Progress::None));
-    assert_eq!(drive.stop().map(Stop::class), Some(Class::NeedsMending));
+    assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NeedsMending));
 }
 
 #[test]

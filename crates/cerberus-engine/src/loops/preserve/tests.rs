@@ -2,6 +2,7 @@ use std::fs;
 use std::process::Command;
 
 use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::{claude_code, codex};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::check::Change;
 use cerberus_core::loops::handoff::compose;
@@ -79,7 +80,7 @@ impl Stage {
         let wanted = Wanted {
             located: &self.located(),
             now: now(),
-            sessions: &[(Agent::ClaudeCode, "one".to_string()), (Agent::Codex, "nobody".to_string())],
+            sessions: &[(claude_code::AGENT, "one".to_string()), (codex::AGENT, "nobody".to_string())],
             base: Some(&self.base),
             prompt: Some("Build the parser.\n\nIn small steps."),
             heard,
@@ -109,7 +110,7 @@ fn git_says_which_files_are_modified_and_none_is_told_twice() {
     let stage = Stage::new();
     let root = stage.root();
     stage.happened(
-        Agent::ClaudeCode,
+        claude_code::AGENT,
         "one",
         vec![
             edited("src/a.rs"),
@@ -151,7 +152,7 @@ fn git_says_which_files_are_modified_and_none_is_told_twice() {
 fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
     let stage = Stage::new();
     stage.happened(
-        Agent::ClaudeCode,
+        claude_code::AGENT,
         "one",
         vec![
             note(Kind::Next, "write the tests"),
@@ -185,8 +186,8 @@ fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
         custom_key: None,
         resolved: false,
     };
-    stage.happened(Agent::Manual, "by hand", vec![Event::Note(blocker)]);
-    stage.happened(Agent::Codex, "a stranger", vec![note(Kind::Next, "paint the house")]);
+    stage.happened(Agent::MANUAL, "by hand", vec![Event::Note(blocker)]);
+    stage.happened(codex::AGENT, "a stranger", vec![note(Kind::Next, "paint the house")]);
     let state = stage.preserved(&Heard::default(), &Preserve::default()).state;
     let text = compose(&state, &Preserve::default()).text;
     for told in [
@@ -206,7 +207,7 @@ fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
 #[test]
 fn rules_say_what_is_preserved_and_files_go_along() {
     let stage = Stage::new();
-    stage.happened(Agent::ClaudeCode, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Done, "the lexer")]);
+    stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Done, "the lexer")]);
     fs::write(stage.root().join("PLAN.md"), "# Plan\nkey: 1\n").unwrap();
     fs::write(stage.root().join("image.bin"), b"\x00\x01").unwrap();
     fs::write(stage.root().join(".env.local"), "SECRET=1\n").unwrap();
@@ -231,7 +232,7 @@ fn rules_say_what_is_preserved_and_files_go_along() {
 #[test]
 fn what_the_agent_wrote_is_added_to_what_was_captured() {
     let stage = Stage::new();
-    stage.happened(Agent::ClaudeCode, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Next, "tidy up")]);
+    stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Next, "tidy up")]);
     let mut heard = Heard::default();
     heard.asked();
     let answer = "<handoff>\n## Completed\n- [x] tidy up\n## Pending\n- [ ] write the tests first\n## Modified Files\n- src/a.rs\n</handoff>";

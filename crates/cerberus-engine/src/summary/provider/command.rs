@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use cerberus_core::agents;
+
 use super::{ProviderError, SUMMARIZING};
 use crate::os::output::{Cut, read_until};
 
@@ -20,14 +22,16 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, ProviderError> {
     let deadline = Instant::now() + limit;
     let Some((program, arguments)) = command.split_first() else { return Err(ProviderError::NotSet("command")) };
-    let spawned = Command::new(program)
+    let mut command = Command::new(program);
+    // An agent refuses to run in a session of its own; this is none, though it may have been started from one.
+    for name in agents::nesting_variables() {
+        command.env_remove(name);
+    }
+    let spawned = command
         .args(arguments)
         // An agent must find no project here, and nothing to work on.
         .current_dir("/")
         .env(SUMMARIZING, "1")
-        // Claude Code refuses to run in a session of its own; this is none, though it may have been started from one.
-        .env_remove("CLAUDECODE")
-        .env_remove("CLAUDE_CODE_ENTRYPOINT")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

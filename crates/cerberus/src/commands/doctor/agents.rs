@@ -23,7 +23,7 @@ pub fn checks(context: &Context, store: Option<&Store>) -> Vec<Check> {
     agents::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
 }
 
-fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, profile: &Profile) -> Check {
+fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, profile: &'static Profile) -> Check {
     let name = profile.agent.name();
     if !profile.is_found(surroundings) {
         return good(name, "not found on this machine");
@@ -56,7 +56,7 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
         } else if !wiring.missing.is_empty() {
             wrong = Some((format!("not wired for {}", wiring.missing.join(", ")), install));
         } else if let Some(untrusted) = trust(surroundings, profile, *scope, &mut said) {
-            wrong = Some((untrusted, format!("start `{}` and accept its hooks", profile.program)));
+            wrong = Some((untrusted, format!("start `{}` and accept its hooks", profile.program())));
         }
     }
     said.push(last_heard(context, store, profile));
@@ -104,7 +104,7 @@ fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> St
 
 /// What the program says of itself, if it does so soon.
 fn version(surroundings: &Surroundings, profile: &Profile) -> Option<String> {
-    let mut child = Command::new(surroundings.on_path(profile.program)?)
+    let mut child = Command::new(surroundings.on_path(profile.program())?)
         .arg("--version")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

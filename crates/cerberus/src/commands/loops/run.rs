@@ -5,6 +5,7 @@ use cerberus_core::loops::redline::Level;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
 use cerberus_core::model::span::Span;
+use cerberus_engine::agents::Profile;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
 use cerberus_engine::loops::runner::{Job, LoopError};
@@ -15,6 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::ledger;
+use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -29,8 +31,8 @@ use crate::render::loops::Screen;
 /// reached, 4 no progress, 5 the agent needs mending (login, permission, flag), 6 interrupted, 7 another runner is at work.
 #[derive(clap::Args)]
 pub struct Run {
-    /// claude-code, codex or command (any program that takes its task on standard input)
     #[arg(long, value_name = "NAME")]
+    #[arg(help = format!("{} (any program that takes its task on standard input)", Worker::names()))]
     agent: Option<Worker>,
 
     /// The agent's program, where it is not the one on PATH
@@ -129,7 +131,7 @@ pub struct Run {
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_tokens: Option<u64>,
 
-    /// Of all contexts together; only for Claude Code, which tells its price
+    /// Of all contexts together; only for an agent that tells its price
     #[arg(long, value_name = "USD", help_heading = "When to stop")]
     max_cost_usd: Option<f64>,
 
@@ -226,8 +228,9 @@ impl Run {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().hint("start it by its full path")?,
         };
-        let codex_home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")));
-        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, codex_home })
+        let surroundings = surroundings(context);
+        let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
+        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, agent_dir })
     }
 
     fn layer(self) -> Layer {
@@ -270,10 +273,6 @@ impl Run {
         layer.preserve.include_files = self.include_files;
         layer
     }
-}
-
-fn set(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Longer than any task is; a context has to hold it.

@@ -36,11 +36,11 @@ impl SessionStart {
             process: process::agent(),
         };
         let record =
-            own_record(&context.clock, Agent::Manual, &name, context.located().place(), "start".to_string(), event);
+            own_record(&context.clock, Agent::MANUAL, &name, context.located().place(), "start".to_string(), event);
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("nothing was started; make room or mend the folder's permissions, then try again")?;
         fold::fold(&context.home, &mut store).hint(DOCTOR)?;
-        let session = store.agent_session(Agent::Manual, &name, context.clock.now).hint(DOCTOR)?;
+        let session = store.agent_session(Agent::MANUAL, &name, context.clock.now).hint(DOCTOR)?;
         let id = session.map_or_else(String::new, |session| session.id.to_string());
         match context.json {
             true => render::json(&json!({"session_id": id, "project": context.located().name})),
@@ -57,7 +57,7 @@ impl SessionEnd {
         let session = live.ok_or_else(|| anyhow::anyhow!("this project has no live session"));
         let session =
             session.hint("`cerberus memory session-start` starts one; `session-status --all` shows the ended ones")?;
-        let agent = Agent::from_name(&session.agent).unwrap_or(Agent::Manual);
+        let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
         let key = format!("end-explicit-{}", context.clock.now.millis());
         let event = Event::End { reason: Clean::word("explicit") };
         let record = own_record(&context.clock, agent, &session.agent_session_id, session.place(), key, event);

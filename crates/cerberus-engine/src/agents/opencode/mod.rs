@@ -1,25 +1,32 @@
 //! opencode: it takes plugins, not commands, so a plugin of ours calls us; our server stands in its configuration.
 
+mod database;
+
 use std::path::{Path, PathBuf};
 
-use cerberus_core::model::id::Agent;
+use cerberus_core::agents::opencode;
 use cerberus_core::settings::servers::{self, ServerStyle};
 use cerberus_core::settings::{Json, Part, WholeFile};
 
+use self::database::OpencodeDatabase;
+use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
-pub(crate) const PROFILE: Profile = Profile {
-    agent: Agent::Opencode,
-    program: "opencode",
+pub(super) const PROFILE: Profile = Profile {
+    agent: opencode::AGENT,
     dir,
     files,
     afterwards: None,
     trust: no_trust_needed,
     has_plugin: no_plugin,
+    guides: &[],
+    user_guides: |_, _| Vec::new(),
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: None,
 };
 
 static PLUGIN: WholeFile = WholeFile {
-    text: include_str!("../../../../plugin/opencode/cerberus.js"),
+    text: include_str!("../../../../../plugin/opencode/cerberus.js"),
     mark: "// Cerberus in opencode",
     placeholder: "\"cerberus\"",
 };
@@ -58,3 +65,18 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 fn has_jsonc(dir: &Path) -> bool {
     dir.join("opencode.jsonc").exists() && !dir.join("opencode.json").exists()
 }
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| {
+        let data = surroundings.folder("XDG_DATA_HOME").or_else(|| surroundings.in_home(".local/share"));
+        below(data, &["opencode/opencode.db"])
+    },
+    is_one: |name| {
+        let plain = plain_name(name);
+        name == "opencode.db" || plain.ends_with(".jsonl") || plain.ends_with(".json")
+    },
+    only: None,
+    beside: |_| Beside::default(),
+    open: Some(|path| Ok(Box::new(OpencodeDatabase::open(path)?))),
+    is_tail_enough: false,
+};

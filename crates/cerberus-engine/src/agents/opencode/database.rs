@@ -3,33 +3,24 @@
 //! What cannot be read as JSON is left out and counted.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::BUSY;
+use crate::agents::transcripts::{Database, DatabaseError, Exported};
 
-#[derive(Debug, thiserror::Error)]
-#[error("opencode's database {path}: {source}")]
-pub struct OpencodeError {
-    path: String,
-    source: rusqlite::Error,
-}
+/// How long it is waited for while the client writes.
+const BUSY: Duration = Duration::from_millis(1_500);
 
-type Result<T> = std::result::Result<T, OpencodeError>;
+type Result<T> = std::result::Result<T, DatabaseError>;
 
-pub struct OpencodeStore {
+pub(super) struct OpencodeDatabase {
     connection: Connection,
     path: String,
 }
 
-/// One session, as it is exported.
-pub struct Exported {
-    pub json: Vec<u8>,
-    pub damaged_rows: usize,
-}
-
-impl OpencodeStore {
-    pub fn open(path: &Path) -> Result<OpencodeStore> {
+impl OpencodeDatabase {
+    pub(super) fn open(path: &Path) -> Result<OpencodeDatabase> {
         let name = path.display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || -> rusqlite::Result<Connection> {
@@ -39,18 +30,28 @@ impl OpencodeStore {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(OpencodeStore { connection, path: name }),
-            Err(source) => Err(OpencodeError { path: name, source }),
+            Ok(connection) => Ok(OpencodeDatabase { connection, path: name }),
+            Err(source) => Err(failed(&name, source)),
         }
     }
 
-    /// The ids of all sessions, oldest first.
-    pub fn sessions(&self) -> Result<Vec<String>> {
+    fn rows<T>(&self, sql: &str, with: &[&str], read: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+        let ask = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(rusqlite::params_from_iter(with), read)?;
+            rows.collect::<rusqlite::Result<Vec<T>>>()
+        };
+        ask().map_err(|source| failed(&self.path, source))
+    }
+}
+
+impl Database for OpencodeDatabase {
+    fn sessions(&self) -> Result<Vec<String>> {
         self.rows("SELECT id FROM session ORDER BY time_created, id", &[], |row| row.get(0))
     }
 
     /// A session with all its messages. A subagent's names the session that it all began with.
-    pub fn export(&self, session: &str) -> Result<Exported> {
+    fn export(&self, session: &str) -> Result<Exported> {
         let described = self.rows(
             "WITH RECURSIVE above(id, parent, depth) AS (
                  SELECT id, parent_id, 0 FROM session WHERE id = ?1
@@ -81,15 +82,10 @@ impl OpencodeStore {
         let json = serde_json::json!({"info": info, "messages": exported}).to_string().into_bytes();
         Ok(Exported { json, damaged_rows })
     }
+}
 
-    fn rows<T>(&self, sql: &str, with: &[&str], read: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
-        let ask = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(rusqlite::params_from_iter(with), read)?;
-            rows.collect::<rusqlite::Result<Vec<T>>>()
-        };
-        ask().map_err(|source| OpencodeError { path: self.path.clone(), source })
-    }
+fn failed(path: &str, source: rusqlite::Error) -> DatabaseError {
+    DatabaseError { name: "opencode", path: path.to_string(), source: Box::new(source) }
 }
 
 fn pair(row: &Row) -> rusqlite::Result<(String, String)> {
@@ -134,7 +130,7 @@ mod tests {
         connection
     }
 
-    fn exported(store: &OpencodeStore, session: &str) -> (Value, usize) {
+    fn exported(store: &OpencodeDatabase, session: &str) -> (Value, usize) {
         let exported = store.export(session).unwrap();
         (serde_json::from_slice(&exported.json).unwrap(), exported.damaged_rows)
     }
@@ -154,7 +150,7 @@ mod tests {
         let path = folder.path().join("odd %20 ?name#.db");
         let writer = database(&path);
         let check = || {
-            let store = OpencodeStore::open(&path).unwrap();
+            let store = OpencodeDatabase::open(&path).unwrap();
             assert_eq!(store.sessions().unwrap(), ["ses_1", "ses_2", "ses_3"]);
             let (text, said) = (json!({"type": "text", "text": "hi"}), json!({"type": "text", "text": "ho"}));
             let messages = json!([
@@ -180,9 +176,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("opencode.db");
         std::fs::write(&path, "no database, but long enough to be taken for one at the first look").unwrap();
-        let failed = OpencodeStore::open(&path).and_then(|store| store.sessions()).unwrap_err().to_string();
+        let failed = OpencodeDatabase::open(&path).and_then(|store| store.sessions()).unwrap_err().to_string();
         assert!(failed.starts_with("opencode's database"), "{failed}");
-        assert!(OpencodeStore::open(&folder.path().join("absent.db")).is_err());
+        assert!(OpencodeDatabase::open(&folder.path().join("absent.db")).is_err());
         assert!(!folder.path().join("absent.db").exists());
     }
 }

@@ -1,0 +1,223 @@
+//! The top-level folders of core and of the engine import each other in one direction only, and agents are known by name
+//! only in their own. `dev/layers` proves the direction of the crates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::style::{files, shown, workspace};
+
+/// Imports in the engine that still close a circle. An entry that is no longer needed fails the test: remove it.
+const STILL_TANGLED: [(&str, &str); 6] = [
+    ("config", "erase"),
+    ("memory", "hook"),
+    ("os", "store"),
+    ("sessions", "hook"),
+    ("store", "erase"),
+    ("summary", "hook"),
+];
+
+/// From one folder to another: where in the source it is imported.
+type Imports = BTreeMap<(String, String), Vec<String>>;
+
+#[test]
+fn folders_of_core_import_in_one_direction() {
+    check("cerberus-core", &[]);
+}
+
+#[test]
+fn folders_of_the_engine_import_in_one_direction() {
+    check("cerberus-engine", &STILL_TANGLED);
+}
+
+fn check(name: &str, allowed: &[(&str, &str)]) {
+    let imports = imports_of(&workspace().join("crates").join(name).join("src"));
+    assert!(imports.len() > 20, "only {} imports found: does this test still see them?", imports.len());
+    let wrong = circles(&imports, allowed);
+    assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+}
+
+/// What is wrong with these imports: those that close a circle, and allowed ones that do not.
+fn circles(imports: &Imports, allowed: &[(&str, &str)]) -> Vec<String> {
+    let is_allowed = |from: &str, to: &str| allowed.contains(&(from, to));
+    let edges: BTreeSet<(&str, &str)> =
+        imports.keys().map(|(from, to)| (from.as_str(), to.as_str())).filter(|(a, b)| !is_allowed(a, b)).collect();
+    let closing = edges.iter().filter(|(from, to)| leads_to(&edges, to, from));
+    let mut wrong: Vec<String> = closing
+        .map(|(from, to)| {
+            format!("{from} imports {to} in a circle: {}", imports[&(from.to_string(), to.to_string())].join(", "))
+        })
+        .collect();
+    for (from, to) in allowed {
+        let exists = imports.contains_key(&(from.to_string(), to.to_string()));
+        if !exists || !leads_to(&edges, to, from) {
+            wrong.push(format!("{from} imports {to} in no circle any more: remove it from STILL_TANGLED"));
+        }
+    }
+    wrong
+}
+
+fn leads_to(edges: &BTreeSet<(&str, &str)>, start: &str, end: &str) -> bool {
+    let mut seen = BTreeSet::from([start]);
+    let mut open = vec![start];
+    while let Some(folder) = open.pop() {
+        let next = edges.iter().filter(|(from, _)| *from == folder).map(|(_, to)| *to);
+        open.extend(next.filter(|to| seen.insert(to)));
+    }
+    seen.contains(end)
+}
+
+fn imports_of(src: &Path) -> Imports {
+    let paths: Vec<PathBuf> = files("rs").into_iter().filter(|path| path.starts_with(src) && !is_test(path)).collect();
+    let parts = |path: &Path| -> Vec<String> {
+        let inside = path.strip_prefix(src).unwrap().with_extension("");
+        let mut parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if parts.last().is_some_and(|last| last == "mod") {
+            parts.pop();
+        }
+        parts
+    };
+    let folders: BTreeSet<String> = paths.iter().filter_map(|path| parts(path).into_iter().next()).collect();
+    let mut imports = Imports::new();
+    for path in &paths {
+        let module = parts(path);
+        let code = without_tests(&std::fs::read_to_string(path).unwrap());
+        for (offset, folder) in imported(&code, module.len()) {
+            if folder != module[0] && folders.contains(&folder) {
+                let line = code[..offset].lines().count();
+                let place = format!("{}:{line}", shown(path));
+                imports.entry((module[0].clone(), folder)).or_default().push(place);
+            }
+        }
+    }
+    imports
+}
+
+/// A file that is compiled for tests only.
+fn is_test(path: &Path) -> bool {
+    let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+    let parent = path.parent().unwrap();
+    let declared_in = [parent.join("mod.rs"), parent.join("lib.rs"), parent.with_extension("rs")];
+    let declaration = format!("#[cfg(test)]\nmod {name};");
+    declared_in.iter().any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&declaration)))
+}
+
+/// The code without comments and without modules for tests; its lines stay where they are.
+pub(crate) fn without_tests(text: &str) -> String {
+    let mut code = String::new();
+    let mut lines = text.lines().peekable();
+    let mut in_tests = false;
+    while let Some(line) = lines.next() {
+        let opens = |next: &&str| next.ends_with('{') && (next.starts_with("mod ") || next.contains(" mod "));
+        in_tests |= line == "#[cfg(test)]" && lines.peek().is_some_and(opens);
+        // Formatted code closes a module with a brace in the first column.
+        let closes = in_tests && line == "}";
+        let is_comment = line.trim_start().starts_with("//");
+        if !in_tests && !is_comment {
+            code.push_str(line.split(" // ").next().unwrap_or_default());
+        }
+        code.push('\n');
+        in_tests &= !closes;
+    }
+    code
+}
+
+/// Top-level folders that paths in `code` lead to, with their offsets; the module is `depth` below the crate's root.
+fn imported(code: &str, depth: usize) -> Vec<(usize, String)> {
+    let to_root = "super::".repeat(depth);
+    let mut found = Vec::new();
+    for root in ["crate::", to_root.as_str()] {
+        for (offset, _) in code.match_indices(root) {
+            let is_inside = code[..offset].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':' || c == '$');
+            if !is_inside {
+                found.extend(first_names(&code[offset + root.len()..]).into_iter().map(|name| (offset, name)));
+            }
+        }
+    }
+    found
+}
+
+/// `a::b` → `a`; `{a::{b, c}, d}` → `a`, `d`.
+fn first_names(path: &str) -> Vec<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let name = |text: &str| text.chars().take_while(|c| is_name(*c)).collect::<String>();
+    let Some(group) = path.strip_prefix('{') else { return vec![name(path)] };
+    let mut names = Vec::new();
+    let (mut level, mut start) = (0, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => level += 1,
+            '}' if level > 0 => level -= 1,
+            ',' | '}' if level == 0 => {
+                names.push(name(group[start..at].trim_start()));
+                start = at + 1;
+            }
+            _ => {}
+        }
+        if c == '}' && level == 0 && start > at {
+            break;
+        }
+    }
+    names
+}
+
+/// Files outside the agents' folders that may name one, and why.
+const MAY_NAME_AGENTS: [(&str, &str); 10] = [
+    ("crates/cerberus-core/src/model/path.rs", "a folder in which worktrees are found"),
+    ("crates/cerberus-core/src/loops/meter.rs", "names of models"),
+    ("crates/cerberus-core/src/extract/symbols/grammar.rs", "a tree has cursors"),
+    ("crates/cerberus-core/src/extract/symbols/naming.rs", "a tree has cursors"),
+    ("crates/cerberus-core/src/language/classes.rs", "words that people use"),
+    ("crates/cerberus-core/src/learn/correction/tables.rs", "words that people use"),
+    ("crates/cerberus-core/src/learn/wording.rs", "words that people use"),
+    ("crates/cerberus-core/src/summary/check.rs", "words that people use"),
+    ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
+    ("crates/cerberus/src/commands/try_out.rs", "plays a session of one agent"),
+];
+
+/// A new agent is a folder in core and a file in the engine: nothing else knows an agent by name.
+#[test]
+fn agents_are_named_in_their_folders_only() {
+    const NAMES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "cursor", "copilot"];
+    let is_elsewhere = |path: &str| {
+        let is_product = path.starts_with("crates/") && path.contains("/src/") && !path.contains("-testkit/");
+        is_product && !path.contains("/src/agents/")
+    };
+    let mut allowed = BTreeSet::from(MAY_NAME_AGENTS.map(|(path, _)| path.to_string()));
+    let mut wrong = Vec::new();
+    for path in files("rs").into_iter().filter(|path| is_elsewhere(&shown(path)) && !is_test(path)) {
+        let code = without_tests(&std::fs::read_to_string(&path).unwrap()).to_lowercase();
+        let naming = code.lines().enumerate().filter(|(_, line)| NAMES.iter().any(|name| line.contains(name)));
+        let places: Vec<String> = naming.map(|(at, line)| format!("{}:{}: {line}", shown(&path), at + 1)).collect();
+        if !places.is_empty() && !allowed.remove(&shown(&path)) {
+            wrong.extend(places);
+        }
+    }
+    assert!(wrong.is_empty(), "agents are named outside their folders:\n{}", wrong.join("\n"));
+    assert!(allowed.is_empty(), "these name no agent any more: {allowed:?}");
+}
+
+#[test]
+fn every_form_of_an_import_is_seen() {
+    let names = |code: &str, depth| imported(code, depth).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+    assert_eq!(names("use crate::a::b;\nlet x = crate::c::D;", 1), ["a", "c"]);
+    assert_eq!(names("use crate::{a::{b, c}, d,\n    e::f};\nuse other::x;", 1), ["a", "d", "e"]);
+    assert_eq!(names("use super::super::a::b;", 2), ["a"]);
+    assert_eq!(names("use super::a::b; use my_crate::a; use $crate::a;", 2), [""; 0]);
+    let code =
+        without_tests("use a; // crate::b\n// crate::c\n#[cfg(test)]\nmod tests {\n    use crate::d;\n}\nuse e;\n");
+    assert_eq!(code, "use a;\n\n\n\n\n\nuse e;\n");
+}
+
+#[test]
+fn circles_are_named_and_allowed_ones_must_be_needed() {
+    let imports = |edges: &[(&str, &str)]| -> Imports {
+        edges.iter().map(|(a, b)| ((a.to_string(), b.to_string()), vec![format!("{a}.rs:1")])).collect()
+    };
+    let tangled = imports(&[("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]);
+    let wrong = circles(&tangled, &[]);
+    assert_eq!(wrong.len(), 3, "{wrong:?}");
+    assert_eq!(wrong[0], "a imports b in a circle: a.rs:1");
+    assert!(circles(&tangled, &[("c", "a")]).is_empty());
+    assert_eq!(circles(&tangled, &[("c", "a"), ("c", "d")]).len(), 1, "that one is in no circle");
+    assert_eq!(circles(&tangled, &[("c", "a"), ("d", "a")]).len(), 1, "that one does not exist");
+}
