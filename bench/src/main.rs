@@ -19,6 +19,7 @@ mod prompts;
 mod scale;
 mod scratch;
 mod secrets;
+mod simulation;
 mod summary;
 mod trace;
 
@@ -42,6 +43,7 @@ Benchmarks:
   import    transcripts taken over, against a plain JSON parse of the same lines
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
   loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or doubled, no orphan
+  simulation  a thousand seeds of everything that can happen to a home: a rebuilt view equals the one that grew
   scale     brief and hook with 10 to 10,000 sessions on record
   locomo    how well memories are found, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
@@ -69,6 +71,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),
+    ("simulation", simulation::run),
     ("loop", loops::run),
     ("locomo", locomo::run),
     ("memories", memories::run),

@@ -16,5 +16,6 @@ pub mod loops;
 pub mod model_server;
 pub mod process;
 pub mod scratch;
+pub mod simulation;
 pub mod terminal;
 pub mod tokens;

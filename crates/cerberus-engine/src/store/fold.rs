@@ -167,6 +167,7 @@ fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
         begun => begun?,
     };
     anew(home, &transaction)?;
+    transaction.forget_terms()?;
     transaction.commit()?;
     remove_unwanted(home, store)?;
     store.wipe_deleted()?;
@@ -238,7 +239,7 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
     for (agent, session, is_of_no_session) in late {
         match is_of_no_session {
             true => refold_memories(home, transaction)?,
-            false => refold_session(home, transaction, &agent, &session)?,
+            false => refold_session(home, transaction, &agent, &session, &stretch.segment)?,
         }
     }
     Ok(Folded::UpToHere)
@@ -255,14 +256,21 @@ struct From {
     session: String,
 }
 
-/// Folds a session anew, with a record that belongs before some that were folded already.
-fn refold_session(home: &Home, transaction: &FoldTransaction, agent: &str, session: &str) -> Result<(), FoldError> {
+/// Folds a session anew, with a record of `segment` that belongs before some that were folded already.
+fn refold_session(
+    home: &Home,
+    transaction: &FoldTransaction,
+    agent: &str,
+    session: &str,
+    segment: &str,
+) -> Result<(), FoldError> {
     let Some(first_segment) = transaction.clear_session(agent, session)? else { return Ok(()) };
+    let first_segment = first_segment.as_str().min(segment);
     let is_from = |json: &[u8]| {
         let from = serde_json::from_slice::<From>(json);
         from.is_ok_and(|from| from.agent == agent && from.session == session)
     };
-    refold(home, transaction, &first_segment, is_from, |event| !event.is_of_no_session())
+    refold(home, transaction, first_segment, is_from, |event| !event.is_of_no_session())
 }
 
 fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {

@@ -29,6 +29,7 @@ mod private;
 mod providers;
 mod secrets;
 mod seeds;
+mod simulation;
 mod style;
 mod summary;
 mod twice;
