@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use cerberus_core::brief::base;
+use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep, without_words};
 use cerberus_core::forget::{Fate, Paths, Traces, Wish};
@@ -261,7 +262,7 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
         if matches!(&record.event, Event::Memory(change) if ids.contains(&*change.id)) {
             changes.push(at);
         } else if evidence.iter().any(|said| is_from(said, &record)) {
-            kept.extend(serde_json::to_string(&without(*record, &evidence)));
+            kept.extend(serde_json::to_string(&without(home.cleaner(), *record, &evidence)));
             said.push(at);
         }
     })?;
@@ -286,11 +287,11 @@ fn is_from(said: &Evidence, record: &Record) -> bool {
 }
 
 /// The record without the words of the user's that it is evidence for.
-fn without<'a>(mut record: Record<'a>, evidence: &[&Evidence]) -> Record<'a> {
+fn without<'a>(cleaner: &Cleaner, mut record: Record<'a>, evidence: &[&Evidence]) -> Record<'a> {
     let words: Vec<&str> = evidence.iter().filter(|said| is_from(said, &record)).map(|said| &*said.text).collect();
     let cut = |text: &mut Clean<'a>, keep| {
         let rest = words.iter().fold(text.to_string(), |rest, said| without_words(&rest, said));
-        *text = Clean::new(rest, keep);
+        *text = cleaner.clean(rest, keep);
     };
     match &mut record.event {
         Event::Prompt { text } => cut(text, Keep::PROMPT),

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use cerberus_core::agents;
 use cerberus_core::agents::{Heard, WireError};
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::Cleaner;
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::echo::timed_key;
 use cerberus_core::model::event::{Event, Place, Record};
 use cerberus_core::model::id::Agent;
@@ -40,12 +41,12 @@ pub enum CaptureError {
 
 /// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
-    let Some(heard) = agents::parse(agent, payload)? else { return Ok(None) };
+    let Some(heard) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
     if privacy::shut(home, clock.now, &located).is_some() {
         return Ok(None);
     }
-    let record = record(clock.now, heard, &located);
+    let record = record(home.cleaner(), clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;
     let moment = match event {
@@ -57,19 +58,19 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
 }
 
-fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
+fn record<'a>(cleaner: &Cleaner, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
     let Heard { agent, session, cwd, mut key, mut event } = heard;
     // A session may start and end many times with the same words; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. })
         && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)
     {
-        key = Clean::new(timed_key(&key, now), Keep::NAME);
+        key = cleaner.clean(timed_key(&key, now), Keep::NAME);
     }
     match &mut event {
         Event::Tool(used) => {
             for touched in &mut used.files {
                 let path = identity::relative(located, Path::new(&*cwd), &touched.path);
-                touched.path = Clean::new(path, Keep::NAME);
+                touched.path = cleaner.clean(path, Keep::NAME);
             }
         }
         Event::Start { process, .. } => *process = process::agent(),
@@ -78,11 +79,12 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
     // These are answered, and only once.
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
-    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(), event }
+    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(cleaner), event }
 }
 
 /// A record of our own about a session, as commands write them.
 pub fn own_record<'a>(
+    home: &Home,
     clock: &Clock,
     agent: Agent,
     session: &str,
@@ -90,6 +92,6 @@ pub fn own_record<'a>(
     key: String,
     event: Event<'a>,
 ) -> Record<'a> {
-    let (session, key) = (Clean::new(session.to_string(), Keep::NAME), Clean::new(key, Keep::NAME));
+    let (session, key) = (home.cleaner().clean(session.to_string(), Keep::NAME), home.cleaner().clean(key, Keep::NAME));
     Record { at: clock.now, key, agent, imported: false, heard_by: None, session, place, event }
 }

@@ -67,7 +67,7 @@ pub fn decode(line: &[u8]) -> Option<&[u8]> {
 
 /// The line a record becomes in this home: what is private to its owner is hidden first.
 fn line(home: &Home, record: &Record) -> Result<Vec<u8>, JournalError> {
-    match home.wishes().hide(&record.event) {
+    match home.wishes().hide(home.cleaner(), &record.event) {
         None => encode(record),
         Some(event) => encode(&Record { event, ..record.clone() }),
     }
@@ -205,12 +205,13 @@ impl Stretch {
 mod tests {
     use super::*;
     use cerberus_core::agents::claude_code;
-    use cerberus_core::clean::text::{Clean, Keep};
+    use cerberus_core::clean::BUILT_IN;
+    use cerberus_core::clean::text::Keep;
     use cerberus_core::model::event::{Event, Place};
     use cerberus_core::model::id::ProjectId;
 
     fn record(text: &str) -> Record<'_> {
-        let clean = |text| Clean::new(text, Keep::PROMPT);
+        let clean = |text| BUILT_IN.clean(text, Keep::PROMPT);
         let place = Place {
             project: ProjectId::of_anchor(b"/p"),
             name: clean("p"),

@@ -54,9 +54,9 @@ impl Keeper<'_> {
         }
         let memory = Memory {
             status: Status::Approved,
-            content: Clean::new(text.trim().to_string(), Keep::MEMORY),
-            category: Clean::new(category.to_string(), Keep::SUBJECT),
-            scope: Clean::new(scope.to_string(), Keep::NAME),
+            content: self.home.cleaner().clean(text.trim().to_string(), Keep::MEMORY),
+            category: self.home.cleaner().clean(category.to_string(), Keep::SUBJECT),
+            scope: self.home.cleaner().clean(scope.to_string(), Keep::NAME),
             project: self.project_of(scope),
             confidence: 1.0,
             created_at: self.clock.now,
@@ -65,7 +65,7 @@ impl Keeper<'_> {
             background: Background::default(),
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
-        let (memory, supersedes) = superseding(&id, memory, known);
+        let (memory, supersedes) = superseding(self.home, &id, memory, known);
         self.write(store, vec![(id.clone(), Some(memory))])?;
         Ok(Learnt { id, is_new: true, supersedes })
     }
@@ -96,7 +96,7 @@ impl Keeper<'_> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
-        let (memory, supersedes) = superseding(&row.id, memory, known);
+        let (memory, supersedes) = superseding(self.home, &row.id, memory, known);
         self.write(store, vec![(row.id.clone(), Some(memory))])?;
         Ok(supersedes)
     }
@@ -114,7 +114,7 @@ impl Keeper<'_> {
         if ids.is_empty() || self.clock.is_given {
             return Ok(false);
         }
-        let memories = ids.iter().map(|id| Clean::new(id.as_str().to_string(), Keep::NAME)).collect();
+        let memories = ids.iter().map(|id| self.home.cleaner().clean(id.as_str().to_string(), Keep::NAME)).collect();
         let key = format!("used-{}-{}", self.clock.now.millis(), std::process::id());
         let record = self.record(self.clock.now, key, Event::Used { memories });
         journal::append(self.home, self.clock.wall, &record)?;
@@ -126,7 +126,7 @@ impl Keeper<'_> {
         let mut taken: HashMap<MemoryId, usize> = HashMap::new();
         let mut records = Vec::new();
         for line in lines {
-            let (id, memory) = line.into_memory(self.clock.now, |scope| self.project_of(scope));
+            let (id, memory) = line.into_memory(self.home.cleaner(), self.clock.now, |scope| self.project_of(scope));
             // The n-th time the same line without an id is another memory.
             let times = taken.entry(id.clone()).or_default();
             *times += 1;
@@ -135,7 +135,7 @@ impl Keeper<'_> {
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
                 let key = change_key(&id, versions);
-                let record = self.record(at, key, change(&id, Some(memory)));
+                let record = self.record(at, key, change(self.home, &id, Some(memory)));
                 records.push(Record { imported: true, ..record });
             }
         }
@@ -153,7 +153,7 @@ impl Keeper<'_> {
                 Some(known) => *known,
                 None => store.memory_standing(id.as_str())?.0,
             };
-            records.push(self.record(self.clock.now, change_key(&id, known), change(&id, memory)));
+            records.push(self.record(self.clock.now, change_key(&id, known), change(self.home, &id, memory)));
             versions.insert(id, known + 1);
         }
         journal::append_all(self.home, self.clock.wall, &records)?;
@@ -161,8 +161,8 @@ impl Keeper<'_> {
     }
 
     fn record(&self, at: Timestamp, key: String, event: Event<'static>) -> Record<'static> {
-        let place: Place<'static> = self.located.place();
-        Record { at, ..own_record(self.clock, Agent::MANUAL, "", place, key, event) }
+        let place: Place<'static> = self.located.place(self.home.cleaner());
+        Record { at, ..own_record(self.home, self.clock, Agent::MANUAL, "", place, key, event) }
     }
 }
 
@@ -171,13 +171,14 @@ fn change_key(id: &MemoryId, versions: usize) -> String {
     format!("{id}#{versions}")
 }
 
-fn change(id: &MemoryId, memory: Option<Memory<'static>>) -> Event<'static> {
-    let id = Clean::new(id.as_str().to_string(), Keep::NAME);
+fn change(home: &Home, id: &MemoryId, memory: Option<Memory<'static>>) -> Event<'static> {
+    let id = home.cleaner().clean(id.as_str().to_string(), Keep::NAME);
     Event::Memory(MemoryChange { id, stands: memory.map(Box::new) })
 }
 
 /// An accepted memory takes the place of what it contradicts, where both would hold.
 pub fn superseding(
+    home: &Home,
     id: &MemoryId,
     mut memory: Memory<'static>,
     known: Vec<MemoryRow>,
@@ -192,7 +193,7 @@ pub fn superseding(
         .filter(|other| meets(&other.memory) && conflict::contradicts(&other.memory.content, &memory.content))
         .collect();
     memory.background.supersedes =
-        older.iter().map(|other| Clean::new(other.id.as_str().to_string(), Keep::NAME)).collect();
+        older.iter().map(|other| home.cleaner().clean(other.id.as_str().to_string(), Keep::NAME)).collect();
     (memory, older)
 }
 

@@ -1,6 +1,6 @@
 //! What commands do to sessions: complete them, archive what expired, find the one that is live.
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Clean;
 use cerberus_core::model::event::{Event, Place};
 use cerberus_core::model::id::{Agent, SessionId};
 use cerberus_core::model::session::{CARRY_OVER, IDLE_AFTER};
@@ -47,7 +47,7 @@ fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'
     let record = |session: &SessionRow| {
         let key = format!("{word}-{}", clock.now.millis());
         let agent = Agent::from_name(&session.agent)?;
-        Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event.clone()))
+        Some(own_record(home, clock, agent, &session.agent_session_id, place_of(session), key, event.clone()))
     };
     let records: Vec<_> = sessions.iter().filter_map(record).collect();
     Ok(journal::append_all(home, clock.wall, &records)?)
@@ -55,7 +55,7 @@ fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'
 
 /// Where a session is at home, as its own records say.
 pub fn place_of(session: &SessionRow) -> Place<'static> {
-    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+    let clean = |text: &str| Clean::from_stored(text.to_string());
     Place {
         project: session.project.clone(),
         name: clean(&session.project_name),

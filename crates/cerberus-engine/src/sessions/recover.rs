@@ -67,7 +67,8 @@ pub fn sweep(
     // What is older is archived by its age, whatever became of it.
     for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
         let (session, effects) = settled(session, clock, idle_after);
-        let found: Vec<Record> = effects.iter().filter_map(|effect| effect_record(clock, &session, effect)).collect();
+        let found: Vec<Record> =
+            effects.iter().filter_map(|effect| effect_record(home, clock, &session, effect)).collect();
         if !found.is_empty() {
             changed.push(session);
         }
@@ -80,7 +81,7 @@ pub fn sweep(
     Ok(changed)
 }
 
-fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
+fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
     // Keyed by the activity it follows: two sweeps at once say the same thing.
     let last = session.last_activity.millis();
     let (key, event) = match effect {
@@ -90,7 +91,7 @@ fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option
         Effect::Archive => return None,
     };
     let agent = Agent::from_name(&session.agent)?;
-    Some(own_record(clock, agent, &session.agent_session_id, place_of(session), key, event))
+    Some(own_record(home, clock, agent, &session.agent_session_id, place_of(session), key, event))
 }
 
 /// What recovering a session did.
@@ -122,16 +123,16 @@ pub fn recover(
     if !in_flight.is_empty() {
         actions.push(format!("noted what was in flight: {}", in_flight.join("; ")));
     }
-    let clean = |texts: &[String]| texts.iter().map(|text| Clean::new(text.clone(), Keep::SUBJECT)).collect();
+    let clean = |texts: &[String]| texts.iter().map(|text| home.cleaner().clean(text.clone(), Keep::SUBJECT)).collect();
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("recover-{}", session.last_activity.millis());
-    let record = own_record(clock, agent, &session.agent_session_id, place_of(session), key, event);
+    let record = own_record(home, clock, agent, &session.agent_session_id, place_of(session), key, event);
     // The crash may be known by evidence only; recovered is what crashed.
     let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
-    let crash = Event::Crash { evidence: Clean::new(evidence, Keep::SUBJECT) };
+    let crash = Event::Crash { evidence: home.cleaner().clean(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
-    let crash = own_record(clock, agent, &session.agent_session_id, place_of(session), key, crash);
+    let crash = own_record(home, clock, agent, &session.agent_session_id, place_of(session), key, crash);
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))
@@ -184,7 +185,7 @@ fn complete_from_transcript(
     }
     // A transcript lags behind: what a hook saw finished is not in flight.
     let finished = store.event_keys(agent, &session.agent_session_id)?;
-    let in_flight = transcripts::read(agent, &bytes).unwrap_or_default().in_flight;
+    let in_flight = transcripts::read(home.cleaner(), agent, &bytes).unwrap_or_default().in_flight;
     let pending = in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
     Ok(pending.map(|(_, what)| line(&what, IN_FLIGHT_CHARS_MAX)).collect())
 }

@@ -34,7 +34,7 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
     crate::os::home::create_dir(home.root())
         .map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
-    let mut store = Store::open(home)?.with_wishes(home.wishes());
+    let mut store = Store::open(home)?.with_wishes(home);
     scan::finish(home, &mut store)?;
     fold(home, &mut store)?;
     Ok(store)
@@ -125,6 +125,7 @@ mod tests {
     use std::time::Duration;
 
     use cerberus_core::agents::claude_code;
+    use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
     use cerberus_core::model::event::{Event, Place};
@@ -138,7 +139,7 @@ mod tests {
         let (name, root, cwd) = (word("p"), word("/p"), word("/p"));
         Record {
             at,
-            key: Clean::new(timed_key(said, at), Keep::NAME),
+            key: BUILT_IN.clean(timed_key(said, at), Keep::NAME),
             agent: claude_code::AGENT,
             imported: false,
             heard_by: Some(pid),

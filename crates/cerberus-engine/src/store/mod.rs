@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use cerberus_core::clean::Cleaner;
 use cerberus_core::private::Wishes;
 
 use crate::os::home::{Access, Home};
@@ -65,6 +66,7 @@ pub struct Store {
     path: String,
     /// What may not be stored in it, for what reaches it past the journal.
     wishes: Arc<Wishes>,
+    cleaner: Cleaner,
 }
 
 impl Store {
@@ -103,13 +105,17 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default() }),
+            Ok(connection) => Ok(Store { connection, path: name, wishes: Arc::default(), cleaner: Cleaner::default() }),
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
     }
 
-    pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
-        Store { wishes: Arc::clone(wishes), ..self }
+    pub fn with_wishes(self, home: &Home) -> Store {
+        Store { wishes: Arc::clone(home.wishes()), cleaner: home.cleaner().clone(), ..self }
+    }
+
+    pub fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
     }
 
     pub fn wishes(&self) -> &Wishes {
