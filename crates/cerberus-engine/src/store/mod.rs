@@ -11,10 +11,11 @@ mod summary;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use cerberus_core::clean::Cleaner;
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::private::Wishes;
 
 use crate::os::home::{Access, Home};
@@ -32,6 +33,15 @@ pub const SCHEMA_VERSION: u32 = 5;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
+
+/// Lists for `kind IN (…)`.
+static ACTIVITY_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::is_activity));
+static SEPARATING_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::separates_echoes));
+
+fn listed(is_meant: fn(EventKind) -> bool) -> String {
+    let words = EventKind::ALL.iter().filter(|kind| is_meant(**kind)).map(|kind| format!("'{}'", kind.word()));
+    words.collect::<Vec<_>>().join(", ")
+}
 
 /// How long a writer waits for another one before it goes on without.
 const BUSY: Duration = Duration::from_millis(1_500);

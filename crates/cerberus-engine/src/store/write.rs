@@ -11,12 +11,13 @@ use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::model::id::Agent;
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::session::TIMEOUT;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::{Result, StoreError};
+use super::{Result, SEPARATING_KINDS, StoreError};
 
 /// Where rows came from.
 pub(crate) struct Source {
@@ -79,11 +80,12 @@ impl<'a> FoldTransaction<'a> {
 
     /// Adds what a record says; the same record again changes nothing.
     pub fn apply(&self, record: &Record) -> Result<()> {
-        let session = if is_of_no_session(&record.event) { NO_SESSION } else { self.session(record)? };
-        let (kind, tool) = event_words(&record.event);
+        let kind = EventKind::of(&record.event);
+        let session = if kind.is_of_a_session() { self.session(record)? } else { NO_SESSION };
+        let tool = if let Event::Tool(used) = &record.event { Some(&*used.tool) } else { None };
         let sql =
             "INSERT OR IGNORE INTO event (session, key, at, kind, tool, heard_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let event = params![session, &*record.key, record.at.millis(), kind, tool, record.heard_by];
+        let event = params![session, &*record.key, record.at.millis(), kind.word(), tool, record.heard_by];
         if self.is_echo(session, record)? || self.run(sql, event)? == 0 {
             return Ok(());
         }
@@ -163,10 +165,12 @@ impl<'a> FoldTransaction<'a> {
     /// Were the same words just told by another hook, under another key? When anything happened since, they are new.
     fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
-        let sql = "SELECT 1 FROM event AS told WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5
-            AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row
-                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'start', 'end')) LIMIT 1";
-        let mut other = self.said(self.transaction.prepare_cached(sql))?;
+        let sql = format!(
+            "SELECT 1 FROM event AS told WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5
+            AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row AND kind IN ({})) LIMIT 1",
+            *SEPARATING_KINDS
+        );
+        let mut other = self.said(self.transaction.prepare_cached(&sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
         self.said(other.exists(params![session, low, high, since, until]))
     }
@@ -214,7 +218,7 @@ impl<'a> FoldTransaction<'a> {
             None => self.new_session(record)?,
         };
         // What we do with a session is no activity of its own.
-        if is_activity(&record.event) {
+        if EventKind::of(&record.event).is_activity() {
             let sql = "UPDATE session SET branch = iif(?2 >= last_activity, coalesce(?3, branch), branch),
                 last_activity = max(last_activity, ?2), started_at = min(started_at, ?2) WHERE row = ?1";
             self.run(sql, params![row, record.at.millis(), record.place.branch.as_deref()])?;
@@ -277,7 +281,7 @@ impl<'a> FoldTransaction<'a> {
             Event::Seed(_) => ("ended", Some("import")),
             Event::Complete => ("completed", None),
             Event::Archive => ("archived", None),
-            event if is_activity(event) => return self.revive(session, record.at),
+            event if EventKind::of(event).is_activity() => return self.revive(session, record.at),
             _ => return Ok(()),
         };
         let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
@@ -354,43 +358,8 @@ pub(crate) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn is_activity(event: &Event) -> bool {
-    use Event::{Archive, Complete, Crash, Named, Receipt, Recover, Summary};
-    !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Summary(_) | Complete | Archive)
-}
-
-fn is_of_no_session(event: &Event) -> bool {
-    matches!(event, Event::Memory(_) | Event::Used { .. })
-}
-
 fn is_stamp(text: &str) -> bool {
     let (day, rest) = text.split_once('-').unwrap_or_default();
     let time = rest.split('-').next().unwrap_or_default();
     day.len() == 8 && time.len() == 6 && rest.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
-}
-
-fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
-    match event {
-        Event::Start { .. } => ("start", None),
-        // Notifications of background work arrive as prompts; nobody typed them.
-        Event::Prompt { text } if text.starts_with("<task-notification>") => ("notification", None),
-        Event::Prompt { .. } => ("prompt", None),
-        Event::Tool(used) => ("tool", Some(&used.tool)),
-        Event::Stop { .. } | Event::SubagentStop { .. } | Event::StopFailure { .. } => ("stop", None),
-        Event::Compact { .. } => ("compact", None),
-        Event::Task(_) => ("task", None),
-        Event::End { .. } => ("end", None),
-        Event::Note(_) => ("note", None),
-        Event::Named(_) => ("named", None),
-        Event::Receipt { .. } => ("receipt", None),
-        Event::Memory(_) => ("memory", None),
-        Event::Used { .. } => ("used", None),
-        Event::Pulse => ("pulse", None),
-        Event::Crash { .. } => ("crash", None),
-        Event::Recover(_) => ("recover", None),
-        Event::Summary(_) => ("summary", None),
-        Event::Complete => ("complete", None),
-        Event::Archive => ("archive", None),
-        Event::Seed(_) => ("seed", None),
-    }
 }
