@@ -11,14 +11,14 @@ pub mod cursor;
 pub mod gemini;
 pub mod headless;
 pub mod host;
-pub mod key;
-pub mod loose;
+mod key;
+mod loose;
 pub mod opencode;
-pub mod patch;
+mod patch;
 #[cfg(test)]
 mod recorded;
 pub mod stream;
-pub mod tool;
+mod tool;
 pub mod transcripts;
 
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::agents::claude_code::payload::Call;
+use super::payload::Call;
 use crate::agents::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
 use crate::agents::patch;
 use crate::agents::tool;

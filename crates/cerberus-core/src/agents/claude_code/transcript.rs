@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
-use crate::agents::claude_code::payload::Call;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
 use crate::agents::transcripts::{Told, Transcript};

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::agents::codex::calls::{Calls, Ended};
+use super::calls::{Calls, Ended};
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::{Scribe, Transcript, each_line};
 use crate::clean::Cleaner;

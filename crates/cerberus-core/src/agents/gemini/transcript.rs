@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::agents::gemini::payload::without_context;
+use super::payload::without_context;
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::agents::transcripts::{MESSAGES_MAX, Scribe, Transcript, UseKey, each_line};

@@ -143,9 +143,9 @@ impl PreservedState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::said;
     use super::*;
     use crate::clean::BUILT_IN;
+    use crate::loops::handoff::state::said;
 
     fn changed(path: &str, change: Change, was: Option<&str>) -> Changed {
         Changed { path: path.into(), change, was: was.map(str::to_string) }

@@ -5,10 +5,10 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::preserve::Preserve;
 use super::check::Change;
 use crate::clean::Cleaner;
 use crate::clean::text::{Keep, line};
+use crate::loops::preserve::Preserve;
 use crate::model::event::Severity;
 use crate::model::fact::Kind;
 use crate::model::time::Timestamp;
