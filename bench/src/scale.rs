@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use cerberus_core::agents::claude_code;
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, FileTouch, Record, ToolUse, Touch};
 use cerberus_core::model::session::IDLE_AFTER;
@@ -93,8 +94,8 @@ fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
 /// Journals and folds that many sessions, written by the engine itself.
 fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timestamp) -> Result<()> {
     let home = Home::new(home.to_path_buf());
-    let place = identity::locate(&scratch.repo()).place();
-    let clean = |text: String| Clean::new(text, Keep::NAME);
+    let place = identity::locate(&scratch.repo()).place(&BUILT_IN);
+    let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     for session in 0..sessions {
         let age = match session < RECENT_SESSIONS {
             true => Duration::from_secs(12 * 3600 * (session as u64 + 1)),

@@ -5,13 +5,13 @@
 //! its own text: ordinary code, and what an attacker would write, a megabyte of each, against checking the same bytes
 //! for valid UTF-8 and counting their lines.
 
+use cerberus_core::clean::BUILT_IN;
 use std::collections::HashSet;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use cerberus_core::clean::secret::redact;
 use serde::Deserialize;
 
 use crate::measure::{self, Aim, Contender, Times, say, table};
@@ -79,7 +79,7 @@ fn scores(folder: &Path) -> Result<()> {
         read.iter().flat_map(|(_, rows)| rows).filter(|row| row.label == 1).map(|row| row.text.as_str()).collect();
     let mut rows = Vec::new();
     for (name, texts) in &read {
-        let is_cut = |row: &Labelled| redact(&row.text) != row.text;
+        let is_cut = |row: &Labelled| BUILT_IN.redact(&row.text) != row.text;
         let share = |label: u8, also: &dyn Fn(&Labelled) -> bool| {
             let all: Vec<_> = texts.iter().filter(|row| row.label == label && also(row)).collect();
             let cut = all.iter().filter(|row| is_cut(row)).count();
@@ -153,7 +153,7 @@ fn timed<'a>(name: &'static str, text: &'a str, work: fn(&str)) -> Contender<'a>
 }
 
 fn redacted(text: &str) {
-    black_box(redact(text));
+    black_box(BUILT_IN.redact(text));
 }
 
 /// The least that any look at a text does.

@@ -4,6 +4,7 @@
 //! it. In what people say its path is hidden too, but the sort of file (`.env`) may be spoken of: "never commit .env" is
 //! a rule worth keeping. Decides only; it reads no settings.
 
+use crate::clean::Cleaner;
 use crate::clean::glob::{Glob, Letters};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{Event, Note, Task, ToolUse};
@@ -103,7 +104,29 @@ impl Wishes {
     }
 
     /// The event as it may be stored; `None` when it holds nothing private.
-    pub fn hide<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
+    pub fn hide<'a>(&self, cleaner: &Cleaner, event: &Event<'a>) -> Option<Event<'a>> {
+        Hiding { wishes: self, cleaner }.event(event)
+    }
+
+    /// The words of a text that name a private file, each with where it begins.
+    fn private_words<'t>(&self, text: &'t str, speech: Speech) -> impl Iterator<Item = (usize, &'t str)> {
+        words(text).filter(move |(_, word)| {
+            // Plain words are no files of a pattern of ours.
+            let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
+            let glob = if may_be { self.pattern_of(word) } else { None };
+            glob.is_some_and(|glob| speech == Speech::Exact || !glob.is_named_by(word))
+        })
+    }
+}
+
+/// What hides private things in an event; what is left of a text is cleaned again.
+struct Hiding<'w> {
+    wishes: &'w Wishes,
+    cleaner: &'w Cleaner,
+}
+
+impl Hiding<'_> {
+    fn event<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
         let said = |text: &Clean<'a>, keep| self.text(text, keep, Speech::Spoken);
         Some(match event {
             Event::Tool(used) => self.tool(used)?,
@@ -116,7 +139,7 @@ impl Wishes {
             Event::Task(task) => Event::Task(self.task(task)?),
             Event::Note(note) => Event::Note(self.note(note)?),
             // A look at a file that has become private since: nothing of it is needed.
-            Event::Named(named) if self.is_private(&named.path) => Event::Pulse,
+            Event::Named(named) if self.wishes.is_private(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {
                 let mut kept = recovery.clone();
                 for text in kept.actions.iter_mut().chain(&mut kept.in_flight) {
@@ -144,14 +167,14 @@ impl Wishes {
     }
 
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
-        let touches = used.files.iter().any(|file| self.is_private(&file.path));
+        let touches = used.files.iter().any(|file| self.wishes.is_private(&file.path));
         let command = used.command.as_ref().and_then(|text| self.text(text, Keep::COMMAND, Speech::Exact));
         if !touches && command.is_none() && !self.is_mentioned(used) {
             return None;
         }
         let mut kept = used.clone();
         if touches || command.is_some() {
-            kept.files.retain(|file| !self.is_private(&file.path));
+            kept.files.retain(|file| !self.wishes.is_private(&file.path));
             // Whose names they are, and what of it was printed, cannot be told apart.
             kept.names.clear();
             (kept.error, kept.output) = (None, None);
@@ -181,7 +204,7 @@ impl Wishes {
 
     /// Does anything that was printed, asked or planned name a private file?
     fn is_mentioned(&self, used: &ToolUse) -> bool {
-        let names = |text: &Clean, speech| self.private_words(text, speech).next().is_some();
+        let names = |text: &Clean, speech| self.wishes.private_words(text, speech).next().is_some();
         let tasks = used.todos.iter().flatten().chain(&used.task).filter_map(|task| task.subject.as_ref());
         let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
         used.error.iter().chain(&used.output).any(|text| names(text, Speech::Exact))
@@ -205,7 +228,7 @@ impl Wishes {
     fn text<'a>(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'a>> {
         let mut out = String::new();
         let mut kept = 0;
-        for (start, word) in self.private_words(text, speech) {
+        for (start, word) in self.wishes.private_words(text, speech) {
             out.push_str(&text[kept..start]);
             out.push_str(MARK);
             kept = start + word.len();
@@ -214,17 +237,7 @@ impl Wishes {
             return None;
         }
         out.push_str(&text[kept..]);
-        Some(Clean::new(out, keep))
-    }
-
-    /// The words of a text that name a private file, each with where it begins.
-    fn private_words<'t>(&self, text: &'t str, speech: Speech) -> impl Iterator<Item = (usize, &'t str)> {
-        words(text).filter(move |(_, word)| {
-            // Plain words are no files of a pattern of ours.
-            let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
-            let glob = if may_be { self.pattern_of(word) } else { None };
-            glob.is_some_and(|glob| speech == Speech::Exact || !glob.is_named_by(word))
-        })
+        Some(self.cleaner.clean(out, keep))
     }
 }
 

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::SeedCodes;
 use crate::model::fact::{Fact, Kind};
@@ -35,7 +36,7 @@ pub struct SeedFile {
     pub codes: SeedCodes<'static>,
 }
 
-pub fn parse(text: &str) -> Result<SeedFile, SeedError> {
+pub fn parse(cleaner: &Cleaner, text: &str) -> Result<SeedFile, SeedError> {
     let value: Value = serde_json::from_str(text)?;
     let word = |name: &'static str| match value[name].as_str().filter(|text| !text.is_empty()) {
         Some(text) => Ok(text),
@@ -50,13 +51,13 @@ pub fn parse(text: &str) -> Result<SeedFile, SeedError> {
         session_id: word("session_id")?.to_string(),
         project: word("project")?.to_string(),
         at,
-        codes: codes(&value),
+        codes: codes(cleaner, &value),
     })
 }
 
-fn codes(value: &Value) -> SeedCodes<'static> {
+fn codes(cleaner: &Cleaner, value: &Value) -> SeedCodes<'static> {
     let list = |name: &str| -> Vec<Clean<'static>> {
-        value[name].as_array().into_iter().flatten().take(CODES_MAX).filter_map(code).collect()
+        value[name].as_array().into_iter().flatten().take(CODES_MAX).filter_map(|value| code(cleaner, value)).collect()
     };
     let mut codes = SeedCodes {
         files: list("files"),
@@ -64,7 +65,7 @@ fn codes(value: &Value) -> SeedCodes<'static> {
         decisions: list("decisions"),
         blockers: list("blockers"),
         next_actions: list("next_actions"),
-        summary: value["summary"].as_str().map(|summary| Clean::new(summary, Keep::MESSAGE).into_owned()),
+        summary: value["summary"].as_str().map(|summary| cleaner.clean(summary, Keep::MESSAGE).into_owned()),
     };
     for code in list("key_context") {
         let section = match &*code {
@@ -80,13 +81,13 @@ fn codes(value: &Value) -> SeedCodes<'static> {
 }
 
 /// A code is a string; decisions may also be `{"choice", "why"}`.
-fn code(value: &Value) -> Option<Clean<'static>> {
+fn code(cleaner: &Cleaner, value: &Value) -> Option<Clean<'static>> {
     let text = match (value.as_str(), value["choice"].as_str(), value["why"].as_str()) {
         (Some(text), _, _) => text.to_string(),
         (None, Some(choice), why) => Fact::decision(choice, why).code,
         (None, None, _) => return None,
     };
-    (!text.trim().is_empty()).then(|| Clean::new(text, Keep::SUBJECT))
+    (!text.trim().is_empty()).then(|| cleaner.clean(text, Keep::SUBJECT))
 }
 
 /// `impl:proxy.go` is a file, `impl:supervisor.Process` is not: only the ending tells.
@@ -171,6 +172,7 @@ pub fn expiry(at: Timestamp) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
 
     fn listed(codes: &[Clean]) -> Vec<String> {
         codes.iter().map(|code| code.to_string()).collect()
@@ -183,7 +185,7 @@ mod tests {
             "decisions": ["dec:split-proxy-3-files", {"choice": "threshold=0.75", "why": "precision"}],
             "blockers": ["block:race:line-712"], "next_actions": ["next:rerun", 5, ""],
             "metadata": {"expires_at": "2026-01-29T13:35:14Z", "phase": "x"}}"#;
-        let file = parse(sections).unwrap();
+        let file = parse(&BUILT_IN, sections).unwrap();
         assert_eq!((file.session_id.as_str(), file.project.as_str()), ("20260122-133514", "hydra"));
         assert_eq!(file.at.to_string(), "2026-01-22T13:35:14Z");
         assert_eq!(listed(&file.codes.decisions), ["dec:split-proxy-3-files", "dec:threshold=0.75-precision"]);
@@ -192,7 +194,7 @@ mod tests {
         let summary = r#"{"session_id": "s", "project": "p", "summary": "Split proxy.go.", "token_estimate": 9,
             "key_context": ["block:test:race", "dec:x", "impl:proxy.go", "impl:src/a", "impl:supervisor.Process"],
             "next_actions": ["fix race"], "timestamp": "2026-01-22T13:35:14.123456", "expires_at": "2026-01-30T00:00:00"}"#;
-        let file = parse(summary).unwrap();
+        let file = parse(&BUILT_IN, summary).unwrap();
         assert_eq!(file.at.to_string(), "2026-01-23T00:00:00Z");
         assert_eq!(listed(&file.codes.files), ["impl:proxy.go", "impl:src/a"]);
         assert_eq!(listed(&file.codes.functions), ["impl:supervisor.Process"]);
@@ -211,7 +213,7 @@ mod tests {
                 "\"soon\" is not a time; write it as 2026-01-22T13:35:14Z",
             ),
         ] {
-            assert_eq!(parse(text).unwrap_err().to_string(), why, "{text}");
+            assert_eq!(parse(&BUILT_IN, text).unwrap_err().to_string(), why, "{text}");
         }
     }
 }

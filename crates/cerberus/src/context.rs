@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use cerberus_core::clean::secret::use_own;
+use cerberus_core::clean::Cleaner;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_core::model::time::{NotATime, Timestamp};
 use cerberus_engine::agents;
@@ -183,10 +183,7 @@ fn set(name: &str) -> Option<PathBuf> {
 /// The home with what its owner wants cut and kept private, from now on.
 pub fn with_wishes(home: Home) -> std::result::Result<Home, ConfigError> {
     match config::wishes(&home, set("HOME").as_deref())? {
-        Some((own, wishes)) => {
-            use_own(own);
-            Ok(home.with_wishes(wishes))
-        }
+        Some((own, wishes)) => Ok(home.with_wishes(Cleaner::with(own), wishes)),
         None => Ok(home),
     }
 }

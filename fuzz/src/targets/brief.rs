@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use cerberus_core::brief::AlreadyKnown;
 use cerberus_core::brief::{Brief, CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt};
-use cerberus_core::clean::text::{Clean, Keep, code, name};
+use cerberus_core::clean::BUILT_IN;
+use cerberus_core::clean::text::{Keep, code, name};
 use cerberus_core::extract::extract;
 use cerberus_core::extract::symbols::{self, Language};
 use cerberus_core::language::tokens;
@@ -47,7 +48,7 @@ pub fn brief() -> anyhow::Result<Check> {
 /// Everything that one text can become, in every place where it may stand.
 fn facts(text: &str) -> Vec<Fact> {
     let mut facts = Vec::new();
-    let clean = |keep| Clean::new(text, keep);
+    let clean = |keep| BUILT_IN.clean(text, keep);
     for event in [
         Event::Prompt { text: clean(Keep::PROMPT) },
         Event::Stop { message: clean(Keep::MESSAGE) },

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use cerberus_core::agents::claude_code;
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::forget::{Fate, Paths, Wish};
@@ -35,7 +36,7 @@ fn record(text: &str) -> Record<'_> {
         heard_by: None,
         session: word("s"),
         place,
-        event: Event::Prompt { text: Clean::new(text, Keep::PROMPT) },
+        event: Event::Prompt { text: BUILT_IN.clean(text, Keep::PROMPT) },
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is asked for, whatever is typed: never an error of the database, never more than was asked for.
 
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, MemoryChange, Place, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
@@ -71,10 +72,10 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
         source: word("user"),
         background: Background::default(),
     };
-    let id = Clean::new(format!("m-{number:010}"), Keep::NAME);
+    let id = BUILT_IN.clean(format!("m-{number:010}"), Keep::NAME);
     Record {
         at,
-        key: Clean::new(format!("m-{number:010}#0"), Keep::NAME),
+        key: BUILT_IN.clean(format!("m-{number:010}#0"), Keep::NAME),
         agent: Agent::MANUAL,
         imported: false,
         heard_by: None,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use cerberus_core::agents;
 use cerberus_core::agents::transcripts;
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep, name};
 use cerberus_core::extract::extract;
 use cerberus_core::learn::exchange::Line;
@@ -21,7 +22,7 @@ use super::{Check, holds};
 const TEXT_BYTES_MAX: usize = 64 * 1024 + 16;
 
 pub fn payload(agent: Agent) -> anyhow::Result<Check> {
-    Ok(Box::new(move |input| match agents::parse(agent, input) {
+    Ok(Box::new(move |input| match agents::parse(&BUILT_IN, agent, input) {
         Ok(Some(heard)) => event(heard.agent, heard.session, heard.key, heard.event),
         Ok(None) | Err(_) => Ok(()),
     }))
@@ -29,7 +30,7 @@ pub fn payload(agent: Agent) -> anyhow::Result<Check> {
 
 pub fn transcript(agent: Agent) -> anyhow::Result<Check> {
     Ok(Box::new(move |input| {
-        let Some(read) = transcripts::read(agent, input) else { return Ok(()) };
+        let Some(read) = transcripts::read(&BUILT_IN, agent, input) else { return Ok(()) };
         read.events.into_iter().try_for_each(|told| event(agent, told.session, told.key, told.event))
     }))
 }
@@ -82,7 +83,7 @@ pub fn said(code: &str, prefix: &str) -> Result<(), String> {
 
 pub fn seed_file() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
-        let Ok(file) = seed::parse(&String::from_utf8_lossy(input)) else { return Ok(()) };
+        let Ok(file) = seed::parse(&BUILT_IN, &String::from_utf8_lossy(input)) else { return Ok(()) };
         event(Agent::SEED, Clean::word("s"), Clean::word("k"), Event::Seed(file.codes))
     }))
 }
@@ -97,6 +98,6 @@ pub fn memory_line() -> anyhow::Result<Check> {
             let twice = serde_json::to_string(&again).map_err(|error| error.to_string())?;
             holds(json == twice, "a line is read back as it was", json)?;
         }
-        holds(Clean::new(text, Keep::MEMORY).len() <= TEXT_BYTES_MAX, "a memory is bounded", ())
+        holds(BUILT_IN.clean(text, Keep::MEMORY).len() <= TEXT_BYTES_MAX, "a memory is bounded", ())
     }))
 }

@@ -1,11 +1,11 @@
 //! The keys of prompts: the same whichever way a prompt came to us.
 
-use crate::clean::text::{Clean, Keep};
+use crate::clean::text::Clean;
 use crate::model::id::fnv1a;
 
 /// A prompt's key begins with what it says, so that a transcript's copy of it can be recognised.
 pub(crate) fn prompt_key(text: &str, source: &[u8]) -> Clean<'static> {
-    Clean::new(format!("{}{:016x}", prompt_key_prefix(text), fnv1a(source)), Keep::NAME)
+    Clean::hashes("prompt", &[fnv1a(text.as_bytes()), fnv1a(source)])
 }
 
 /// What the keys of all prompts with this text begin with.

@@ -11,14 +11,14 @@ pub mod cursor;
 pub mod gemini;
 pub mod headless;
 pub mod host;
-pub mod key;
-pub mod loose;
+mod key;
+mod loose;
 pub mod opencode;
-pub mod patch;
+mod patch;
 #[cfg(test)]
 mod recorded;
 pub mod stream;
-pub mod tool;
+mod tool;
 pub mod transcripts;
 
 use serde_json::Value;
@@ -27,6 +27,7 @@ use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
 use self::transcripts::Transcript;
+use crate::clean::Cleaner;
 use crate::clean::text::Clean;
 use crate::model::event::Event;
 use crate::model::id::Agent;
@@ -44,11 +45,11 @@ pub struct Profile {
     /// Its program, as it is found on PATH.
     pub program: &'static str,
     /// Reads what its hook was given; `None` when it is of no interest to us.
-    parse: fn(&[u8]) -> Result<Option<Heard<'_>>, WireError>,
+    parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<Heard<'a>>, WireError>,
     /// Did it send a payload that came through a hook in another agent's form?
     is_sender: fn(&Marks) -> bool,
     /// Reads a session as it wrote it down itself, where it does.
-    transcript: Option<fn(&[u8]) -> Transcript<'_>>,
+    transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
     /// What its hook prints so that the model sees the context; `None` where it takes nothing.
     reply: fn(Occasion, context: &str) -> Option<Value>,
     pub limits: Limits,
@@ -94,9 +95,9 @@ pub struct Heard<'a> {
 }
 
 /// Reads what `agent`'s hook was given; `None` when it is of no interest to us.
-pub fn parse(agent: Agent, payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub fn parse<'a>(cleaner: &'a Cleaner, agent: Agent, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     match profile(agent) {
-        Some(profile) => (profile.parse)(payload),
+        Some(profile) => (profile.parse)(cleaner, payload),
         None => Err(WireError::NoHooks(agent)),
     }
 }
@@ -119,6 +120,7 @@ pub enum WireError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     /// Payloads with everything that any parser looks at.
@@ -193,11 +195,11 @@ mod tests {
         let odd =
             [json!(null), json!(-7), json!(1.5), json!(true), json!("x\n\u{0}ü"), json!([[1], {}]), json!({"a": {}})];
         for (agent, payload) in payloads() {
-            assert!(parse(agent, payload.to_string().as_bytes()).unwrap().is_some(), "{agent} {payload}");
+            assert!(parse(&BUILT_IN, agent, payload.to_string().as_bytes()).unwrap().is_some(), "{agent} {payload}");
             // All but the whole payload itself.
             for varied in odd.iter().flat_map(|odd| variations(&payload, odd).split_off(1)) {
                 let bytes = varied.to_string().into_bytes();
-                match parse(agent, &bytes) {
+                match parse(&BUILT_IN, agent, &bytes) {
                     Ok(_) | Err(WireError::Missing(_)) => {}
                     Err(error) => panic!("{agent}: {error}: {varied}"),
                 }
@@ -208,7 +210,7 @@ mod tests {
     #[test]
     fn who_has_no_hooks_is_told_so() {
         for agent in [Agent::MANUAL, Agent::SEED, Agent::new("unheard-of")] {
-            assert!(matches!(parse(agent, b"{}"), Err(WireError::NoHooks(_))), "{agent}");
+            assert!(matches!(parse(&BUILT_IN, agent, b"{}"), Err(WireError::NoHooks(_))), "{agent}");
             assert_eq!(reply(agent, Occasion::Start, "x"), None);
         }
     }

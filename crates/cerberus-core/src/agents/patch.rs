@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 
 use super::loose::Escaped;
-use super::tool::{self, NAMES_MAX, RANGES_MAX};
+use super::tool::{self, RANGES_MAX, Use};
 use crate::extract::names;
-use crate::model::event::{FileTouch, ToolUse, Touch};
+use crate::model::event::{FileTouch, Touch};
 
 /// The ranges of new lines in a hunk that begins at line `number`; a deletion counts as the line it happened at.
 pub(crate) fn changed_lines<'a>(
@@ -56,7 +56,7 @@ fn new_start(header: &str) -> Option<u32> {
 }
 
 /// The files and names of an `apply_patch` text, wherever in `text` it stands.
-pub(crate) fn apply_patch<'a>(used: &mut ToolUse<'a>, text: Escaped<'a>) {
+pub(crate) fn apply_patch<'a>(used: &mut Use<'a>, text: Escaped<'a>) {
     // The last definition that the hunk showed: changes below it belong to it.
     let mut enclosing = "";
     for line in text.lines() {
@@ -67,20 +67,20 @@ pub(crate) fn apply_patch<'a>(used: &mut ToolUse<'a>, text: Escaped<'a>) {
             enclosing = context.trim_start();
         } else if let Some(context) = line.0.strip_prefix(' ') {
             let mut found = Vec::new();
-            names::scan(context, 1, &mut found);
+            names::scan(used.cleaner, context, 1, &mut found);
             if !found.is_empty() {
                 enclosing = context;
             }
         } else if line.0.starts_with(['+', '-']) && !used.files.is_empty() {
-            names::scan(enclosing, NAMES_MAX, &mut used.names);
+            used.define(enclosing);
             if let Some(added) = line.0.strip_prefix('+') {
-                names::scan(added, NAMES_MAX, &mut used.names);
+                used.define(added);
             }
         }
     }
 }
 
-fn begin_file<'a>(used: &mut ToolUse<'a>, header: &'a str) {
+fn begin_file<'a>(used: &mut Use<'a>, header: &'a str) {
     let path = |path: &'a str| -> Cow<'a, str> { Escaped(path.trim_end()).unescaped() };
     if let Some(added) = header.strip_prefix("Add File: ") {
         tool::push_file(used, path(added), Touch::Edited, Vec::new());
@@ -96,6 +96,7 @@ fn begin_file<'a>(used: &mut ToolUse<'a>, header: &'a str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use proptest::prelude::*;
 
     fn escaped(text: &str) -> String {
@@ -123,7 +124,7 @@ mod tests {
             fn untouched() {\n@@\n+fn added() {}\n*** Add File: b.py\n+class B:\n+\tdef m(self):\n+        pass\n\
             *** Delete File: c.go\n*** Update File: d.rs\n*** Move to: e/d.rs\n@@\n-x\n+y\n*** End Patch\n";
         let text = escaped(patch);
-        let mut used = ToolUse::default();
+        let mut used = Use::new(&BUILT_IN);
         apply_patch(&mut used, Escaped(&text));
         let files: Vec<_> = used.files.iter().map(|file| (&*file.path, file.lines.len())).collect();
         assert_eq!(files, [("src/größe \"x\".rs", 1), ("b.py", 0), ("c.go", 1), ("e/d.rs", 1)]);
@@ -135,7 +136,7 @@ mod tests {
         #[test]
         fn any_text_is_survived(text in "\\PC{0,80}|(@@ -1 \\+[0-9]{1,12} @@\\\\n|[+ -]x\\\\n|\\*\\*\\* (Add|Update) File: a\\\\n){0,20}") {
             let _ = unified(Escaped(&text));
-            apply_patch(&mut ToolUse::default(), Escaped(&text));
+            apply_patch(&mut Use::new(&BUILT_IN), Escaped(&text));
         }
     }
 }

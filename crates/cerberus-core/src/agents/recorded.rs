@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::{claude_code, codex, copilot, gemini, opencode, parse};
+use crate::clean::BUILT_IN;
 use crate::model::id::Agent;
 
 const RECORDED: [(Agent, &str); 5] = [
@@ -22,7 +23,7 @@ fn every_recorded_payload_becomes_its_event() {
     for (agent, line) in RECORDED.iter().flat_map(|(agent, lines)| lines.lines().map(move |line| (*agent, line))) {
         let recorded: Value = serde_json::from_str(line).unwrap();
         let payload = recorded["payload"].to_string();
-        let heard = parse(agent, payload.as_bytes()).unwrap();
+        let heard = parse(&BUILT_IN, agent, payload.as_bytes()).unwrap();
         let event = heard.map_or(Value::Null, |heard| {
             assert_eq!((heard.agent, &*heard.cwd), (agent, "/home/dev/project"), "{line}");
             json!(heard.event)

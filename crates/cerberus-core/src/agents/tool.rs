@@ -3,11 +3,13 @@
 //! Every list is bounded, and no file's content is kept: only names that new text defines.
 
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 
 use serde::Deserialize;
 
 use super::loose::{Escaped, Text};
-use crate::clean::text::{Clean, Keep};
+use crate::clean::Cleaner;
+use crate::clean::text::Keep;
 use crate::extract::{git, names, runs};
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 
@@ -17,6 +19,51 @@ pub(crate) const ANSWERS_MAX: usize = 20;
 pub(crate) const FILES_MAX: usize = 100;
 pub(crate) const RANGES_MAX: usize = 64;
 pub(crate) const NAMES_MAX: usize = 64;
+
+/// The use of a tool, while it is put together.
+pub(crate) struct Use<'a> {
+    pub(crate) cleaner: &'a Cleaner,
+    used: ToolUse<'a>,
+}
+
+impl<'a> Use<'a> {
+    pub(crate) fn new(cleaner: &'a Cleaner) -> Use<'a> {
+        Use { cleaner, used: ToolUse::default() }
+    }
+
+    /// Goes on with one that was put together before.
+    pub(crate) fn with(cleaner: &'a Cleaner, used: ToolUse<'a>) -> Use<'a> {
+        Use { cleaner, used }
+    }
+
+    pub(crate) fn into_owned(self) -> ToolUse<'static> {
+        self.used.into_owned()
+    }
+
+    /// Keeps the names that a text in JSON defines.
+    pub(crate) fn define(&mut self, escaped: &'a str) {
+        names::scan(self.cleaner, escaped, NAMES_MAX, &mut self.used.names);
+    }
+
+    pub(crate) fn of(mut self, tool: Cow<'a, str>) -> ToolUse<'a> {
+        self.used.tool = self.cleaner.clean(tool, Keep::SUBJECT);
+        self.used
+    }
+}
+
+impl<'a> Deref for Use<'a> {
+    type Target = ToolUse<'a>;
+
+    fn deref(&self) -> &ToolUse<'a> {
+        &self.used
+    }
+}
+
+impl DerefMut for Use<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.used
+    }
+}
 
 /// An item of an agent's list, whatever the agent calls its parts.
 #[derive(Default, Deserialize)]
@@ -58,16 +105,16 @@ pub(crate) struct Question<'a> {
 
 /// A command, and what it printed where that says what came of it. `error` is what a failed one printed.
 pub(crate) fn shell<'a>(
-    used: &mut ToolUse<'a>,
+    used: &mut Use<'a>,
     command: Text<'a>,
     error: Option<Cow<'a, str>>,
     output: impl FnOnce() -> Cow<'a, str>,
 ) {
     let said = command.0.as_deref().unwrap_or_default();
     let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
-    used.command = command.0.map(|command| Clean::new(command, Keep::COMMAND));
+    used.command = command.0.map(|command| used.cleaner.clean(command, Keep::COMMAND));
     if let Some(error) = error {
-        used.error = Some(Clean::new(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
+        used.error = Some(used.cleaner.clean(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
         return;
     }
     // Any other output may be a file's content, which is never kept.
@@ -76,7 +123,7 @@ pub(crate) fn shell<'a>(
         (false, true) => Cow::Owned(git::telling_lines(&output())),
         (false, false) => return,
     };
-    used.output = Some(Clean::new(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
+    used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
 }
 
 /// How a command ended, of a host that tells it by a number or not at all.
@@ -88,7 +135,7 @@ pub(crate) enum Exit {
 }
 
 /// A command of a host that has no event of its own for failures.
-pub(crate) fn shell_with_exit<'a>(used: &mut ToolUse<'a>, command: Text<'a>, exit: Exit, output: Cow<'a, str>) {
+pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: Exit, output: Cow<'a, str>) {
     used.outcome = match exit {
         Exit::Code(0) => Outcome::Done,
         Exit::Code(_) => Outcome::Failed,
@@ -106,14 +153,14 @@ pub(crate) fn shell_with_exit<'a>(used: &mut ToolUse<'a>, command: Text<'a>, exi
 }
 
 /// What failed changed and showed nothing; why it failed is kept.
-pub(crate) fn failed<'a>(used: &mut ToolUse<'a>, error: Cow<'a, str>) {
+pub(crate) fn failed<'a>(used: &mut Use<'a>, error: Cow<'a, str>) {
     if used.outcome == Outcome::Done {
         used.outcome = Outcome::Failed;
     }
-    used.error = Some(Clean::new(error, Keep::ERROR)).filter(|error| !error.is_empty());
+    used.error = Some(used.cleaner.clean(error, Keep::ERROR)).filter(|error| !error.is_empty());
 }
 
-pub(crate) fn read<'a>(used: &mut ToolUse<'a>, path: Text<'a>) {
+pub(crate) fn read<'a>(used: &mut Use<'a>, path: Text<'a>) {
     if let Some(path) = path.0 {
         push_file(used, path, Touch::Read, Vec::new());
     }
@@ -121,42 +168,51 @@ pub(crate) fn read<'a>(used: &mut ToolUse<'a>, path: Text<'a>) {
 
 /// An edited file: the names that its new text defines, and the lines that changed.
 pub(crate) fn edited<'a>(
-    used: &mut ToolUse<'a>,
+    used: &mut Use<'a>,
     path: Text<'a>,
     new_texts: impl IntoIterator<Item = Escaped<'a>>,
     mut lines: Vec<(u32, u32)>,
 ) {
     let Some(path) = path.0 else { return };
     for text in new_texts {
-        names::scan(text.0, NAMES_MAX, &mut used.names);
+        used.define(text.0);
     }
     lines.truncate(RANGES_MAX);
     push_file(used, path, Touch::Edited, lines);
 }
 
-pub(crate) fn push_file<'a>(used: &mut ToolUse<'a>, path: Cow<'a, str>, how: Touch, lines: Vec<(u32, u32)>) {
+pub(crate) fn push_file<'a>(used: &mut Use<'a>, path: Cow<'a, str>, how: Touch, lines: Vec<(u32, u32)>) {
     if !path.is_empty() && used.files.len() < FILES_MAX {
-        used.files.push(FileTouch { path: Clean::new(path, Keep::NAME), how, lines });
+        let path = used.cleaner.clean(path, Keep::NAME);
+        used.files.push(FileTouch { path, how, lines });
     }
 }
 
 /// The whole list as it now stands: what is to be done, and how far it is.
-pub(crate) fn todos<'a>(used: &mut ToolUse<'a>, items: impl Iterator<Item = (Text<'a>, Text<'a>)>) {
-    let todo = |(subject, status): (Text<'a>, Text<'a>)| task(None, Some(subject.0?), task_state(status.0.as_deref()));
+pub(crate) fn todos<'a>(used: &mut Use<'a>, items: impl Iterator<Item = (Text<'a>, Text<'a>)>) {
+    let cleaner = used.cleaner;
+    let todo = |(subject, status): (Text<'a>, Text<'a>)| {
+        task(cleaner, None, Some(subject.0?), task_state(status.0.as_deref()))
+    };
     used.todos = Some(items.take(TODOS_MAX).filter_map(todo).collect());
 }
 
-pub(crate) fn answers<'a>(used: &mut ToolUse<'a>, pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) {
-    let clean = |text| Clean::new(text, Keep::SUBJECT);
+pub(crate) fn answers<'a>(used: &mut Use<'a>, pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>) {
+    let clean = |text| used.cleaner.clean(text, Keep::SUBJECT);
     used.answers = pairs.take(ANSWERS_MAX).map(|(question, answer)| (clean(question), clean(answer))).collect();
 }
 
-pub(crate) fn task<'a>(id: Option<Cow<'a, str>>, subject: Option<Cow<'a, str>>, state: TaskState) -> Option<Task<'a>> {
+pub(crate) fn task<'a>(
+    cleaner: &Cleaner,
+    id: Option<Cow<'a, str>>,
+    subject: Option<Cow<'a, str>>,
+    state: TaskState,
+) -> Option<Task<'a>> {
     if id.is_none() && subject.is_none() {
         return None;
     }
-    let subject = subject.map(|subject| Clean::new(subject, Keep::SUBJECT));
-    Some(Task { id: id.map(|id| Clean::new(id, Keep::SUBJECT)), subject, state })
+    let subject = subject.map(|subject| cleaner.clean(subject, Keep::SUBJECT));
+    Some(Task { id: id.map(|id| cleaner.clean(id, Keep::SUBJECT)), subject, state })
 }
 
 pub(crate) fn task_state(status: Option<&str>) -> TaskState {

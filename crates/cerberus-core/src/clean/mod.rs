@@ -6,3 +6,54 @@ pub mod glob;
 pub mod secret;
 pub mod tag;
 pub mod text;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use self::secret::{Own, redact_with};
+use self::text::{Clean, Keep};
+
+/// Cleans outside text by our rules and those that the user adds. It is passed to whatever reads such text.
+#[derive(Clone, Debug, Default)]
+pub struct Cleaner {
+    own: Option<Arc<Own>>,
+}
+
+/// Our own rules alone.
+pub static BUILT_IN: Cleaner = Cleaner { own: None };
+
+impl Cleaner {
+    pub fn with(own: Own) -> Cleaner {
+        Cleaner { own: Some(Arc::new(own)) }
+    }
+
+    /// The text with every secret replaced by `[redacted:NAME]`.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        redact_with(text, self.own.as_deref())
+    }
+
+    /// What may be written down of a text.
+    pub fn clean<'t>(&self, text: impl Into<Cow<'t, str>>, keep: Keep) -> Clean<'t> {
+        Clean::kept(match text.into() {
+            Cow::Borrowed(text) => keep.cut(self, text),
+            Cow::Owned(text) => match keep.cut(self, &text) {
+                Cow::Borrowed(kept) if kept.len() == text.len() => Cow::Owned(text),
+                kept => Cow::Owned(kept.into_owned()),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_rules_hold_for_the_cleaner_that_has_them() {
+        let rules = ["key acme-key acme_ alnum 8-12".to_string()];
+        let cleaner = Cleaner::with(Own::read(&rules, &["correct-horse".to_string()]).unwrap());
+        let text = "acme_a1B2c3D4e5, password=correct-horse";
+        assert_eq!(&*cleaner.clean(text, Keep::NAME), "[redacted:acme-key], password=correct-horse");
+        assert_eq!(&*BUILT_IN.clean(text, Keep::NAME), "acme_a1B2c3D4e5, password=[redacted:password]");
+    }
+}

@@ -7,23 +7,24 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clean::secret::redact;
-use crate::clean::tag::without_private;
+use super::Cleaner;
+use super::tag::without_private;
 
-/// Text that may be written down: bounded, without what is private, its secrets cut. There is no other way to make one from outside text.
+/// Text that may be written down: bounded, without what is private, its secrets cut. [`Cleaner::clean`] is the one way
+/// to make one from outside text.
+///
+/// Reading one back is the other way there is: `Deserialize` is for what we wrote ourselves, as part of a record. No type
+/// that reads outside text has a field of this type; `crates/cerberus/tests/it/layers.rs` proves it.
+///
+/// [`Cleaner::clean`]: super::Cleaner::clean
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Clean<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Clean<'a> {
-    pub fn new(text: impl Into<Cow<'a, str>>, keep: Keep) -> Clean<'a> {
-        match text.into() {
-            Cow::Borrowed(text) => Clean(keep.cut(text)),
-            Cow::Owned(text) => match keep.cut(&text) {
-                Cow::Borrowed(kept) if kept.len() == text.len() => Clean(Cow::Owned(text)),
-                kept => Clean(Cow::Owned(kept.into_owned())),
-            },
-        }
+    /// What a cleaner has kept.
+    pub(super) fn kept(text: Cow<'a, str>) -> Clean<'a> {
+        Clean(text)
     }
 
     /// A word of our own, which needs no cutting.
@@ -31,7 +32,15 @@ impl<'a> Clean<'a> {
         Clean(Cow::Borrowed(text))
     }
 
-    /// Read back from where only clean text is ever written.
+    /// A word of our own and hashes, which hold nothing that anybody wrote: `word-0123456789abcdef`.
+    pub fn hashes(word: &'static str, hashes: &[u64]) -> Clean<'static> {
+        let hashes = hashes.iter().map(|hash| format!("{hash:016x}"));
+        let parts: Vec<String> =
+            Some(word.to_string()).filter(|word| !word.is_empty()).into_iter().chain(hashes).collect();
+        Clean(Cow::Owned(parts.join("-")))
+    }
+
+    /// Read back from the view, which is made from records alone; for the engine's `store`, as the same test proves.
     pub fn from_stored(text: String) -> Clean<'static> {
         Clean(Cow::Owned(text))
     }
@@ -74,23 +83,23 @@ impl Keep {
     pub const METADATA: Keep = Keep { head_bytes: 64 * 1024, tail_bytes: 0 };
     pub const ERROR: Keep = Keep { head_bytes: 1000, tail_bytes: 1000 };
 
-    fn cut(self, text: &str) -> Cow<'_, str> {
+    pub(super) fn cut<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
         match without_private(text) {
-            Cow::Borrowed(text) => self.cut_secrets(text),
-            Cow::Owned(text) => Cow::Owned(self.cut_secrets(&text).into_owned()),
+            Cow::Borrowed(text) => self.cut_secrets(cleaner, text),
+            Cow::Owned(text) => Cow::Owned(self.cut_secrets(cleaner, &text).into_owned()),
         }
     }
 
-    fn cut_secrets(self, text: &str) -> Cow<'_, str> {
+    fn cut_secrets<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
         let kept_bytes = self.head_bytes + self.tail_bytes;
         if text.len() <= kept_bytes + 2 * EDGE_BYTES {
-            return match redact(text) {
+            return match cleaner.redact(text) {
                 Cow::Borrowed(text) if text.len() <= kept_bytes => Cow::Borrowed(text),
                 text => Cow::Owned(self.ends(&text, &text)),
             };
         }
-        let head = redact(clip(text, self.head_bytes + EDGE_BYTES));
-        let tail = redact(clip_front(text, self.tail_bytes + EDGE_BYTES));
+        let head = cleaner.redact(clip(text, self.head_bytes + EDGE_BYTES));
+        let tail = cleaner.redact(clip_front(text, self.tail_bytes + EDGE_BYTES));
         Cow::Owned(self.ends(&head, &tail))
     }
 
@@ -227,6 +236,7 @@ pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use proptest::prelude::*;
 
     #[test]
@@ -274,13 +284,13 @@ mod tests {
     #[test]
     fn keeps_both_ends_and_cuts_before_the_edge_is_drawn() {
         let keep = Keep { head_bytes: 10, tail_bytes: 5 };
-        assert_eq!(&*Clean::new("short", keep), "short");
-        assert_eq!(&*Clean::new("0123456789abcdefghij", keep), "0123456789\n…\nfghij");
-        assert_eq!(&*Clean::new("x".repeat(9000), Keep::NAME), "x".repeat(4096));
+        assert_eq!(&*BUILT_IN.clean("short", keep), "short");
+        assert_eq!(&*BUILT_IN.clean("0123456789abcdefghij", keep), "0123456789\n…\nfghij");
+        assert_eq!(&*BUILT_IN.clean("x".repeat(9000), Keep::NAME), "x".repeat(4096));
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         for filler in [8, 2000] {
             let long = format!("123 {key} {}tail", "x".repeat(filler));
-            let kept = Clean::new(long.as_str(), keep);
+            let kept = BUILT_IN.clean(long.as_str(), keep);
             assert!(kept.starts_with("123 [redac") && kept.ends_with("xtail"), "{}", &*kept);
         }
     }

@@ -212,12 +212,13 @@ fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use crate::clean::text::{Clean, Keep};
     use crate::model::event::{FileTouch, Recovery};
     use proptest::prelude::*;
 
     fn clean(text: &str) -> Clean<'_> {
-        Clean::new(text, Keep::NAME)
+        BUILT_IN.clean(text, Keep::NAME)
     }
 
     /// Anything an agent may say, in every place where it may say it.

@@ -3,17 +3,18 @@
 //! It reads the text as it stands in JSON, escapes and all, so that nothing is copied. It sees definitions that begin
 //! a line and misses the rest; it never reads what a name means.
 
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 
 /// Longer is not a name that anyone wrote.
 const NAME_BYTES_MAX: usize = 100;
 
 /// Appends the names defined in `escaped` (the inside of a JSON string) to `names`, each once, `names_max` in all.
-pub fn scan<'a>(escaped: &'a str, names_max: usize, names: &mut Vec<Clean<'a>>) {
+pub fn scan<'a>(cleaner: &Cleaner, escaped: &'a str, names_max: usize, names: &mut Vec<Clean<'a>>) {
     let mut rest = escaped;
     while names.len() < names_max {
         if let Some(name) = defined(rest) {
-            let name = Clean::new(name, Keep::NAME);
+            let name = cleaner.clean(name, Keep::NAME);
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -127,6 +128,7 @@ fn arrow_function(rest: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use proptest::prelude::*;
 
     #[test]
@@ -164,7 +166,12 @@ mod tests {
     #[test]
     fn each_name_once_and_not_too_many() {
         let mut names = Vec::new();
-        scan(r#"fn a() {}\nlet x = \"\\nfn no\";\nfn b() {}\nfn a() {}\nfn c() {}\nfn d() {}\n"#, 3, &mut names);
+        scan(
+            &BUILT_IN,
+            r#"fn a() {}\nlet x = \"\\nfn no\";\nfn b() {}\nfn a() {}\nfn c() {}\nfn d() {}\n"#,
+            3,
+            &mut names,
+        );
         assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 
@@ -177,7 +184,7 @@ mod tests {
         #[test]
         fn any_text_is_survived(text in "\\PC*|((fn|def|const|pub)[ (\\\\]\\PC{0,30}\\\\n)*") {
             let mut names = Vec::new();
-            scan(&text, 64, &mut names);
+            scan(&BUILT_IN, &text, 64, &mut names);
             prop_assert!(names.iter().all(|name| !name.contains(char::is_control)));
         }
     }

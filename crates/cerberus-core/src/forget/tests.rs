@@ -2,12 +2,13 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::agents::codex;
+use crate::clean::BUILT_IN;
 use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
 
 fn clean(text: &str) -> Clean<'_> {
-    Clean::new(text, Keep::PROMPT)
+    BUILT_IN.clean(text, Keep::PROMPT)
 }
 
 fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {

@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::clean::text::{Clean, Keep};
+use crate::clean::Cleaner;
+use crate::clean::text::Keep;
 use crate::model::id::{MemoryId, ProjectId};
 use crate::model::memory::{Background, Evidence, Memory, Scope, Status, Uses};
 use crate::model::time::Timestamp;
@@ -131,11 +132,12 @@ impl Line {
     /// The memory that a line says. A line without an id gets the one that its words make.
     pub fn into_memory(
         self,
+        cleaner: &Cleaner,
         now: Timestamp,
         project_of: impl Fn(&Scope) -> Option<ProjectId>,
     ) -> (MemoryId, Memory<'static>) {
         let time = |text: &Option<String>| text.as_ref().and_then(|text| Timestamp::parse(text).ok());
-        let metadata = cleaned(self.metadata);
+        let metadata = cleaned(cleaner, self.metadata);
         let id = match self.id.filter(|id| !id.trim().is_empty()) {
             // An id is shown in terminals and typed back: one line, bounded.
             Some(id) => MemoryId::new(crate::clean::text::line(&id, ID_CHARS_MAX)),
@@ -147,20 +149,20 @@ impl Line {
         };
         let scope = Scope::parse(&self.scope).unwrap_or(Scope::Universal);
         let created_at = time(&self.created_at).unwrap_or(now);
-        let name = |text: String| Clean::new(text, Keep::NAME);
+        let name = |text: String| cleaner.clean(text, Keep::NAME);
         let memory = Memory {
             status: self.status,
-            content: Clean::new(self.content, Keep::MEMORY),
-            category: Clean::new(self.category, Keep::SUBJECT),
+            content: cleaner.clean(self.content, Keep::MEMORY),
+            category: cleaner.clean(self.category, Keep::SUBJECT),
             scope: name(scope.to_string()),
             project: self.project_id.map(ProjectId::from_stored).or_else(|| project_of(&scope)),
             confidence: self.confidence,
             created_at,
             updated_at: time(&self.updated_at).unwrap_or(created_at),
-            source: Clean::new(self.source, Keep::SUBJECT),
+            source: cleaner.clean(self.source, Keep::SUBJECT),
             background: Background {
-                rationale: self.rationale.map(|text| Clean::new(text, Keep::PROMPT)),
-                evidence: self.evidence.into_iter().map(Said::into_evidence).collect(),
+                rationale: self.rationale.map(|text| cleaner.clean(text, Keep::PROMPT)),
+                evidence: self.evidence.into_iter().map(|said| said.into_evidence(cleaner)).collect(),
                 supersedes: self.supersedes.into_iter().map(name).collect(),
                 is_automatic: self.automatic,
                 metadata,
@@ -203,29 +205,30 @@ impl Said {
         Said { text: text.to_string(), agent: agent.to_string(), session: session.to_string(), key: key.to_string() }
     }
 
-    fn into_evidence(self) -> Evidence<'static> {
-        let name = |text| Clean::new(text, Keep::NAME);
-        let text = Clean::new(self.text, Keep::PROMPT);
+    fn into_evidence(self, cleaner: &Cleaner) -> Evidence<'static> {
+        let name = |text| cleaner.clean(text, Keep::NAME);
+        let text = cleaner.clean(self.text, Keep::PROMPT);
         Evidence { text, agent: name(self.agent), session: name(self.session), key: name(self.key) }
     }
 }
 
 /// Metadata with the secrets cut out of its texts; otherwise as it was.
-fn cleaned(metadata: Map<String, Value>) -> Map<String, Value> {
-    fn clean(value: Value) -> Value {
+fn cleaned(cleaner: &Cleaner, metadata: Map<String, Value>) -> Map<String, Value> {
+    fn clean(cleaner: &Cleaner, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(Clean::new(text, Keep::METADATA).to_string()),
-            Value::Array(list) => Value::Array(list.into_iter().map(clean).collect()),
-            Value::Object(map) => Value::Object(cleaned(map)),
+            Value::String(text) => Value::String(cleaner.clean(text, Keep::METADATA).to_string()),
+            Value::Array(list) => Value::Array(list.into_iter().map(|value| clean(cleaner, value)).collect()),
+            Value::Object(map) => Value::Object(cleaned(cleaner, map)),
             other => other,
         }
     }
-    metadata.into_iter().map(|(key, value)| (key, clean(value))).collect()
+    metadata.into_iter().map(|(key, value)| (key, clean(cleaner, value))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use serde_json::json;
 
     fn at(text: &str) -> Timestamp {
@@ -233,7 +236,7 @@ mod tests {
     }
 
     fn memory(line: &str) -> (MemoryId, Memory<'static>) {
-        Line::parse(line).unwrap().into_memory(at("2026-01-22T13:00:00Z"), |_| None)
+        Line::parse(line).unwrap().into_memory(&BUILT_IN, at("2026-01-22T13:00:00Z"), |_| None)
     }
 
     #[test]

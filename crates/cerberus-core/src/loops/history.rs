@@ -299,12 +299,13 @@ fn own_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Agen
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use crate::clean::text::Keep;
     use proptest::prelude::*;
     use std::time::Duration;
 
     fn word(text: &str) -> Clean<'static> {
-        Clean::new(text.to_string(), Keep::NAME)
+        BUILT_IN.clean(text.to_string(), Keep::NAME)
     }
 
     fn at(secs: u64) -> Timestamp {

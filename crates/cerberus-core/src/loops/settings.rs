@@ -15,7 +15,7 @@ use super::redline::{Level, OutOfOrder, Redline};
 use crate::agents;
 use crate::agents::headless::Headless;
 use crate::agents::stream::{self, Said, plain};
-use crate::clean::secret::redact;
+use crate::clean::Cleaner;
 use crate::model::id::Agent;
 use crate::model::span::Span;
 
@@ -89,8 +89,8 @@ macro_rules! layers {
 
         impl Layer {
             /// As it may be written down: what holds a secret is left out, and must be given again.
-            pub fn without_secrets(mut self) -> Layer {
-                let is_open = |text: &String| matches!(redact(text), Cow::Borrowed(_));
+            pub fn without_secrets(mut self, cleaner: &Cleaner) -> Layer {
+                let is_open = |text: &String| matches!(cleaner.redact(text), Cow::Borrowed(_));
                 let texts = [
                     &mut self.prompt,
                     &mut self.until,
@@ -408,6 +408,7 @@ fn at_least_one(number: u32, name: &'static str) -> Result<u32, Contradiction> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
 
     fn layer(text: &str) -> Layer {
         toml::from_str(text).unwrap()
@@ -443,7 +444,7 @@ mod tests {
     fn a_secret_is_not_written_down() {
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         let text = format!("agent_args = [\"--key\", \"{key}\"]\nuntil = \"x\"\n[hooks]\nloop_end = \"send {key}\"");
-        let kept = layer(&text).without_secrets();
+        let kept = layer(&text).without_secrets(&BUILT_IN);
         assert_eq!((kept.agent_args, kept.until.as_deref(), kept.hooks.loop_end), (None, Some("x"), None));
     }
 

@@ -146,13 +146,6 @@ pub enum Event<'a> {
     Seed(SeedCodes<'a>),
 }
 
-impl Event<'_> {
-    /// Is it about memories or the journal itself, whichever session it happened in?
-    pub fn is_of_no_session(&self) -> bool {
-        matches!(self, Event::Memory(_) | Event::Used { .. } | Event::Forgotten(_))
-    }
-}
-
 /// What was forgotten, or taken back, named by keyed hashes: they say nothing to anybody without the key of the home.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forgotten<'a> {

@@ -6,6 +6,7 @@ pub mod echo;
 pub mod event;
 pub mod fact;
 pub mod id;
+pub mod kind;
 pub mod memory;
 pub mod order;
 pub mod path;

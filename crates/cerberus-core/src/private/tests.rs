@@ -1,8 +1,9 @@
 use super::*;
+use crate::clean::BUILT_IN;
 use crate::model::event::{FileTouch, Outcome, SeedCodes, TaskState, Touch};
 
 fn clean(text: &str) -> Clean<'_> {
-    Clean::new(text, Keep::PROMPT)
+    BUILT_IN.clean(text, Keep::PROMPT)
 }
 
 fn wishes(paths: &[&str], projects: &[&str]) -> Wishes {
@@ -38,7 +39,7 @@ fn the_last_pattern_that_matches_decides() {
 
 #[test]
 fn of_a_private_file_nothing_is_left() {
-    let hide = |event: &Event| Wishes::default().hide(event).map(|event| format!("{event:?}"));
+    let hide = |event: &Event| Wishes::default().hide(&BUILT_IN, event).map(|event| format!("{event:?}"));
     let edit = ToolUse {
         tool: clean("Edit"),
         files: vec![touch(".env.local")],
@@ -46,9 +47,11 @@ fn of_a_private_file_nothing_is_left() {
         error: Some(clean("STRIPE=1 is wrong")),
         ..ToolUse::default()
     };
-    assert_eq!(Wishes::default().hide(&Event::Tool(edit.clone())), Some(Event::Pulse));
+    assert_eq!(Wishes::default().hide(&BUILT_IN, &Event::Tool(edit.clone())), Some(Event::Pulse));
     let mixed = ToolUse { files: vec![touch("a.rs"), touch("tls/x.key")], ..edit };
-    let Some(Event::Tool(kept)) = Wishes::default().hide(&Event::Tool(mixed)) else { panic!("still a tool") };
+    let Some(Event::Tool(kept)) = Wishes::default().hide(&BUILT_IN, &Event::Tool(mixed)) else {
+        panic!("still a tool")
+    };
     assert_eq!(kept.files, [touch("a.rs")]);
     assert!(kept.names.is_empty() && kept.error.is_none());
     let command = ToolUse {
@@ -58,7 +61,9 @@ fn of_a_private_file_nothing_is_left() {
         outcome: Outcome::Failed,
         ..ToolUse::default()
     };
-    let Some(Event::Tool(kept)) = Wishes::default().hide(&Event::Tool(command)) else { panic!("still a tool") };
+    let Some(Event::Tool(kept)) = Wishes::default().hide(&BUILT_IN, &Event::Tool(command)) else {
+        panic!("still a tool")
+    };
     assert_eq!(kept.command.as_deref(), Some("source [private] && cat '[private]' --key=[private]; ls src"));
     assert!(kept.output.is_none() && kept.outcome == Outcome::Failed);
     let said = hide(&Event::Prompt { text: clean("Put it into secrets/prod.yaml, never commit .env or *.pem files.") });
@@ -66,7 +71,8 @@ fn of_a_private_file_nothing_is_left() {
     let task = Task { id: None, subject: Some(clean("rotate certs/prod.pem")), state: TaskState::Open };
     assert!(hide(&Event::Task(task)).unwrap().contains("rotate [private]"));
     let files = vec![clean("impl:.env.local"), clean("impl:a.rs")];
-    let Some(Event::Seed(kept)) = Wishes::default().hide(&Event::Seed(SeedCodes { files, ..SeedCodes::default() }))
+    let Some(Event::Seed(kept)) =
+        Wishes::default().hide(&BUILT_IN, &Event::Seed(SeedCodes { files, ..SeedCodes::default() }))
     else {
         panic!("still a seed")
     };
@@ -87,6 +93,6 @@ fn what_is_not_private_is_left_alone() {
         Event::Stop { message: clean("Done. All 3 tests pass.") },
         Event::Pulse,
     ] {
-        assert_eq!(Wishes::default().hide(&event), None, "{event:?}");
+        assert_eq!(Wishes::default().hide(&BUILT_IN, &event), None, "{event:?}");
     }
 }

@@ -10,6 +10,7 @@ pub mod items;
 pub mod render;
 
 use crate::brief::{Item, Section};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep, line};
 use crate::language::tokens;
 use crate::model::fact::Kind;
@@ -46,7 +47,7 @@ impl Material<'_> {
 }
 
 /// What a model is asked.
-pub fn prompt(material: &Material) -> Clean<'static> {
+pub fn prompt(cleaner: &Cleaner, material: &Material) -> Clean<'static> {
     let mut text = format!("Summarize this coding session in 2-3 sentences.\n\nProject: {}\n", material.project);
     let files: Vec<&str> = of_kind(material.items, Kind::File).filter(is_inside).map(shown).collect();
     let functions: Vec<&str> = of_kind(material.items, Kind::Function).map(shown).collect();
@@ -65,7 +66,7 @@ pub fn prompt(material: &Material) -> Clean<'static> {
          2. Key decisions made\n3. What's next (if clear)\n\n\
          Name no file or function that is not listed above. Keep it terse, imperative, AI-readable.",
     );
-    Clean::new(text, PROMPT)
+    cleaner.clean(text, PROMPT)
 }
 
 fn of_kind(items: &[Item], kind: Kind) -> impl Iterator<Item = &Item> {
@@ -93,17 +94,17 @@ fn section(text: &mut String, title: &str, lines: &[&str], lines_max: usize) {
 }
 
 /// The sentences of an answer that can be told, as one text; nothing when none can.
-pub fn read(answer: &str, material: &Material) -> Option<Clean<'static>> {
+pub fn read(cleaner: &Cleaner, answer: &str, material: &Material) -> Option<Clean<'static>> {
     let names = Names::of(material);
-    within_limits(answer, |sentence| names.know(sentence))
+    within_limits(cleaner, answer, |sentence| names.know(sentence))
 }
 
 /// The same for a text that was stored: by us, checked, or by another tool, which had no limits.
-pub fn read_stored(text: &str) -> Option<Clean<'static>> {
-    within_limits(text, |_| true)
+pub fn read_stored(cleaner: &Cleaner, text: &str) -> Option<Clean<'static>> {
+    within_limits(cleaner, text, |_| true)
 }
 
-fn within_limits(answer: &str, is_borne_out: impl Fn(&str) -> bool) -> Option<Clean<'static>> {
+fn within_limits(cleaner: &Cleaner, answer: &str, is_borne_out: impl Fn(&str) -> bool) -> Option<Clean<'static>> {
     let mut text = String::new();
     let mut sentences = 0;
     for sentence in extract::sentences(answer) {
@@ -121,7 +122,7 @@ fn within_limits(answer: &str, is_borne_out: impl Fn(&str) -> bool) -> Option<Cl
             break;
         }
     }
-    (!text.is_empty()).then(|| Clean::new(text, Keep::MESSAGE))
+    (!text.is_empty()).then(|| cleaner.clean(text, Keep::MESSAGE))
 }
 
 /// The items of one section, in the order in which they are told.

@@ -4,6 +4,7 @@ use super::items::{key_items, next_actions};
 use super::render::{Told, before, head_tokens, instead};
 use super::*;
 use crate::brief::{Brief, FileNames, Known, Likely, Request, compose};
+use crate::clean::BUILT_IN;
 use crate::extract::injected::without_ours;
 use crate::model::fact::Fact;
 use crate::model::id::SessionId;
@@ -41,7 +42,7 @@ fn codes(facts: Vec<Fact>) -> Brief {
 fn kept(answer: &str) -> Option<String> {
     let codes = codes(facts());
     let material = Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] };
-    read(answer, &material).map(|text| text.to_string())
+    read(&BUILT_IN, answer, &material).map(|text| text.to_string())
 }
 
 fn real(text: &str) -> usize {
@@ -56,7 +57,8 @@ fn a_model_is_asked_about_facts_and_nothing_else() {
     facts.push(Fact::words(Kind::Next, &format!("rotate {key}")));
     facts.extend((0..50).map(|n| Fact::words(Kind::Decision, &format!("choice {n} {}", "long ".repeat(90)))));
     let codes = codes(facts);
-    let prompt = prompt(&Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] });
+    let prompt =
+        prompt(&BUILT_IN, &Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] });
     for said in [
         "Project: hydra\n",
         "Files modified: 2\n- proxy.go\n- supervisor.go\n",

@@ -160,7 +160,8 @@ fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> 
     }
     let Some((session, newest)) = last else { return Ok(None) };
     let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
-    let told = row.and_then(|row| Some(SummaryRow { text: read_stored(&row.text)?.to_string(), ..row }));
+    let told =
+        row.and_then(|row| Some(SummaryRow { text: read_stored(store.cleaner(), &row.text)?.to_string(), ..row }));
     Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
 }
 

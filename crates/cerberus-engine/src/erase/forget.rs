@@ -9,11 +9,13 @@ use std::io;
 use std::time::Duration;
 
 use cerberus_core::brief::base;
+use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep, without_words};
 use cerberus_core::forget::{Fate, Paths, Traces, Unread, Wish};
 use cerberus_core::model::event::{Event, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::memory::{Evidence, Status};
 use cerberus_core::model::time::Timestamp;
 
@@ -245,7 +247,7 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
         if matches!(&record.event, Event::Memory(change) if ids.contains(&*change.id)) {
             lines.push((position, Change::Remove));
         } else if evidence.iter().any(|said| is_from(said, &record)) {
-            let rest = serde_json::to_string(&without(record, &evidence));
+            let rest = serde_json::to_string(&without(home.cleaner(), record, &evidence));
             lines.push((position, rest.map_or(Change::Remove, Change::Replace)));
         }
     })?;
@@ -257,11 +259,11 @@ fn is_from(said: &Evidence, record: &Record) -> bool {
 }
 
 /// The record without the words of the user's that it is evidence for.
-fn without<'a>(mut record: Record<'a>, evidence: &[&Evidence]) -> Record<'a> {
+fn without<'a>(cleaner: &Cleaner, mut record: Record<'a>, evidence: &[&Evidence]) -> Record<'a> {
     let words: Vec<&str> = evidence.iter().filter(|said| is_from(said, &record)).map(|said| &*said.text).collect();
     let cut = |text: &mut Clean<'a>, keep| {
         let rest = words.iter().fold(text.to_string(), |rest, said| without_words(&rest, said));
-        *text = Clean::new(rest, keep);
+        *text = cleaner.clean(rest, keep);
     };
     match &mut record.event {
         Event::Prompt { text } => cut(text, Keep::PROMPT),
@@ -277,7 +279,7 @@ pub fn bytes_of_sessions(home: &Home) -> Result<HashMap<(Agent, String), u64>, J
     journal::each_line(home, |position, line| {
         if let Line::Whole(sealed) = line
             && let Some(record) = sealed.record()
-            && !record.event.is_of_no_session()
+            && EventKind::of(&record.event).is_of_a_session()
         {
             *found.entry((record.agent, record.session.to_string())).or_default() += position.length as u64;
         }

@@ -11,7 +11,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use cerberus_core::clean::secret::{kinds, redact};
+use cerberus_core::clean::Cleaner;
+use cerberus_core::clean::secret::kinds;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
@@ -60,9 +61,9 @@ pub fn scan(home: &Home) -> Result<Vec<Finding>, ScanError> {
     for path in files(home) {
         let name = shown(home, &path);
         if is_view(&name) {
-            found.extend(in_view(&path, &name));
+            found.extend(in_view(home.cleaner(), &path, &name));
         } else if let Some(text) = text(&path) {
-            found.extend(in_text(&name, &text));
+            found.extend(in_text(home.cleaner(), &name, &text));
         }
     }
     Ok(found)
@@ -88,7 +89,7 @@ pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
             // Of another version, which makes it anew from the journal when it is asked.
             overwrite(&path).map_err(failed)?;
         } else if let Some(text) = text(&path)
-            && let Some((cleaned, _)) = cleaned(&name, &text)
+            && let Some((cleaned, _)) = cleaned(home.cleaner(), &name, &text)
         {
             replace(&path, cleaned.as_bytes(), 0o600).map_err(failed)?;
         }
@@ -109,11 +110,11 @@ fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
     let mut fixes = Vec::new();
     journal::each_line(home, |position, line| {
         let found = match line {
-            Line::Whole(sealed) => clean_record(sealed.open_record()),
+            Line::Whole(sealed) => clean_record(home.cleaner(), sealed.open_record()),
             // What is left of a line that was cut short is of no use to anybody.
             Line::Broken(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
-                let kinds = kinds_of(&redact(&text), &text);
+                let kinds = kinds_of(&home.cleaner().redact(&text), &text);
                 (!kinds.is_empty()).then_some((Change::Remove, kinds))
             }
         };
@@ -126,9 +127,9 @@ fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
 }
 
 /// The record without its secrets; `None` when it has none.
-fn clean_record(open_record: &[u8]) -> Option<(Change, Vec<String>)> {
+fn clean_record(cleaner: &Cleaner, open_record: &[u8]) -> Option<(Change, Vec<String>)> {
     let json = format!("{}}}", String::from_utf8_lossy(open_record));
-    let (cleaned, kinds) = strings::cleaned(&json)?;
+    let (cleaned, kinds) = strings::cleaned(cleaner, &json)?;
     Some((Change::Replace(cleaned), kinds))
 }
 
@@ -166,14 +167,14 @@ fn is_view(name: &str) -> bool {
     name.starts_with("view-")
 }
 
-fn in_view(path: &Path, name: &str) -> Vec<Finding> {
+fn in_view(cleaner: &Cleaner, path: &Path, name: &str) -> Vec<Finding> {
     if !name.ends_with(".db") && !name.ends_with(".damaged") {
         return Vec::new();
     }
     let mut by_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
     // What cannot be read as a view tells nothing; what is in it came from the journal.
     let _ = Store::every_text(path, |table, text| {
-        let kinds = kinds_of(&redact(text), text);
+        let kinds = kinds_of(&cleaner.redact(text), text);
         if !kinds.is_empty() {
             by_table.entry(table.to_string()).or_default().extend(kinds);
         }
@@ -191,29 +192,29 @@ fn text(path: &Path) -> Option<String> {
     if known.len() > FILE_BYTES_MAX { None } else { fs::read_to_string(path).ok() }
 }
 
-fn in_text(name: &str, text: &str) -> Vec<Finding> {
-    let Some((_, kinds)) = cleaned(name, text) else { return Vec::new() };
-    let lines = text.lines().enumerate().filter(|(_, line)| cleaned(name, line).is_some());
+fn in_text(cleaner: &Cleaner, name: &str, text: &str) -> Vec<Finding> {
+    let Some((_, kinds)) = cleaned(cleaner, name, text) else { return Vec::new() };
+    let lines = text.lines().enumerate().filter(|(_, line)| cleaned(cleaner, name, line).is_some());
     let lines: Vec<String> = lines.take(3).map(|(number, _)| (number + 1).to_string()).collect();
     vec![Finding { file: name.to_string(), at: format!("line {}", lines.join(", ")), kinds }]
 }
 
-fn cleaned(name: &str, text: &str) -> Option<(String, Vec<String>)> {
+fn cleaned(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<String>)> {
     if name.ends_with(".jsonl") && text.trim_end().contains('\n') {
-        return by_line(name, text);
+        return by_line(cleaner, name, text);
     }
     if name.contains(".json") && serde_json::from_str::<IgnoredAny>(text).is_ok() {
-        return strings::cleaned(text);
+        return strings::cleaned(cleaner, text);
     }
-    let redacted = redact(text);
+    let redacted = cleaner.redact(text);
     let kinds = kinds_of(&redacted, text);
     (!kinds.is_empty()).then(|| (redacted.into_owned(), kinds))
 }
 
-fn by_line(name: &str, text: &str) -> Option<(String, Vec<String>)> {
+fn by_line(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<String>)> {
     let (mut out, mut all) = (String::new(), Vec::new());
     for line in text.split_inclusive('\n') {
-        match cleaned(name, line) {
+        match cleaned(cleaner, name, line) {
             Some((line, kinds)) => {
                 out.push_str(&line);
                 all.extend(kinds);

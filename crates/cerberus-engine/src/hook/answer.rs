@@ -7,6 +7,7 @@ use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::brief::memories::BOTH_TOKENS;
+use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::id::MemoryId;
@@ -119,9 +120,9 @@ fn at_start(
         session: session.as_ref(),
     };
     let brief = recall::brief(&store, &waiting.located, &question)?.brief;
-    let codes = brief.items.into_iter().map(|item| Clean::new(item.code, Keep::NAME)).collect();
+    let codes = brief.items.into_iter().map(|item| home.cleaner().clean(item.code, Keep::NAME)).collect();
     let memories = brief.memories.into_iter().map(|item| item.id).collect();
-    Ok(waiting.told(clock, Occasion::Start, &brief.text, codes, memories, Some(source)))
+    Ok(waiting.told(home.cleaner(), clock, Occasion::Start, &brief.text, codes, memories, Some(source)))
 }
 
 fn on_prompt(
@@ -141,10 +142,10 @@ fn on_prompt(
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    let codes = relevant.items.iter().map(|item| Clean::new(item.code.clone(), Keep::NAME)).collect();
+    let codes = relevant.items.iter().map(|item| home.cleaner().clean(item.code.clone(), Keep::NAME)).collect();
     let brief = relevant.after(items, Vec::new());
     let memories = brief.memories.into_iter().map(|item| item.id).collect();
-    Ok(waiting.told(clock, Occasion::Prompt, &brief.text, codes, memories, None))
+    Ok(waiting.told(home.cleaner(), clock, Occasion::Prompt, &brief.text, codes, memories, None))
 }
 
 impl Waiting {
@@ -159,6 +160,7 @@ impl Waiting {
 
     fn told(
         &self,
+        cleaner: &Cleaner,
         clock: &Clock,
         occasion: Occasion,
         text: &str,
@@ -168,15 +170,15 @@ impl Waiting {
     ) -> Option<Answer> {
         let reply =
             Some(text).filter(|text| !text.is_empty()).and_then(|text| agents::reply(self.agent, occasion, text))?;
-        let memories = memories.iter().map(|id| Clean::new(id.as_str().to_string(), Keep::NAME)).collect();
+        let memories = memories.iter().map(|id| cleaner.clean(id.as_str().to_string(), Keep::NAME)).collect();
         let receipt = Record {
             at: clock.now,
-            key: Clean::new(self.receipt_key(), Keep::NAME),
+            key: cleaner.clean(self.receipt_key(), Keep::NAME),
             agent: self.agent,
             imported: false,
             heard_by: None,
             session: self.session.clone(),
-            place: self.located.place(),
+            place: self.located.place(cleaner),
             event: Event::Receipt { source, codes, memories },
         };
         Some(Answer { reply, receipt })

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use cerberus_core::agents;
 use cerberus_core::agents::{Heard, WireError};
+use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::echo::timed_key;
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -48,12 +49,12 @@ pub enum Moment {
 
 /// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
-    let Some(heard) = agents::parse(agent, payload)? else { return Ok(None) };
+    let Some(heard) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
     if privacy::shut(home, clock.now, &located).is_some() {
         return Ok(None);
     }
-    let record = record(clock.now, heard, &located);
+    let record = record(home.cleaner(), clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;
     let moment = match event {
@@ -65,19 +66,19 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
 }
 
-fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
+fn record<'a>(cleaner: &Cleaner, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
     let Heard { agent, session, cwd, mut key, mut event } = heard;
     // A session may start and end many times with the same words; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. })
         && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)
     {
-        key = Clean::new(timed_key(&key, now), Keep::NAME);
+        key = cleaner.clean(timed_key(&key, now), Keep::NAME);
     }
     match &mut event {
         Event::Tool(used) => {
             for touched in &mut used.files {
                 let path = identity::relative(located, Path::new(&*cwd), &touched.path);
-                touched.path = Clean::new(path, Keep::NAME);
+                touched.path = cleaner.clean(path, Keep::NAME);
             }
         }
         Event::Start { process, .. } => *process = process::agent(),
@@ -86,5 +87,5 @@ fn record<'a>(now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a>
     // These are answered, and only once.
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
-    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(), event }
+    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(cleaner), event }
 }

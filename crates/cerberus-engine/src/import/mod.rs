@@ -11,6 +11,7 @@ use std::path::Path;
 
 use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
+use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
 use cerberus_core::model::id::Agent;
@@ -112,10 +113,10 @@ impl Import<'_> {
     }
 
     fn transcript(&self, store: &Store, bytes: &[u8], beside: Beside) -> Result<Report, FoldError> {
-        let mut transcript = transcripts::read(self.agent, bytes).unwrap_or_default();
+        let mut transcript = transcripts::read(self.home.cleaner(), self.agent, bytes).unwrap_or_default();
         transcript.cwd = beside.cwd.map(Into::into).or(transcript.cwd);
         if let Some(parent) = beside.parent {
-            let parent = Clean::new(parent, Keep::NAME);
+            let parent = self.home.cleaner().clean(parent, Keep::NAME);
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
         journalled(self, store, transcript)
@@ -251,21 +252,28 @@ impl Known {
 }
 
 /// Where a transcript's session was held.
-struct Origin {
+struct Origin<'i> {
+    cleaner: &'i Cleaner,
     agent: Agent,
     place: Place<'static>,
     /// The project's root as the transcript writes it.
     root: String,
 }
 
-impl Origin {
-    fn of(transcript: &Transcript, import: &Import) -> Origin {
+impl<'i> Origin<'i> {
+    fn of(transcript: &Transcript, import: &Import<'i>) -> Origin<'i> {
+        let cleaner = import.home.cleaner();
         let (agent, cwd) = (import.agent, transcript.cwd.as_deref().unwrap_or("/"));
         match import.project {
-            Some(located) => Origin { agent, place: located.place(), root: cwd.to_string() },
+            Some(located) => Origin { cleaner, agent, place: located.place(cleaner), root: cwd.to_string() },
             None => {
                 let located = identity::locate(Path::new(cwd));
-                Origin { agent, place: located.place(), root: located.root.to_string_lossy().into_owned() }
+                Origin {
+                    cleaner,
+                    agent,
+                    place: located.place(cleaner),
+                    root: located.root.to_string_lossy().into_owned(),
+                }
             }
         }
     }
@@ -275,7 +283,7 @@ impl Origin {
         if let Event::Tool(used) = &mut event {
             for touched in &mut used.files {
                 if let Some(inside) = path::below(&self.root, &touched.path) {
-                    touched.path = Clean::new(inside, Keep::NAME);
+                    touched.path = self.cleaner.clean(inside, Keep::NAME);
                 }
             }
         }
@@ -286,11 +294,11 @@ impl Origin {
     fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
         Record {
             at,
-            key: Clean::new(format!("import-end-{}", at.millis()), Keep::NAME),
+            key: self.cleaner.clean(format!("import-end-{}", at.millis()), Keep::NAME),
             agent: self.agent,
             imported: true,
             heard_by: None,
-            session: Clean::new(session.to_string(), Keep::NAME),
+            session: self.cleaner.clean(session.to_string(), Keep::NAME),
             place: self.place.clone(),
             event: Event::End { reason: Clean::word("import") },
         }

@@ -15,9 +15,6 @@ use crate::os::home::Home;
 
 const KEY_BYTES: usize = 32;
 
-/// Long enough that no two records share a name.
-const NAME_BYTES: usize = 16;
-
 /// Makes the names of forgotten records.
 pub struct Namer {
     key: hmac::Key,
@@ -73,7 +70,12 @@ impl Namer {
             context.update(&(part.len() as u64).to_be_bytes());
             context.update(part);
         }
-        Clean::from_stored(to_hex(&context.sign().as_ref()[..NAME_BYTES]))
+        let mut halves = [0; 2];
+        for (half, bytes) in halves.iter_mut().zip(context.sign().as_ref().chunks_exact(8)) {
+            *half = bytes.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte));
+        }
+        // Long enough that no two records share a name.
+        Clean::hashes("", &halves)
     }
 }
 
@@ -104,7 +106,7 @@ mod tests {
         let [one, other] = [0, 1].map(|at| Home::new(homes[at].path().to_path_buf()));
         let namer = Namer::open(&one).unwrap();
         let name = namer.event("codex", "s", "k");
-        assert_eq!(name.len(), 2 * NAME_BYTES);
+        assert_eq!(name.len(), 33);
         assert_eq!(Namer::open(&one).unwrap().event("codex", "s", "k"), name, "the key is kept");
         assert_ne!(Namer::open(&other).unwrap().event("codex", "s", "k"), name);
         for different in [namer.event("gemini", "s", "k"), namer.event("codex", "sk", ""), namer.session("codex", "s")]

@@ -124,7 +124,7 @@ fn stamp(body: &[u8]) -> Option<(usize, u32, Order)> {
 
 #[cfg(test)]
 mod tests {
-    use cerberus_core::clean::text::{Clean, Keep};
+    use cerberus_core::clean::text::Clean;
     use cerberus_core::model::event::Event;
 
     use super::super::tests::record;
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_line_of_the_first_format_has_no_place_of_its_own() {
-        for event in [Event::Pulse, Event::Prompt { text: Clean::new("seq 5", Keep::PROMPT) }] {
+        for event in [Event::Pulse, Event::Prompt { text: Clean::word("seq 5") }] {
             let line = sealed_line(&Record { event, ..record("x") }).unwrap();
             let sealed = decode(inner(&line)).unwrap();
             assert_eq!((sealed.version, sealed.order), (1, None));

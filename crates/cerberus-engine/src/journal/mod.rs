@@ -63,7 +63,7 @@ fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) ->
         while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
             let order = writer.next_order();
             // What is private to the owner of the home is hidden.
-            let line = match home.wishes().hide(&record.event) {
+            let line = match home.wishes().hide(home.cleaner(), &record.event) {
                 None => encode(record, order)?,
                 Some(event) => encode(&Record { event, ..record.clone() }, order)?,
             };
@@ -169,7 +169,8 @@ mod tests {
     use std::fs;
 
     use cerberus_core::agents::claude_code;
-    use cerberus_core::clean::text::{Clean, Keep};
+    use cerberus_core::clean::BUILT_IN;
+    use cerberus_core::clean::text::Keep;
     use cerberus_core::model::event::{Event, Place};
     use cerberus_core::model::id::ProjectId;
 
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     pub fn record(text: &str) -> Record<'_> {
-        let clean = |text| Clean::new(text, Keep::PROMPT);
+        let clean = |text| BUILT_IN.clean(text, Keep::PROMPT);
         let place = Place {
             project: ProjectId::of_anchor(b"/p"),
             name: clean("p"),

@@ -54,7 +54,7 @@ pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), Jo
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
     // The copies have old places; what is appended next must not follow those.
-    append_after(home, wall, last_seq, &lists(wall, forgotten))?;
+    append_after(home, wall, last_seq, &lists(home, wall, forgotten))?;
     pass(home, "rewrite-listed")?;
     let positions: Vec<&Position> = rewrite.lines.iter().map(|(position, _)| position).collect();
     overwrite(home, &positions)?;
@@ -71,7 +71,7 @@ pub fn remove(home: &Home, lines: &[Position]) -> Result<(), JournalError> {
 /// Records that what is named was taken back: it may be stored again.
 pub fn take_back(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Result<(), JournalError> {
     names.is_taken_back = true;
-    append_all(home, wall, &lists(wall, names))
+    append_all(home, wall, &lists(home, wall, names))
 }
 
 /// Is something being removed, or was that interrupted? The view may then still hold it.
@@ -141,7 +141,7 @@ fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
 }
 
 /// The records that list what was forgotten.
-fn lists(wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Record<'static>> {
+fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Record<'static>> {
     let mut lists = Vec::new();
     while !names.records.is_empty() || !names.sessions.is_empty() {
         let records = names.records.split_off(names.records.len().saturating_sub(NAMES_MAX));
@@ -150,7 +150,7 @@ fn lists(wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Record<'static>>
         let nowhere = Clean::word("");
         lists.push(Record {
             at: wall,
-            key: Clean::new(key, Keep::NAME),
+            key: home.cleaner().clean(key, Keep::NAME),
             agent: Agent::MANUAL,
             imported: false,
             heard_by: None,

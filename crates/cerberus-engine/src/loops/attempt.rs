@@ -144,7 +144,7 @@ impl Attempt {
     /// What the machine is told of it.
     pub fn input(&mut self, said: Said) -> Input {
         self.meter.hear(&said);
-        self.heard.hear(&said);
+        self.heard.hear(self.output.cleaner(), &said);
         match &said {
             Said::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::Cleaner;
+use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::completion::{Checked, judge};
 use cerberus_core::loops::failure::Exit;
 use serde_json::Value;
@@ -15,6 +16,7 @@ use super::interrupts::Interrupts;
 pub struct Commands<'a> {
     pub guarding: &'a Guarding,
     pub cwd: &'a Path,
+    pub cleaner: &'a Cleaner,
     /// Who wants everything to end now ends these too.
     pub interrupts: &'a Interrupts,
 }
@@ -34,7 +36,7 @@ impl Commands<'_> {
             Ok((exit, output)) => {
                 let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let words = format!("{}: {last}", exit.words());
-                Err(Clean::new(words.trim_end_matches([':', ' ']).to_string(), Keep::SUBJECT).to_string())
+                Err(self.cleaner.clean(words.trim_end_matches([':', ' ']).to_string(), Keep::SUBJECT).to_string())
             }
             Err(error) => Err(format!("it could not be started: {error}")),
         }

@@ -45,6 +45,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
         heard: &left.heard,
         rules: &job.settings.preserve,
         wishes: job.home.wishes(),
+        cleaner: job.home.cleaner(),
     };
     let preserved = fold::open(&job.home)
         .map_err(|error| error.to_string())

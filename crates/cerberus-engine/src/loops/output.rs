@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use cerberus_core::clean::secret::redact;
+use cerberus_core::clean::Cleaner;
 
 use crate::os::home::{Access, Home};
 
@@ -17,17 +17,22 @@ const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub struct Output {
     file: Option<File>,
     written_bytes: usize,
+    cleaner: Cleaner,
 }
 
 impl Output {
     pub fn create(home: &Home, path: &Path) -> Output {
-        Output { file: home.open(path, Access::AppendOrMake).ok(), written_bytes: 0 }
+        Output { file: home.open(path, Access::AppendOrMake).ok(), written_bytes: 0, cleaner: home.cleaner().clone() }
+    }
+
+    pub fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
     }
 
     pub fn keep(&mut self, line: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let text = String::from_utf8_lossy(line);
-        let kept = redact(text.trim_end_matches('\n'));
+        let kept = self.cleaner.redact(text.trim_end_matches('\n'));
         self.written_bytes += kept.len() + 1;
         if self.written_bytes > OUTPUT_BYTES_MAX {
             let _ = writeln!(file, "… the rest was not kept");

@@ -3,11 +3,10 @@
 //! Beside the loop's own sessions, what was recorded by hand counts: somebody meant it. Other agents that work in the
 //! same project at the same time are not the loop's.
 
-use std::path::Path;
-
+use cerberus_core::clean::Cleaner;
 use cerberus_core::loops::handoff::heard::Heard;
-use cerberus_core::loops::handoff::state::{IncludedFile, Passage, PreservedState};
-use cerberus_core::loops::handoff::{Evidence, gather, said};
+use cerberus_core::loops::handoff::state::{IncludedFile, Line, Passage, PreservedState};
+use cerberus_core::loops::handoff::{Evidence, gather};
 use cerberus_core::loops::preserve::Preserve;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
@@ -35,6 +34,7 @@ pub struct Wanted<'a> {
     pub rules: &'a Preserve,
     /// Of private files nothing is told.
     pub wishes: &'a Wishes,
+    pub cleaner: &'a Cleaner,
 }
 
 /// The state, and what of the wanted files is not in it.
@@ -60,20 +60,21 @@ pub fn without_view(wanted: &Wanted) -> Preserved {
 }
 
 fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
-    state.add_heard(wanted.heard);
+    let item = |text: &str| Line::new(wanted.cleaner, text);
+    state.add_heard(wanted.cleaner, wanted.heard);
     if state.current_objective.is_none() {
-        state.current_objective = wanted.prompt.and_then(first_paragraph).map(said);
+        state.current_objective = wanted.prompt.and_then(first_paragraph).map(item);
     }
     let claimed: Vec<String> = state.modified_files.iter().map(|file| file.path.to_string()).collect();
     let mut worktree = worktree::look(wanted.located, wanted.base, &claimed);
     worktree.changed.retain(|changed| !wanted.wishes.is_private(&changed.path));
     worktree.unfollowed.retain(|path| !wanted.wishes.is_private(path));
-    state.check(&worktree);
+    state.check(wanted.cleaner, &worktree);
     let commits = worktree::recent_commits(wanted.located, wanted.rules.commits);
-    state.recent_commits = commits.iter().map(|commit| said(commit)).collect();
+    state.recent_commits = commits.iter().map(|commit| item(commit)).collect();
     let mut missing = Vec::new();
     for path in &wanted.rules.include_files {
-        match included(&wanted.located.root, path, wanted.wishes) {
+        match included(wanted, path) {
             Ok(file) => state.included_files.push(file),
             Err(why) => missing.push((path.clone(), why)),
         }
@@ -108,7 +109,8 @@ fn first_paragraph(prompt: &str) -> Option<&str> {
 const FILE_BYTES_MAX: u64 = 128 * 1024;
 
 /// A file's text; or why it does not go along.
-fn included(root: &Path, path: &str, wishes: &Wishes) -> Result<IncludedFile, String> {
+fn included(wanted: &Wanted, path: &str) -> Result<IncludedFile, String> {
+    let (root, wishes) = (&wanted.located.root, wanted.wishes);
     if wishes.is_private(path) {
         return Err("it is private".to_string());
     }
@@ -124,7 +126,10 @@ fn included(root: &Path, path: &str, wishes: &Wishes) -> Result<IncludedFile, St
     if bytes.contains(&0) {
         return Err("it is no text".to_string());
     }
-    Ok(IncludedFile { path: said(path), text: Passage::new(&String::from_utf8_lossy(&bytes)) })
+    Ok(IncludedFile {
+        path: Line::new(wanted.cleaner, path),
+        text: Passage::new(wanted.cleaner, &String::from_utf8_lossy(&bytes)),
+    })
 }
 
 #[cfg(test)]

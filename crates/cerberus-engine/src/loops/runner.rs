@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cerberus_core::agents::stream::Said;
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::written;
 use cerberus_core::loops::history::{Entry, Reboot, Step};
@@ -212,7 +212,7 @@ impl Runner<'_> {
     }
 
     fn session_began(&mut self, session: &str) -> Result<(), LoopError> {
-        let id = Clean::new(session.to_string(), Keep::NAME);
+        let id = self.job.home.cleaner().clean(session.to_string(), Keep::NAME);
         self.write(Step::Session { id })?;
         self.story.sessions.push(session.to_string());
         self.audience.hear(&Report::Session(session));
@@ -227,9 +227,9 @@ impl Runner<'_> {
         let keep = Keep { head_bytes: handoff.len().max(1), tail_bytes: 0 };
         let reboot = self.left.as_ref().map(|left| Reboot {
             reason: left.how,
-            old_session_id: left.session.clone().map(|session| Clean::new(session, Keep::NAME)),
-            new_session_id: Clean::new(session.clone(), Keep::NAME),
-            handoff_message: Clean::new(handoff, keep),
+            old_session_id: left.session.clone().map(|session| self.job.home.cleaner().clean(session, Keep::NAME)),
+            new_session_id: self.job.home.cleaner().clean(session.clone(), Keep::NAME),
+            handoff_message: self.job.home.cleaner().clean(handoff, keep),
             transition_time_ms: now().since(left.at).as_millis() as u64,
             warmed_up: self.job.settings.warm_up.is_some(),
         });
@@ -300,7 +300,8 @@ impl Runner<'_> {
     }
 
     fn commands(&self) -> Commands<'_> {
-        Commands { guarding: &self.guarding, cwd: &self.job.located.cwd, interrupts: self.interrupts }
+        let (cwd, cleaner) = (&self.job.located.cwd, self.job.home.cleaner());
+        Commands { guarding: &self.guarding, cwd, cleaner, interrupts: self.interrupts }
     }
 
     /// What the attempt leaves, as far as the runner knows it.
@@ -346,7 +347,7 @@ impl Runner<'_> {
     }
 
     fn finish(&mut self, stop: &Stop) -> Result<(), LoopError> {
-        let words = Clean::new(stop.words(), Keep::ERROR);
+        let words = self.job.home.cleaner().clean(stop.words(), Keep::ERROR);
         self.write(Step::Stopped { class: stop.class(), words })?;
         if let Some(session) = self.left.as_ref().and_then(|left| left.session.clone()) {
             self.sessions().close(&session, stop.class().word())?;

@@ -43,18 +43,22 @@ impl Sessions<'_> {
 
     /// The agent's last words, where no hook of its own told them.
     pub fn said(&self, session: &str, words: &str) -> Result<(), JournalError> {
-        self.record(session, "stop", Event::Stop { message: Clean::new(words.to_string(), Keep::MESSAGE) })
+        self.record(
+            session,
+            "stop",
+            Event::Stop { message: self.home.cleaner().clean(words.to_string(), Keep::MESSAGE) },
+        )
     }
 
     /// The handoff that it wrote, as if every item of it had been recorded: contexts after the next one need it too.
     pub fn wrote(&self, session: &str, written: &Written) -> Result<(), JournalError> {
         let clock = Clock::new(None);
-        let place = self.located.place();
+        let place = self.located.place(self.home.cleaner());
         let record = |(number, note): (usize, Note<'static>)| {
             let key = format!("loop-handoff-{}-{number}", clock.wall.millis());
-            own_record(&clock, self.worker.agent(), session, place.clone(), key, Event::Note(note))
+            own_record(self.home, &clock, self.worker.agent(), session, place.clone(), key, Event::Note(note))
         };
-        let records: Vec<_> = written.notes().into_iter().enumerate().map(record).collect();
+        let records: Vec<_> = written.notes(self.home.cleaner()).into_iter().enumerate().map(record).collect();
         journal::append_all(self.home, clock.wall, &records)
     }
 
@@ -65,7 +69,15 @@ impl Sessions<'_> {
     fn record(&self, session: &str, what: &str, event: Event<'static>) -> Result<(), JournalError> {
         let clock = Clock::new(None);
         let key = format!("loop-{what}-{}", clock.wall.millis());
-        let record = own_record(&clock, self.worker.agent(), session, self.located.place(), key, event);
+        let record = own_record(
+            self.home,
+            &clock,
+            self.worker.agent(),
+            session,
+            self.located.place(self.home.cleaner()),
+            key,
+            event,
+        );
         journal::append(self.home, clock.wall, &record)
     }
 }

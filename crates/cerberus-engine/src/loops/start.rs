@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::handoff::heard::Heard;
 use cerberus_core::loops::history::{self, Entry, Standing, Step};
 use cerberus_core::loops::machine::Machine;
@@ -62,13 +62,13 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     });
     let began = now();
     let token = format!("{:x}-{}", began.millis(), std::process::id());
-    let base = git::head(&job.located).map(|head| Clean::new(head, Keep::NAME));
+    let base = git::head(&job.located).map(|head| job.home.cleaner().clean(head, Keep::NAME));
     let step = Step::Run {
         worker: job.settings.worker,
-        token: Clean::new(token.clone(), Keep::NAME),
+        token: job.home.cleaner().clean(token.clone(), Keep::NAME),
         runner: process::own(),
         is_resumed: start == Start::Resume,
-        layer: Box::new(job.layer.clone().without_secrets()),
+        layer: Box::new(job.layer.clone().without_secrets(job.home.cleaner())),
         base: base.clone(),
     };
     ledger.append(&Entry { at: began, run, step })?;

@@ -56,7 +56,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         }
         let mut approved = Memory { status: Status::Approved, ..memory };
         approved.background.is_automatic = true;
-        let (approved, _) = superseding(&proposal.id, approved, known.clone());
+        let (approved, _) = superseding(keeper.home, &proposal.id, approved, known.clone());
         changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
@@ -122,7 +122,7 @@ fn existing(row: &MemoryRow) -> Known<'_> {
 
 /// What a proposal is to be from now on. Words that the user chose for it stay.
 fn stand(keeper: &Keeper, proposal: &Proposal, said: &[Said], standing: Option<&MemoryRow>) -> Memory<'static> {
-    let clean = |text: &str, keep| Clean::new(text.to_string(), keep);
+    let clean = |text: &str, keep| keeper.home.cleaner().clean(text.to_string(), keep);
     let evidence = proposal.evidence.iter().filter_map(|index| said.get(*index)).map(|said| Evidence {
         text: clean(said.quote.text, Keep::PROMPT),
         agent: clean(said.quote.agent, Keep::NAME),

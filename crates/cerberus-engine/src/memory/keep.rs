@@ -80,9 +80,9 @@ impl Keeper<'_> {
         }
         let memory = Memory {
             status: Status::Approved,
-            content: Clean::new(text.trim().to_string(), Keep::MEMORY),
-            category: Clean::new(category.to_string(), Keep::SUBJECT),
-            scope: Clean::new(scope.to_string(), Keep::NAME),
+            content: self.home.cleaner().clean(text.trim().to_string(), Keep::MEMORY),
+            category: self.home.cleaner().clean(category.to_string(), Keep::SUBJECT),
+            scope: self.home.cleaner().clean(scope.to_string(), Keep::NAME),
             project: self.project_of(scope),
             confidence: 1.0,
             created_at: self.clock.now,
@@ -91,7 +91,7 @@ impl Keeper<'_> {
             background: Background::default(),
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
-        let (memory, supersedes) = superseding(&id, memory, known);
+        let (memory, supersedes) = superseding(self.home, &id, memory, known);
         // Two who learn the same at the same moment have learnt it once.
         let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
         Ok(Learnt { id, is_new, supersedes })
@@ -123,7 +123,7 @@ impl Keeper<'_> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
-        let (memory, supersedes) = superseding(&row.id, memory, known);
+        let (memory, supersedes) = superseding(self.home, &row.id, memory, known);
         self.change(store, row, Some(memory))?;
         Ok(supersedes)
     }
@@ -150,7 +150,7 @@ impl Keeper<'_> {
         if ids.is_empty() || self.clock.is_given {
             return Ok(false);
         }
-        let memories = ids.iter().map(|id| Clean::new(id.as_str().to_string(), Keep::NAME)).collect();
+        let memories = ids.iter().map(|id| self.home.cleaner().clean(id.as_str().to_string(), Keep::NAME)).collect();
         let key = format!("used-{}-{}", self.clock.now.millis(), std::process::id());
         let record = self.record(self.clock.now, key, Event::Used { memories });
         journal::append(self.home, self.clock.wall, &record)?;
@@ -162,7 +162,7 @@ impl Keeper<'_> {
         let mut taken: HashMap<MemoryId, usize> = HashMap::new();
         let mut records = Vec::new();
         for line in lines {
-            let (id, memory) = line.into_memory(self.clock.now, |scope| self.project_of(scope));
+            let (id, memory) = line.into_memory(self.home.cleaner(), self.clock.now, |scope| self.project_of(scope));
             // The n-th time the same line without an id is another memory.
             let times = taken.entry(id.clone()).or_default();
             *times += 1;
@@ -207,20 +207,21 @@ impl Keeper<'_> {
         let Change { id, based_on, memory } = change;
         let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
         let key = format!("{id}#{based_on}-{unique:016x}");
-        let id = Clean::new(id.as_str().to_string(), Keep::NAME);
+        let id = self.home.cleaner().clean(id.as_str().to_string(), Keep::NAME);
         let stands = memory.map(Box::new);
         let event = Event::Memory(MemoryChange { id, stands, based_on: Some(based_on) });
         self.record(self.clock.now, key, event)
     }
 
     fn record(&self, at: Timestamp, key: String, event: Event<'static>) -> Record<'static> {
-        let place: Place<'static> = self.located.place();
-        Record { at, ..own_record(self.clock, Agent::MANUAL, "", place, key, event) }
+        let place: Place<'static> = self.located.place(self.home.cleaner());
+        Record { at, ..own_record(self.home, self.clock, Agent::MANUAL, "", place, key, event) }
     }
 }
 
 /// An accepted memory takes the place of what it contradicts, where both would hold.
 pub fn superseding(
+    home: &Home,
     id: &MemoryId,
     mut memory: Memory<'static>,
     known: Vec<MemoryRow>,
@@ -235,7 +236,7 @@ pub fn superseding(
         .filter(|other| meets(&other.memory) && conflict::contradicts(&other.memory.content, &memory.content))
         .collect();
     memory.background.supersedes =
-        older.iter().map(|other| Clean::new(other.id.as_str().to_string(), Keep::NAME)).collect();
+        older.iter().map(|other| home.cleaner().clean(other.id.as_str().to_string(), Keep::NAME)).collect();
     (memory, older)
 }
 
@@ -254,6 +255,8 @@ fn free_id(store: &Store, parts: &[&str]) -> store::Result<MemoryId> {
 
 #[cfg(test)]
 mod tests {
+    use cerberus_core::clean::BUILT_IN;
+
     use super::*;
     use crate::project::identity::locate;
 
@@ -268,7 +271,7 @@ mod tests {
         let id = keeper.learn(&mut store, "Use tabs", "rule", &Scope::Universal).unwrap().id;
         let row = |store: &Store| store.memory(id.as_str(), clock.now).unwrap().unwrap();
         let worded = |row: &MemoryRow, words: &str| Memory {
-            content: Clean::new(words.to_string(), Keep::MEMORY),
+            content: BUILT_IN.clean(words.to_string(), Keep::MEMORY),
             ..row.memory.clone()
         };
         let seen = row(&store);

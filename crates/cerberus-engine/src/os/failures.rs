@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,8 @@ pub struct Failure {
 }
 
 pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Display) {
-    let [what, detail] = [what.to_string(), detail.to_string()].map(|text| Clean::new(text, Keep::SUBJECT).to_string());
+    let [what, detail] =
+        [what.to_string(), detail.to_string()].map(|text| home.cleaner().clean(text, Keep::SUBJECT).to_string());
     let Ok(mut line) = serde_json::to_vec(&Failure { at, what, detail }) else {
         return;
     };

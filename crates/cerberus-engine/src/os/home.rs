@@ -10,6 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cerberus_core::clean::Cleaner;
 use cerberus_core::private::Wishes;
 
 use rustix::fd::OwnedFd;
@@ -24,6 +25,8 @@ pub struct Home {
     root: PathBuf,
     /// What may not be stored in it.
     wishes: Arc<Wishes>,
+    /// Cuts what is secret.
+    cleaner: Cleaner,
 }
 
 /// What a file of ours is opened for.
@@ -39,15 +42,20 @@ pub enum Access {
 
 impl Home {
     pub fn new(root: PathBuf) -> Home {
-        Home { root, wishes: Arc::default() }
+        Home { root, wishes: Arc::default(), cleaner: Cleaner::default() }
     }
 
-    pub fn with_wishes(self, wishes: Wishes) -> Home {
-        Home { wishes: Arc::new(wishes), ..self }
+    pub fn with_wishes(self, cleaner: Cleaner, wishes: Wishes) -> Home {
+        Home { wishes: Arc::new(wishes), cleaner, ..self }
     }
 
     pub fn wishes(&self) -> &Arc<Wishes> {
         &self.wishes
+    }
+
+    /// What every text from outside goes through before it is stored here.
+    pub fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
     }
 
     pub fn root(&self) -> &Path {

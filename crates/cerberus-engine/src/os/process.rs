@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::BUILT_IN;
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::AgentProcess;
 use cerberus_core::model::session::Process;
 
@@ -54,7 +55,8 @@ pub fn parent(pid: u32) -> Option<u32> {
 
 fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
     let here = Here::look();
-    let clean = |text: String| Clean::new(text, Keep::NAME);
+    // Ids of the system, which no rule of the user's is about.
+    let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     AgentProcess {
         pid,
         started_ticks,
@@ -128,6 +130,8 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
+    use cerberus_core::clean::text::Clean;
+
     use super::*;
     use std::process::Command;
 

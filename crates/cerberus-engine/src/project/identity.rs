@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::Cleaner;
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::Place;
 use cerberus_core::model::id::ProjectId;
 
@@ -35,14 +36,14 @@ impl Located {
         branch(self.git_dir.as_ref()?)
     }
 
-    pub fn place(&self) -> Place<'static> {
-        let clean = |path: &Path| Clean::new(path.to_string_lossy().into_owned(), Keep::NAME);
+    pub fn place(&self, cleaner: &Cleaner) -> Place<'static> {
+        let clean = |path: &Path| cleaner.clean(path.to_string_lossy().into_owned(), Keep::NAME);
         Place {
             project: self.project.clone(),
-            name: Clean::new(self.name.clone(), Keep::NAME),
+            name: cleaner.clean(self.name.clone(), Keep::NAME),
             root: clean(&self.root),
             cwd: clean(&self.cwd),
-            branch: self.branch().map(|branch| Clean::new(branch, Keep::NAME)),
+            branch: self.branch().map(|branch| cleaner.clean(branch, Keep::NAME)),
         }
     }
 }

@@ -42,9 +42,9 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
     let mut is_new = false;
     for path in paths {
         let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
-        match text.and_then(|text| parse(&text)) {
+        match text.and_then(|text| parse(home, &text)) {
             Ok((file, key)) => {
-                let place = by_name(&file.project);
+                let place = by_name(home, &file.project);
                 is_new |= journal_seed(home, clock, store, &file, &key, place)?;
             }
             Err(reason) => note_once(home, clock, &path, &reason),
@@ -68,11 +68,11 @@ pub fn journal_seed(
     }
     let record = Record {
         at: file.at,
-        key: Clean::new(key, Keep::NAME),
+        key: home.cleaner().clean(key, Keep::NAME),
         agent: Agent::SEED,
         imported: true,
         heard_by: None,
-        session: Clean::new(session, Keep::NAME),
+        session: home.cleaner().clean(session, Keep::NAME),
         place,
         event: Event::Seed(file.codes.clone()),
     };
@@ -97,19 +97,19 @@ fn key_of(text: &str) -> String {
 }
 
 /// Reads a file, with the key that makes picking it up twice the same as once.
-pub fn read(path: &Path) -> Result<(SeedFile, String), String> {
+pub fn read(home: &Home, path: &Path) -> Result<(SeedFile, String), String> {
     let text = outside::text(path, SEED_BYTES_MAX).map_err(|error| error.to_string())?;
-    parse(&text)
+    parse(home, &text)
 }
 
-fn parse(text: &str) -> Result<(SeedFile, String), String> {
-    let file = seed::parse(text).map_err(|error: SeedError| error.to_string())?;
+fn parse(home: &Home, text: &str) -> Result<(SeedFile, String), String> {
+    let file = seed::parse(home.cleaner(), text).map_err(|error: SeedError| error.to_string())?;
     Ok((file, key_of(text)))
 }
 
 /// The original tool knew a project by its name only.
-fn by_name(name: &str) -> Place<'static> {
-    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+fn by_name(home: &Home, name: &str) -> Place<'static> {
+    let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
     Place {
         project: ProjectId::of_name(name),
         name: clean(name),

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::extract::symbols::{self, Language};
 use cerberus_core::model::event::{Event, Named, Place, Record};
 use cerberus_core::model::id::Agent;
@@ -36,7 +36,7 @@ pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration
         let is_same = |edit: &UnnamedEdit| edit.session == last.session && edit.file() == last.file();
         let (same, others): (Vec<_>, Vec<_>) = edits.into_iter().partition(is_same);
         edits = others;
-        records.push(named(&last, &same));
+        records.push(named(home, &last, &same));
     }
     if records.is_empty() {
         return Ok(());
@@ -45,7 +45,7 @@ pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration
     fold::fold(home, store)
 }
 
-fn named(last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
+fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
     let ranges: Vec<(u32, u32)> = edits.iter().flat_map(|edit| edit.lines.iter().copied()).collect();
     // A file that was written whole has no ranges; then all of it is new.
     let ranges = if edits.iter().any(|edit| edit.lines.is_empty()) { Vec::new() } else { ranges };
@@ -53,7 +53,7 @@ fn named(last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
         (Some(language), Some(source)) => symbols::changed(language, &source, &ranges),
         _ => Vec::new(),
     };
-    let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+    let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
     Record {
         at: last.at,
         key: clean(&format!("named-{}", last.key)),

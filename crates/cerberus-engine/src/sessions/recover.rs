@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use cerberus_core::agents::transcripts;
-use cerberus_core::clean::text::{Clean, Keep, line};
+use cerberus_core::clean::text::{Keep, line};
 use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::Status;
@@ -59,16 +59,16 @@ pub fn recover(
     if !in_flight.is_empty() {
         actions.push(format!("noted what was in flight: {}", in_flight.join("; ")));
     }
-    let clean = |texts: &[String]| texts.iter().map(|text| Clean::new(text.clone(), Keep::SUBJECT)).collect();
+    let clean = |texts: &[String]| texts.iter().map(|text| home.cleaner().clean(text.clone(), Keep::SUBJECT)).collect();
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("recover-{}", session.last_activity.millis());
-    let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event);
     // The crash may be known by evidence only; recovered is what crashed.
     let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
-    let crash = Event::Crash { evidence: Clean::new(evidence, Keep::SUBJECT) };
+    let crash = Event::Crash { evidence: home.cleaner().clean(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
-    let crash = own_record(clock, agent, &session.agent_session_id, session.place(), key, crash);
+    let crash = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, crash);
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))
@@ -121,7 +121,7 @@ fn complete_from_transcript(
     }
     // A transcript lags behind: what a hook saw finished is not in flight.
     let finished = store.event_keys(agent, &session.agent_session_id)?;
-    let in_flight = transcripts::read(agent, &bytes).unwrap_or_default().in_flight;
+    let in_flight = transcripts::read(home.cleaner(), agent, &bytes).unwrap_or_default().in_flight;
     let pending = in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
     Ok(pending.map(|(_, what)| line(&what, IN_FLIGHT_CHARS_MAX)).collect())
 }

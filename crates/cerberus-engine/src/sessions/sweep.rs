@@ -48,7 +48,8 @@ pub fn sweep(
     // What is older is archived by its age, whatever became of it.
     for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
         let (session, effects) = settled(session, clock, idle_after);
-        let found: Vec<Record> = effects.iter().filter_map(|effect| effect_record(clock, &session, effect)).collect();
+        let found: Vec<Record> =
+            effects.iter().filter_map(|effect| effect_record(home, clock, &session, effect)).collect();
         if !found.is_empty() {
             changed.push(session);
         }
@@ -61,7 +62,7 @@ pub fn sweep(
     Ok(changed)
 }
 
-fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
+fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
     // Keyed by the activity it follows: two sweeps at once say the same thing.
     let last = session.last_activity.millis();
     let (key, event) = match effect {
@@ -71,7 +72,7 @@ fn effect_record(clock: &Clock, session: &SessionRow, effect: &Effect) -> Option
         Effect::Archive => return None,
     };
     let agent = Agent::from_name(&session.agent)?;
-    Some(own_record(clock, agent, &session.agent_session_id, session.place(), key, event))
+    Some(own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event))
 }
 
 /// Crashed sessions that nobody took care of yet, newest first.

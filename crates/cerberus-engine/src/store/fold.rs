@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use cerberus_core::model::event::{Event, Record};
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::order::Order;
 use serde::Deserialize;
 
@@ -51,7 +52,7 @@ fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {
 fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
     create_dir(home.root()).map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
-    let mut store = Store::open(home, caller)?.with_wishes(home.wishes());
+    let mut store = Store::open(home, caller)?.with_wishes(home);
     if caller == Caller::Command && rewrite::is_unfinished(home) {
         finish_rewrite(home, &mut store)?;
     }
@@ -232,14 +233,15 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
             continue;
         }
         if transaction.apply(*rank, &stretch.segment, record)? == Applied::Late {
-            late.insert((record.agent.name().to_string(), record.session.to_string(), record.event.is_of_no_session()));
+            let is_of_a_session = EventKind::of(&record.event).is_of_a_session();
+            late.insert((is_of_a_session, record.agent.name().to_string(), record.session.to_string()));
         }
     }
     transaction.set_folded(&stretch.segment, stretch.next_offset, broken, unknown)?;
-    for (agent, session, is_of_no_session) in late {
-        match is_of_no_session {
-            true => refold_memories(home, transaction)?,
-            false => refold_session(home, transaction, &agent, &session, &stretch.segment)?,
+    for (is_of_a_session, agent, session) in late {
+        match is_of_a_session {
+            true => refold_session(home, transaction, &agent, &session, &stretch.segment)?,
+            false => refold_memories(home, transaction)?,
         }
     }
     Ok(Folded::UpToHere)
@@ -270,12 +272,12 @@ fn refold_session(
         let from = serde_json::from_slice::<From>(json);
         from.is_ok_and(|from| from.agent == agent && from.session == session)
     };
-    refold(home, transaction, first_segment, is_from, |event| !event.is_of_no_session())
+    refold(home, transaction, first_segment, is_from, EventKind::is_of_a_session)
 }
 
 fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear_memories()?;
-    refold(home, transaction, "", |_| true, |event| event.is_of_no_session())
+    refold(home, transaction, "", |_| true, |kind| !kind.is_of_a_session())
 }
 
 /// Applies, in their order, the records that were folded before.
@@ -284,7 +286,7 @@ fn refold(
     transaction: &FoldTransaction,
     first_segment: &str,
     is_from: impl Fn(&[u8]) -> bool,
-    is_meant: impl Fn(&Event) -> bool,
+    is_meant: impl Fn(EventKind) -> bool,
 ) -> Result<(), FoldError> {
     let folded: HashMap<String, u64> = transaction.segments()?.into_iter().collect();
     let mut lines: Vec<(i64, String, Vec<u8>)> = Vec::new();
@@ -294,7 +296,9 @@ fn refold(
             let stretch = stretch?;
             for (offset, line) in stretch.lines().filter(|(offset, _)| offset < end) {
                 let Some(sealed) = journal::decode(line).filter(|sealed| is_from(sealed.json)) else { continue };
-                let Some(record) = sealed.record().filter(|record| is_meant(&record.event)) else { continue };
+                let Some(record) = sealed.record().filter(|record| is_meant(EventKind::of(&record.event))) else {
+                    continue;
+                };
                 if !transaction.is_forgotten(home, &record, sealed.open_record())? {
                     let rank = rank(&record, stretch.order(offset, &sealed));
                     lines.push((rank, segment.name.clone(), sealed.json.to_vec()));
@@ -316,6 +320,7 @@ mod tests {
     use std::time::Duration;
 
     use cerberus_core::agents::claude_code;
+    use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
     use cerberus_core::model::event::{Event, Place};
@@ -329,7 +334,7 @@ mod tests {
         let (name, root, cwd) = (word("p"), word("/p"), word("/p"));
         Record {
             at,
-            key: Clean::new(timed_key(said, at), Keep::NAME),
+            key: BUILT_IN.clean(timed_key(said, at), Keep::NAME),
             agent: claude_code::AGENT,
             imported: false,
             heard_by: Some(pid),

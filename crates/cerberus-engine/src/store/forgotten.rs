@@ -1,6 +1,7 @@
 //! What was forgotten, as the journal lists it, and the lines that hold it again.
 
 use cerberus_core::model::event::{Forgotten, Record};
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
@@ -56,7 +57,7 @@ impl FoldTransaction<'_> {
         {
             return Ok(true);
         }
-        if record.event.is_of_no_session() {
+        if !EventKind::of(&record.event).is_of_a_session() {
             return Ok(false);
         }
         let session = self.forgotten_named(&namer.session(record.agent.name(), &record.session))?;

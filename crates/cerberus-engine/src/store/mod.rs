@@ -15,9 +15,11 @@ mod summary;
 mod write;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use cerberus_core::clean::Cleaner;
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::private::Wishes;
 
 use crate::os::home::{Access, Home};
@@ -38,6 +40,15 @@ const SCHEMA_VERSION: u32 = 6;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
+
+/// Lists for `kind IN (…)`.
+static ACTIVITY_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::is_activity));
+static SEPARATING_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::separates_echoes));
+
+fn listed(is_meant: fn(EventKind) -> bool) -> String {
+    let words = EventKind::ALL.iter().filter(|kind| is_meant(**kind)).map(|kind| format!("'{}'", kind.word()));
+    words.collect::<Vec<_>>().join(", ")
+}
 
 /// How long a command waits for another writer before it goes on without.
 const BUSY: Duration = Duration::from_millis(1_500);
@@ -85,6 +96,7 @@ pub struct Store {
     caller: Caller,
     /// What may not be stored in it, for what reaches it past the journal.
     wishes: Arc<Wishes>,
+    cleaner: Cleaner,
 }
 
 impl Store {
@@ -123,13 +135,19 @@ impl Store {
             Ok(connection)
         };
         match open() {
-            Ok(connection) => Ok(Store { connection, path: name, caller, wishes: Arc::default() }),
+            Ok(connection) => {
+                Ok(Store { connection, path: name, caller, wishes: Arc::default(), cleaner: Cleaner::default() })
+            }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
     }
 
-    pub fn with_wishes(self, wishes: &Arc<Wishes>) -> Store {
-        Store { wishes: Arc::clone(wishes), ..self }
+    pub fn with_wishes(self, home: &Home) -> Store {
+        Store { wishes: Arc::clone(home.wishes()), cleaner: home.cleaner().clone(), ..self }
+    }
+
+    pub fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
     }
 
     pub fn caller(&self) -> Caller {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{AgentProcess, Place};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
@@ -11,7 +11,7 @@ use cerberus_core::model::session::{Mark, MarkKind, State};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
-use super::{Result, Store};
+use super::{ACTIVITY_KINDS, Result, SEPARATING_KINDS, Store};
 
 /// A session as it stood at the moment asked for.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct SessionRow {
 impl SessionRow {
     /// Where its records belong, as its own records say.
     pub fn place(&self) -> Place<'static> {
-        let clean = |text: &str| Clean::new(text.to_string(), Keep::NAME);
+        let clean = |text: &str| Clean::from_stored(text.to_string());
         Place {
             project: self.project.clone(),
             name: clean(&self.project_name),
@@ -129,9 +129,9 @@ impl Store {
     /// Brings sessions to the moment asked for.
     fn settle(&self, sessions: &mut [SessionRow], now: Timestamp) -> Result<()> {
         for session in sessions.iter_mut().filter(|session| session.last_activity > now) {
-            let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2
-                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'complete', 'archive')";
-            let last = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
+            let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2 AND kind IN ";
+            let sql = format!("{sql} ({})", *ACTIVITY_KINDS);
+            let last = self.rows(&sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
             session.last_activity =
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
         }
@@ -208,12 +208,11 @@ impl Store {
             WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
                 AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
                 AND (NOT ?9 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
-                    AND event.row > told.row
-                        AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'start', 'end')))
-            LIMIT 1";
+                    AND event.row > told.row AND kind IN ";
+        let sql = format!("{sql} ({}))) LIMIT 1", *SEPARATING_KINDS);
         let is_timed = same_words(key).is_some();
         let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until, is_timed];
-        Ok(!self.rows(sql, asked, |_| Ok(()))?.is_empty())
+        Ok(!self.rows(&sql, asked, |_| Ok(()))?.is_empty())
     }
 
     /// When anything was last heard of an agent.

@@ -17,12 +17,13 @@ use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{Closing, Fact, Kind, Settled, Target};
 use cerberus_core::model::id::Agent;
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::session::TIMEOUT;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::{Result, StoreError};
+use super::{Result, SEPARATING_KINDS, StoreError};
 use crate::journal::forgotten::Namer;
 
 /// Where rows came from.
@@ -139,9 +140,9 @@ impl<'a> FoldTransaction<'a> {
 
     /// Adds what a record says; the same record again changes nothing. `rank` is its place in the journal's order.
     pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<Applied> {
-        let session = match record.event.is_of_no_session() {
-            true => self.memories_reach(rank)?.then_some(NO_SESSION),
-            false => self.session(rank, segment, record)?,
+        let session = match EventKind::of(&record.event).is_of_a_session() {
+            true => self.session(rank, segment, record)?,
+            false => self.memories_reach(rank)?.then_some(NO_SESSION),
         };
         let Some(session) = session else { return Ok(Applied::Late) };
         if let Some(event) = self.event(rank, session, record)? {
@@ -155,7 +156,8 @@ impl<'a> FoldTransaction<'a> {
         if self.is_echo(session, record)? {
             return Ok(None);
         }
-        let (kind, tool) = event_words(&record.event);
+        let kind = EventKind::of(&record.event).word();
+        let tool = if let Event::Tool(used) = &record.event { Some(&*used.tool) } else { None };
         let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, heard_by)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         loop {
@@ -251,10 +253,12 @@ impl<'a> FoldTransaction<'a> {
     /// Were the same words just told by another hook, under another key? When anything happened since, they are new.
     fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
-        let sql = "SELECT 1 FROM event AS told WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5
-            AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row
-                AND kind NOT IN ('receipt', 'named', 'crash', 'recover', 'summary', 'start', 'end')) LIMIT 1";
-        let mut other = self.said(self.transaction.prepare_cached(sql))?;
+        let sql = format!(
+            "SELECT 1 FROM event AS told WHERE session = ?1 AND key > ?2 AND key < ?3 AND at BETWEEN ?4 AND ?5
+            AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row AND kind IN ({})) LIMIT 1",
+            *SEPARATING_KINDS
+        );
+        let mut other = self.said(self.transaction.prepare_cached(&sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
         self.said(other.exists(params![session, low, high, since, until]))
     }
@@ -305,7 +309,7 @@ impl<'a> FoldTransaction<'a> {
             None => self.new_session(rank, segment, record)?,
         };
         // What we do with a session is not activity of its own.
-        let is_activity = is_activity(&record.event);
+        let is_activity = EventKind::of(&record.event).is_activity();
         let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
             branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
             last_activity = iif(?4, max(last_activity, ?5), last_activity),
@@ -404,7 +408,7 @@ impl<'a> FoldTransaction<'a> {
             Event::Seed(_) => ("ended", Some("import")),
             Event::Complete => ("completed", None),
             Event::Archive => ("archived", None),
-            event if is_activity(event) => return self.revive(session, record.at),
+            event if EventKind::of(event).is_activity() => return self.revive(session, record.at),
             _ => return Ok(()),
         };
         let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
@@ -481,11 +485,6 @@ pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn is_activity(event: &Event) -> bool {
-    use Event::{Archive, Complete, Crash, Named, Receipt, Recover, Summary};
-    !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Summary(_) | Complete | Archive)
-}
-
 /// What a session would like to be called, and the second it is called after. A seed keeps the id it came with.
 fn wanted_id(record: &Record) -> (String, String) {
     let seed_id = record.session.split('/').next_back().unwrap_or_default();
@@ -501,31 +500,4 @@ fn is_stamp(text: &str) -> bool {
     let (day, rest) = text.split_once('-').unwrap_or_default();
     let time = rest.split('-').next().unwrap_or_default();
     day.len() == 8 && time.len() == 6 && rest.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
-}
-
-fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
-    match event {
-        Event::Start { .. } => ("start", None),
-        // Notifications of background work arrive as prompts; nobody typed them.
-        Event::Prompt { text } if text.starts_with("<task-notification>") => ("notification", None),
-        Event::Prompt { .. } => ("prompt", None),
-        Event::Tool(used) => ("tool", Some(&used.tool)),
-        Event::Stop { .. } | Event::SubagentStop { .. } | Event::StopFailure { .. } => ("stop", None),
-        Event::Compact { .. } => ("compact", None),
-        Event::Task(_) => ("task", None),
-        Event::End { .. } => ("end", None),
-        Event::Note(_) => ("note", None),
-        Event::Named(_) => ("named", None),
-        Event::Receipt { .. } => ("receipt", None),
-        Event::Memory(_) => ("memory", None),
-        Event::Used { .. } => ("used", None),
-        Event::Forgotten(_) => ("forgotten", None),
-        Event::Pulse => ("pulse", None),
-        Event::Crash { .. } => ("crash", None),
-        Event::Recover(_) => ("recover", None),
-        Event::Summary(_) => ("summary", None),
-        Event::Complete => ("complete", None),
-        Event::Archive => ("archive", None),
-        Event::Seed(_) => ("seed", None),
-    }
 }

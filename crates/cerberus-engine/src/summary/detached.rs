@@ -59,7 +59,7 @@ fn start(home: &Home, session: &SessionId) -> io::Result<Child> {
 
 /// Whether the summary is ours to write: nobody has begun one of these facts before.
 pub fn claim(home: &Home, session: &SessionRow, left: &Left) -> Result<bool, SummaryError> {
-    let path = home.claims_dir().join(format!("{:016x}", left.digest(session)));
+    let path = home.claims_dir().join(format!("{:016x}", left.digest(home.cleaner(), session)));
     let made = create_dir(&home.claims_dir())
         .and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
     match made {

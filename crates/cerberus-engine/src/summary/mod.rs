@@ -8,6 +8,7 @@ mod http;
 pub mod provider;
 
 use cerberus_core::brief::{self, FileNames, Item, Likely, Request, failing};
+use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Summary};
 use cerberus_core::model::fact::Kind;
@@ -79,8 +80,8 @@ impl Left {
     }
 
     /// The same facts have the same name, the facts of no other session have it.
-    fn digest(&self, session: &SessionRow) -> u64 {
-        fnv1a(format!("{}\n{}", session.id.as_str(), &*prompt(&self.material())).as_bytes())
+    fn digest(&self, cleaner: &Cleaner, session: &SessionRow) -> u64 {
+        fnv1a(format!("{}\n{}", session.id.as_str(), &*prompt(cleaner, &self.material())).as_bytes())
     }
 }
 
@@ -97,8 +98,8 @@ pub fn write(
     if material.is_empty() {
         return Err(SummaryError::Nothing);
     }
-    let said = ask(provider, &prompt(&material), &material)?;
-    let clean = |text: String| Clean::new(text, Keep::SUBJECT);
+    let said = ask(home.cleaner(), provider, &prompt(home.cleaner(), &material), &material)?;
+    let clean = |text: String| home.cleaner().clean(text, Keep::SUBJECT);
     let summary = Summary {
         text: said,
         provider: Clean::word(provider.word()),
@@ -115,18 +116,23 @@ pub fn write(
     let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Summary(summary);
-    let record = own_record(clock, agent, &session.agent_session_id, session.place(), key, event);
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
     Ok(row)
 }
 
 /// One try, and one more. An answer of which nothing can be told is no better than none.
-fn ask(provider: &Provider, prompt: &Clean, material: &Material) -> Result<Clean<'static>, ProviderError> {
+fn ask(
+    cleaner: &Cleaner,
+    provider: &Provider,
+    prompt: &Clean,
+    material: &Material,
+) -> Result<Clean<'static>, ProviderError> {
     let mut failed = ProviderError::Unusable;
     for manner in [Manner::Usual, Manner::Plain] {
         match provider.ask(prompt, manner) {
-            Ok(answer) => match read(&answer, material) {
+            Ok(answer) => match read(cleaner, &answer, material) {
                 Some(text) => return Ok(text),
                 None => failed = ProviderError::Unusable,
             },

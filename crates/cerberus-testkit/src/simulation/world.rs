@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents;
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::forget::Wish;
@@ -253,7 +254,7 @@ impl World {
             imported: false,
             heard_by: None,
             session: clean(session, Keep::NAME),
-            place: located.place(),
+            place: located.place(&BUILT_IN),
             event,
         }
     }
@@ -416,5 +417,5 @@ impl World {
 }
 
 fn clean(text: &str, keep: Keep) -> Clean<'static> {
-    Clean::new(text.to_string(), keep)
+    BUILT_IN.clean(text.to_string(), keep)
 }

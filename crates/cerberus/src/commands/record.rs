@@ -1,4 +1,4 @@
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::{Event, Note, Severity};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, fnv1a};
@@ -83,7 +83,7 @@ impl RecordCommand {
         }
         let located = context.located();
         context.may_store(&located)?;
-        let clean = |text: &str| Clean::new(text.to_string(), Keep::SUBJECT);
+        let clean = |text: &str| context.home.cleaner().clean(text.to_string(), Keep::SUBJECT);
         let text = match self.kind {
             Kind::File => identity::relative(&located, &context.cwd, &self.text),
             _ => self.text.clone(),
@@ -110,13 +110,13 @@ impl RecordCommand {
             }
             None => {
                 let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
-                (Agent::MANUAL, name, located.place())
+                (Agent::MANUAL, name, located.place(context.home.cleaner()))
             }
         };
         let encoded = serde_json::to_vec(&note).hint("this is a bug; please report it")?;
         let key = format!("{:016x}-{}", fnv1a(&encoded), context.clock.now.millis());
         let facts = cerberus_core::extract::extract(&Event::Note(note.clone()));
-        let record = own_record(&context.clock, agent, &session, place, key, Event::Note(note));
+        let record = own_record(&context.home, &context.clock, agent, &session, place, key, Event::Note(note));
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("nothing was recorded; make room or mend the folder's permissions, then try again")?;
         let code = facts.facts.first().map_or("resolved", |fact| fact.code.as_str());

@@ -46,7 +46,12 @@ impl Run {
             }
         };
         let status = watch(context, &session, child, signals)?;
-        record(context, &session, "end", Event::End { reason: Clean::new(how(&status), Keep::SUBJECT) })?;
+        record(
+            context,
+            &session,
+            "end",
+            Event::End { reason: context.home.cleaner().clean(how(&status), Keep::SUBJECT) },
+        )?;
         let now = context.now_again();
         let ended = now.view()?.agent_session(Agent::MANUAL, &session, now.clock.now);
         now.ended(ended.hint("`cerberus doctor` says what is wrong")?.as_slice())?;
@@ -81,7 +86,8 @@ fn watch(context: &Context, session: &str, mut child: Child, mut signals: Signal
 fn record(context: &Context, session: &str, what: &str, event: Event<'static>) -> Result<()> {
     let now = context.now_again();
     let key = format!("{what}-{}", now.clock.wall.millis());
-    let record = own_record(&now.clock, Agent::MANUAL, session, now.located().place(), key, event);
+    let record =
+        own_record(&now.home, &now.clock, Agent::MANUAL, session, now.located().place(now.home.cleaner()), key, event);
     let append = journal::append(&now.home, now.clock.wall, &record);
     append.hint("make room or mend the folder's permissions, then try again")
 }

@@ -139,12 +139,13 @@ fn export_summary(context: &Context) -> Result<()> {
 }
 
 fn import(context: &Context, path: &std::path::Path) -> Result<()> {
-    let read = legacy::read(path).map_err(|reason| anyhow::anyhow!("{} cannot be imported: {reason}", path.display()));
+    let read = legacy::read(&context.home, path)
+        .map_err(|reason| anyhow::anyhow!("{} cannot be imported: {reason}", path.display()));
     let (file, key) = read.hint("it was left as it is; a file of the original tool is `active-{project}.json`")?;
     let located = context.located();
     context.may_store(&located)?;
     let store = context.store()?;
-    let place = located.place();
+    let place = located.place(context.home.cleaner());
     let project = place.name.to_string();
     let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
     if project != file.project {

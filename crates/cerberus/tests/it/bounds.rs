@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Note, Place, Record};
 use cerberus_core::model::fact::Kind;
@@ -74,13 +75,16 @@ fn the_facts_of_a_session_have_a_limit() {
     };
     let record = |(key, text): &(String, String)| Record {
         at,
-        key: Clean::new(key.clone(), Keep::NAME),
+        key: BUILT_IN.clean(key.clone(), Keep::NAME),
         agent: Agent::MANUAL,
         imported: false,
         heard_by: None,
         session: Clean::word("s1"),
-        place: Place { project: ProjectId::from_stored(located.project.as_str().to_string()), ..located.place() },
-        event: Event::Note(note(Clean::new(text.clone(), Keep::NAME))),
+        place: Place {
+            project: ProjectId::from_stored(located.project.as_str().to_string()),
+            ..located.place(&BUILT_IN)
+        },
+        event: Event::Note(note(BUILT_IN.clean(text.clone(), Keep::NAME))),
     };
     let records: Vec<Record> = names.iter().map(record).collect();
     journal::append_all(&home, at, &records).unwrap();

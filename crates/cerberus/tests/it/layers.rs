@@ -159,10 +159,7 @@ const MAY_NAME_AGENTS: [(&str, &str); 10] = [
 #[test]
 fn agents_are_named_in_their_folders_only() {
     const NAMES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "cursor", "copilot"];
-    let is_elsewhere = |path: &str| {
-        let is_product = path.starts_with("crates/") && path.contains("/src/") && !path.contains("-testkit/");
-        is_product && !path.contains("/src/agents/")
-    };
+    let is_elsewhere = |path: &str| is_product(path) && !path.contains("/src/agents/");
     let mut allowed = BTreeSet::from(MAY_NAME_AGENTS.map(|(path, _)| path.to_string()));
     let mut wrong = Vec::new();
     for path in files("rs").into_iter().filter(|path| is_elsewhere(&shown(path)) && !is_test(path)) {
@@ -175,6 +172,65 @@ fn agents_are_named_in_their_folders_only() {
     }
     assert!(wrong.is_empty(), "agents are named outside their folders:\n{}", wrong.join("\n"));
     assert!(allowed.is_empty(), "these name no agent any more: {allowed:?}");
+}
+
+/// Files whose types read back clean text, as we wrote it: records, the loop's book, and what both hold.
+const READ_CLEAN_TEXT_BACK: [&str; 4] = [
+    "crates/cerberus-core/src/clean/text.rs",
+    "crates/cerberus-core/src/loops/history.rs",
+    "crates/cerberus-core/src/model/event.rs",
+    "crates/cerberus-core/src/model/memory.rs",
+];
+/// Files that take clean text out of the view.
+const TAKE_CLEAN_TEXT_FROM_THE_VIEW: [&str; 3] = [
+    "crates/cerberus-core/src/clean/text.rs",
+    "crates/cerberus-engine/src/sessions/lifecycle.rs",
+    "crates/cerberus-engine/src/store/memories.rs",
+];
+/// Files that make or use a cleaner without the user's rules: the home before they are read, and ids of the system.
+const CLEAN_WITHOUT_THE_USERS_RULES: [&str; 4] = [
+    "crates/cerberus-core/src/clean/mod.rs",
+    "crates/cerberus-engine/src/os/home.rs",
+    "crates/cerberus-engine/src/os/process.rs",
+    "crates/cerberus-engine/src/store/mod.rs",
+];
+
+/// Outside text becomes clean by a cleaner alone: nothing else can make `Clean` from it.
+#[test]
+fn clean_text_is_made_by_a_cleaner_or_read_back() {
+    let mut found = [const { BTreeSet::new() }; 3];
+    for path in files("rs").into_iter().filter(|path| is_product(&shown(path)) && !is_test(path)) {
+        let code = without_tests(&std::fs::read_to_string(&path).unwrap());
+        let marks = [
+            derive_deserialize(&code).any(|item| item.contains("Clean<") || item.contains("struct Clean")),
+            code.contains("Clean::from_stored(") || code.contains("pub fn from_stored(text: String) -> Clean"),
+            code.contains("BUILT_IN") || code.contains("Cleaner::default()"),
+        ];
+        for (found, _) in found.iter_mut().zip(marks).filter(|(_, is_marked)| *is_marked) {
+            found.insert(shown(&path));
+        }
+    }
+    let expected = [&READ_CLEAN_TEXT_BACK[..], &TAKE_CLEAN_TEXT_FROM_THE_VIEW, &CLEAN_WITHOUT_THE_USERS_RULES];
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.iter().eq(expected), "found in {found:#?}, expected in {expected:#?}");
+    }
+}
+
+/// The types that can be deserialised, each with its fields.
+fn derive_deserialize(code: &str) -> impl Iterator<Item = &str> {
+    let derives = code
+        .match_indices("#[derive(")
+        .filter(|(at, _)| code[*at..].lines().next().is_some_and(|line| line.contains("Deserialize")));
+    derives.map(|(at, _)| {
+        let item = &code[at..];
+        // Formatted code closes a type with a brace in the column it began in; a type of one line ends there.
+        let end = item.find("\n}").unwrap_or(item.len()).min(item.find(");\n").unwrap_or(item.len()));
+        &item[..end]
+    })
+}
+
+fn is_product(path: &str) -> bool {
+    path.starts_with("crates/") && path.contains("/src/") && !path.contains("-testkit/")
 }
 
 #[test]

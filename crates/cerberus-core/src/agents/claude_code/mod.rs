@@ -1,9 +1,9 @@
 //! Claude Code: everything it sends, writes and accepts.
 
-pub mod payload;
-pub mod stream;
-pub mod tool;
-pub mod transcript;
+pub(super) mod payload;
+pub(super) mod stream;
+mod tool;
+pub(super) mod transcript;
 
 use serde_json::Value;
 

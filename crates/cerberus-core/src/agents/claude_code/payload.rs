@@ -15,6 +15,7 @@ use crate::agents::key::prompt_key;
 use crate::agents::loose::{Flag, Object, Text};
 use crate::agents::tool::task;
 use crate::agents::{Heard, WireError};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
@@ -80,11 +81,11 @@ pub(crate) struct Call<'a, Input, Response> {
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
-pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     let said: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
     match agents::ALL.iter().find(|other| (other.is_sender)(&said.marks())) {
-        Some(sender) => (sender.parse)(payload),
-        None => heard(AGENT, payload, said, tool_use),
+        Some(sender) => (sender.parse)(cleaner, payload),
+        None => heard(cleaner, AGENT, payload, said, tool_use),
     }
 }
 
@@ -110,40 +111,48 @@ impl<Input, Response> Payload<'_, Input, Response> {
 
 /// What a payload of this shape says, its tools read by `tool_use`.
 pub(crate) fn heard<'a, Input, Response>(
+    cleaner: &'a Cleaner,
     agent: Agent,
     payload: &'a [u8],
     mut said: Payload<'a, Input, Response>,
-    tool_use: impl FnOnce(Call<'a, Input, Response>) -> ToolUse<'a>,
+    tool_use: impl FnOnce(&'a Cleaner, Call<'a, Input, Response>) -> ToolUse<'a>,
 ) -> Result<Option<Heard<'a>>, WireError> {
     let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
     let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
     let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
     let tool_use_id = said.tool_use_id.0.take();
-    let Some(event) = event(&name, said, tool_use) else {
+    let Some(event) = event(cleaner, &name, said, tool_use) else {
         return Ok(None);
     };
     let key = match (&event, tool_use_id) {
-        (Event::Tool(_), Some(id)) => Clean::new(id, Keep::NAME),
+        (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
         (Event::Prompt { text }, _) => prompt_key(text, payload),
-        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+        _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    Ok(Some(Heard { agent, session: Clean::new(session, Keep::NAME), cwd: Clean::new(cwd, Keep::NAME), key, event }))
+    Ok(Some(Heard {
+        agent,
+        session: cleaner.clean(session, Keep::NAME),
+        cwd: cleaner.clean(cwd, Keep::NAME),
+        key,
+        event,
+    }))
 }
 
 fn event<'a, Input, Response>(
+    cleaner: &'a Cleaner,
     name: &str,
     said: Payload<'a, Input, Response>,
-    tool_use: impl FnOnce(Call<'a, Input, Response>) -> ToolUse<'a>,
+    tool_use: impl FnOnce(&'a Cleaner, Call<'a, Input, Response>) -> ToolUse<'a>,
 ) -> Option<Event<'a>> {
     let tool = |said: Payload<'a, Input, Response>, outcome| {
         let (tool, error) = (said.tool_name.0?, said.error.0);
         let call = Call { tool, input: said.tool_input, response: said.tool_response, error, outcome };
-        Some(Event::Tool(tool_use(call)))
+        Some(Event::Tool(tool_use(cleaner, call)))
     };
     Some(match name {
         "SessionStart" => Event::Start {
             source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
-            transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
+            transcript: said.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
             phase: None,
             process: None,
         },
@@ -155,35 +164,36 @@ fn event<'a, Input, Response>(
             if words.is_empty() {
                 return None;
             }
-            Event::Prompt { text: Clean::new(words, Keep::PROMPT) }
+            Event::Prompt { text: cleaner.clean(words, Keep::PROMPT) }
         }
         "PostToolUse" => tool(said, Outcome::Done)?,
         "PostToolUseFailure" if said.is_interrupt.0 => tool(said, Outcome::Interrupted)?,
         "PostToolUseFailure" => tool(said, Outcome::Failed)?,
-        "Stop" => Event::Stop { message: message(said.last_assistant_message) },
+        "Stop" => Event::Stop { message: message(cleaner, said.last_assistant_message) },
         // Compaction sends one for a subagent without a type that nobody started.
         "SubagentStop" if said.agent_type.0.as_deref() == Some("") => return None,
-        "SubagentStop" => Event::SubagentStop { message: message(said.last_assistant_message) },
-        "StopFailure" => Event::StopFailure { error: Clean::new(said.error.0.unwrap_or_default(), Keep::ERROR) },
+        "SubagentStop" => Event::SubagentStop { message: message(cleaner, said.last_assistant_message) },
+        "StopFailure" => Event::StopFailure { error: cleaner.clean(said.error.0.unwrap_or_default(), Keep::ERROR) },
         "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
         "PostCompact" => Event::Compact {
             stage: CompactStage::After,
-            summary: said.compact_summary.0.map(|summary| Clean::new(summary, Keep::MESSAGE)),
+            summary: said.compact_summary.0.map(|summary| cleaner.clean(summary, Keep::MESSAGE)),
         },
-        "TaskCreated" => Event::Task(task(said.task_id.0, said.task_subject.0, TaskState::Open)?),
-        "TaskCompleted" => Event::Task(task(said.task_id.0, said.task_subject.0, TaskState::Done)?),
-        "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        "TaskCreated" => Event::Task(task(cleaner, said.task_id.0, said.task_subject.0, TaskState::Open)?),
+        "TaskCompleted" => Event::Task(task(cleaner, said.task_id.0, said.task_subject.0, TaskState::Done)?),
+        "SessionEnd" => Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
 
-fn message(text: Text<'_>) -> Clean<'_> {
-    Clean::new(text.0.unwrap_or_default(), Keep::MESSAGE)
+fn message<'a>(cleaner: &Cleaner, text: Text<'a>) -> Clean<'a> {
+    cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     /// A payload with the base fields that the client always sends.
@@ -198,7 +208,7 @@ mod tests {
 
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
-        match parse(&bytes).unwrap() {
+        match parse(&BUILT_IN, &bytes).unwrap() {
             Some(heard) => serde_json::to_value(heard.event).unwrap(),
             None => Value::Null,
         }
@@ -331,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_key_is_the_tool_use_or_the_payload_itself() {
-        let key = |bytes: &[u8]| parse(bytes).unwrap().unwrap().key.to_string();
+        let key = |bytes: &[u8]| parse(&BUILT_IN, bytes).unwrap().unwrap().key.to_string();
         let tool = payload("PostToolUse", json!({"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {}}));
         assert_eq!(key(&tool), "toolu_1");
         let (a, b) = (payload("Stop", json!({"prompt_id": "1"})), payload("Stop", json!({"prompt_id": "2"})));
@@ -353,10 +363,12 @@ mod tests {
             b"{\"hook_event_name\":\"Stop\",\"session_id\":\"x\",\"cwd\":null}",
             b"{\"hook_event_name\":\"Stop\",\"session_id\":\"\xff\",\"cwd\":\"/x\"}",
         ] {
-            assert!(parse(bad).is_err(), "{}", String::from_utf8_lossy(bad));
+            assert!(parse(&BUILT_IN, bad).is_err(), "{}", String::from_utf8_lossy(bad));
         }
         assert!(
-            parse(&payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]}))).unwrap().is_some()
+            parse(&BUILT_IN, &payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]})))
+                .unwrap()
+                .is_some()
         );
     }
 }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::agents::claude_code::payload::Call;
+use super::payload::Call;
 use crate::agents::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
 use crate::agents::patch;
 use crate::agents::tool;
-use crate::agents::tool::{Todo, task, task_state};
-use crate::clean::text::{Clean, Keep};
+use crate::agents::tool::{Todo, Use, task, task_state};
+use crate::clean::Cleaner;
+use crate::clean::text::Keep;
 use crate::model::event::{Outcome, TaskState, ToolUse};
 
 #[derive(Default, Deserialize)]
@@ -81,9 +82,13 @@ pub(crate) struct Hunk<'a> {
 }
 
 /// What one use of a tool leaves. Its error is what a failed one printed.
-pub(crate) fn tool_use<'a>(call: Call<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>) -> ToolUse<'a> {
+pub(crate) fn tool_use<'a>(
+    cleaner: &'a Cleaner,
+    call: Call<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>,
+) -> ToolUse<'a> {
     let Call { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
-    let mut used = ToolUse { outcome, ..ToolUse::default() };
+    let mut used = Use::new(cleaner);
+    used.outcome = outcome;
     match &*name {
         "Bash" => {
             if response.interrupted.0 {
@@ -92,23 +97,22 @@ pub(crate) fn tool_use<'a>(call: Call<'a, Object<ToolInput<'a>>, Object<ToolResp
             tool::shell(&mut used, input.command, error, || printed(&response));
         }
         // What failed changed and showed nothing.
-        _ if outcome != Outcome::Done => used.error = error.map(|error| Clean::new(error, Keep::ERROR)),
+        _ if outcome != Outcome::Done => used.error = error.map(|error| cleaner.clean(error, Keep::ERROR)),
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
         "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
         "TodoWrite" => {
             let items = input.todos.unwrap_or_default().0.into_iter();
             tool::todos(&mut used, items.map(|Object(todo)| todo.parts()));
         }
-        "TaskCreate" => used.task = task(response.task.0.id.0, input.subject.0, TaskState::Open),
+        "TaskCreate" => used.task = task(cleaner, response.task.0.id.0, input.subject.0, TaskState::Open),
         "TaskUpdate" if input.task_id.0.is_some() => {
-            used.task = task(input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
+            used.task = task(cleaner, input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
         }
         "AskUserQuestion" => tool::answers(&mut used, response.answers.0.into_iter()),
-        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| Clean::new(plan, Keep::PROMPT)),
+        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         _ => {}
     }
-    used.tool = Clean::new(name, Keep::SUBJECT);
-    used
+    used.of(name)
 }
 
 /// Both streams of a command, as one text.
@@ -119,7 +123,7 @@ fn printed<'a>(response: &ToolResponse<'a>) -> Cow<'a, str> {
     }
 }
 
-fn edit<'a>(used: &mut ToolUse<'a>, input: ToolInput<'a>, response: ToolResponse<'a>) {
+fn edit<'a>(used: &mut Use<'a>, input: ToolInput<'a>, response: ToolResponse<'a>) {
     let mut lines = Vec::new();
     for Object(hunk) in response.structured_patch.0 {
         patch::changed_lines(hunk.new_start.0, hunk.lines.0.into_iter(), &mut lines);

@@ -8,11 +8,12 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
-use crate::agents::claude_code::payload::Call;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
 use crate::agents::transcripts::{Told, Transcript};
+use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
@@ -74,8 +75,9 @@ struct Block<'a> {
 }
 
 /// Reads a whole transcript.
-pub fn read(bytes: &[u8]) -> Transcript<'_> {
-    let mut reader = Reader::default();
+pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader =
+        Reader { cleaner, read: Transcript::default(), standing: None, pending: HashMap::new(), last_words: None };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) => reader.line(line),
@@ -94,8 +96,8 @@ struct Standing<'a> {
     branch: Option<Cow<'a, str>>,
 }
 
-#[derive(Default)]
 struct Reader<'a> {
+    cleaner: &'a Cleaner,
     read: Transcript<'a>,
     standing: Option<Standing<'a>>,
     /// Tool uses that have no result yet, by their id, with their number.
@@ -176,8 +178,9 @@ impl<'a> Reader<'a> {
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
                     let response = Object(std::mem::take(&mut result));
-                    let used = tool_use(Call { tool: name, input: Object(input), response, error, outcome });
-                    self.push(standing, Clean::new(id, Keep::NAME), Event::Tool(used));
+                    let used =
+                        tool_use(self.cleaner, Call { tool: name, input: Object(input), response, error, outcome });
+                    self.push(standing, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
                 }
                 (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
                 (Some("text"), _) => words = Cow::Owned(format!("{words}\n{}", block.text.unescaped())),
@@ -196,7 +199,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.finish_turn();
-        let text = Clean::new(words, Keep::PROMPT);
+        let text = self.cleaner.clean(words, Keep::PROMPT);
         self.push(standing, prompt_key(&text, uuid.as_bytes()), Event::Prompt { text });
     }
 
@@ -206,15 +209,16 @@ impl<'a> Reader<'a> {
             TextOrList::List(blocks) => blocks.into_iter().next().map_or(Cow::Borrowed(""), |b| b.0.text.unescaped()),
             TextOrList::Neither => return,
         };
-        let event = Event::Compact { stage: CompactStage::After, summary: Some(Clean::new(summary, Keep::MESSAGE)) };
-        self.push(standing, Clean::new(format!("compact-{uuid}"), Keep::NAME), event);
+        let event =
+            Event::Compact { stage: CompactStage::After, summary: Some(self.cleaner.clean(summary, Keep::MESSAGE)) };
+        self.push(standing, self.cleaner.clean(format!("compact-{uuid}"), Keep::NAME), event);
     }
 
     /// The agent's last words before the user's next ones are what it ended its turn with.
     fn finish_turn(&mut self) {
         if let Some((words, uuid, standing)) = self.last_words.take() {
-            let message = Clean::new(Escaped(words).unescaped(), Keep::MESSAGE);
-            self.push(&standing, Clean::new(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
+            let message = self.cleaner.clean(Escaped(words).unescaped(), Keep::MESSAGE);
+            self.push(&standing, self.cleaner.clean(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
         }
     }
 
@@ -232,7 +236,7 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, standing: &Standing<'a>, key: Clean<'a>, event: Event<'a>) {
-        let clean = |text: &Cow<'a, str>| Clean::new(text.clone(), Keep::NAME);
+        let clean = |text: &Cow<'a, str>| self.cleaner.clean(text.clone(), Keep::NAME);
         let (session, branch) = (clean(&standing.session), standing.branch.as_ref().map(clean));
         self.read.events.push(Told { at: standing.at, key, session, branch, event });
     }
@@ -252,6 +256,7 @@ fn outcome(is_error: bool, words: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     fn line(kind: &str, number: u32, extra: Value) -> Value {
@@ -265,7 +270,7 @@ mod tests {
 
     fn told(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        let read = read(text.as_bytes());
+        let read = read(&BUILT_IN, text.as_bytes());
         let start = Timestamp::parse("2026-01-22T13:35:00Z").unwrap();
         let shown = |told: &Told| {
             let seconds = told.at.since(start).as_secs() as i64;
@@ -305,7 +310,10 @@ mod tests {
             tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
         ];
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        assert_eq!(read(text.as_bytes()).in_flight, [("toolu_4".to_string(), "Read: never answered".to_string())]);
+        assert_eq!(
+            read(&BUILT_IN, text.as_bytes()).in_flight,
+            [("toolu_4".to_string(), "Read: never answered".to_string())]
+        );
         let (events, damaged) = told(&lines);
         assert_eq!(damaged, 0);
         let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();
@@ -355,7 +363,7 @@ mod tests {
             "not json\n{{\"type\":\"user\"\n\n[]\n5\n{}\n",
             line("user", 1, json!({"message": {"content": "hi"}}))
         );
-        let read = read(text.as_bytes());
+        let read = read(&BUILT_IN, text.as_bytes());
         assert_eq!((read.events.len(), read.damaged_lines), (1, 3));
         assert_eq!(read.cwd.as_deref(), Some("/home/dev/project"));
     }

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 
 use crate::agents::loose::{Entries, Flag, List, Object, Raw, Text, TextOrList};
-use crate::agents::tool;
 use crate::agents::transcripts::tools;
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::agents::transcripts::{Scribe, UseKey};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, clip, clip_front};
 use crate::model::event::{FileTouch, Outcome, ToolUse, Touch};
 
@@ -75,18 +75,19 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// A file whose change is told, by what it is called now.
-    fn change(&self, used: &mut ToolUse<'static>) {
+    /// The files whose changes are told, by what they are called now.
+    fn change(&self, cleaner: &Cleaner) -> ToolUse<'static> {
+        let mut used = ToolUse::default();
         for (path, Object(change)) in &self.changes.0 {
             let path = change.move_path.0.as_deref().unwrap_or(path);
             let diff = change.unified_diff.0.as_deref().unwrap_or_default();
             match change.kind.0.as_deref() {
-                Some("delete") => {
-                    tool::push_file(used, path.to_string().into(), Touch::Edited, vec![FileTouch::SOMEWHERE])
-                }
-                _ => tools::changed(used, path, diff, change.content.0.as_deref().unwrap_or_default()),
+                Some("delete") => tools::touched(cleaner, &mut used, path, Touch::Edited, vec![FileTouch::SOMEWHERE]),
+                _ => tools::changed(cleaner, &mut used, path, diff, change.content.0.as_deref().unwrap_or_default()),
             }
         }
+        used.tool = Clean::word("apply_patch");
+        used
     }
 }
 
@@ -202,13 +203,13 @@ impl<'a> Calls<'a> {
 
     fn tell(&mut self, scribe: &mut Scribe<'a>, id: Cow<'a, str>, call: Call<'a>, answer: Answer<'_>) {
         if self.told.insert(id.clone()) {
-            scribe.tool(UseKey::Id(id), call.used(answer));
+            scribe.tool(UseKey::Id(id), call.used(scribe.cleaner, answer));
         }
     }
 }
 
 impl Call<'_> {
-    fn used(mut self, answer: Answer<'_>) -> ToolUse<'static> {
+    fn used(mut self, cleaner: &Cleaner, answer: Answer<'_>) -> ToolUse<'static> {
         let mut arguments = Arguments::read(&self.arguments);
         let mut ended = self.ended.take().unwrap_or_default();
         let answer = match (ended.exit(), ended.outcome()) {
@@ -221,22 +222,18 @@ impl Call<'_> {
         }
         let folder = arguments.workdir.0.take().or(ended.cwd.0.take());
         let mut used = match patch_in_shell(&arguments, &answer) {
-            _ if answer.outcome == Outcome::Done && !ended.changes.0.is_empty() => {
-                let mut used = ToolUse { tool: Clean::word("apply_patch"), ..ToolUse::default() };
-                ended.change(&mut used);
-                used
-            }
-            Some(patch) => tool_use("apply_patch", &Arguments::read(&patch), &answer),
-            None => tool_use(&self.tool, &arguments, &answer),
+            _ if answer.outcome == Outcome::Done && !ended.changes.0.is_empty() => ended.change(cleaner),
+            Some(patch) => tool_use(cleaner, "apply_patch", &Arguments::read(&patch), &answer),
+            None => tool_use(cleaner, &self.tool, &arguments, &answer),
         };
         if answer.outcome == Outcome::Done {
             let read = ended.parsed_cmd.0.into_iter().filter(|parsed| parsed.0.kind.0.as_deref() == Some("read"));
             for path in read.filter_map(|parsed| parsed.0.path.0) {
-                tool::push_file(&mut used, Cow::Owned(path.into_owned()), Touch::Read, Vec::new());
+                tools::touched(cleaner, &mut used, &path, Touch::Read, Vec::new());
             }
         }
         if let Some(folder) = folder {
-            tools::stands_in(&mut used, folder.strip_prefix("file://").unwrap_or(&folder));
+            tools::stands_in(cleaner, &mut used, folder.strip_prefix("file://").unwrap_or(&folder));
         }
         used
     }

@@ -1,10 +1,10 @@
 //! Codex: everything it sends, writes and accepts.
 
 mod calls;
-pub mod payload;
+pub(super) mod payload;
 pub mod rollout;
-pub mod stream;
-pub mod transcript;
+pub(super) mod stream;
+pub(super) mod transcript;
 
 use serde_json::Value;
 

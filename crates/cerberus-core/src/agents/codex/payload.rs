@@ -11,9 +11,9 @@ use super::AGENT;
 use crate::agents::claude_code::payload::{Call, Payload, heard};
 use crate::agents::loose::{Escaped, List, Object, Text};
 use crate::agents::tool;
-use crate::agents::tool::{Exit, Question, Todo};
+use crate::agents::tool::{Exit, Question, Todo, Use};
 use crate::agents::{Heard, WireError, patch};
-use crate::clean::text::{Clean, Keep};
+use crate::clean::Cleaner;
 use crate::model::event::ToolUse;
 
 #[derive(Default, Deserialize)]
@@ -29,14 +29,14 @@ struct Input<'a> {
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
-pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     let said: Payload<Object<Input>, Escaped> = serde_json::from_slice(payload)?;
-    heard(AGENT, payload, said, tool_use)
+    heard(cleaner, AGENT, payload, said, tool_use)
 }
 
-fn tool_use<'a>(call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
+fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
     let Call { tool: name, input: Object(input), response, .. } = call;
-    let mut used = ToolUse::default();
+    let mut used = Use::new(cleaner);
     match &*name {
         "Bash" => {
             let (exit, output) = ending(response.unescaped());
@@ -52,8 +52,7 @@ fn tool_use<'a>(call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
         "request_user_input" => answers(&mut used, input.questions, &response.unescaped()),
         _ => {}
     }
-    used.tool = Clean::new(name, Keep::SUBJECT);
-    used
+    used.of(name)
 }
 
 /// How a command ended and what it printed. The head that says so stands above a line `Output:`, and not always.
@@ -76,7 +75,7 @@ fn ending(response: Cow<'_, str>) -> (Exit, Cow<'_, str>) {
 }
 
 /// `{"answers":{"ID":{"answers":["…"]}}}`, to questions that have ids.
-fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, response: &str) {
+fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, response: &str) {
     let said: serde_json::Value = serde_json::from_str(response).unwrap_or_default();
     let answered = questions.0.into_iter().filter_map(|Object(question)| {
         let given = said["answers"][&*question.id.0?]["answers"].as_array()?;
@@ -90,6 +89,7 @@ fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, re
 mod tests {
     use super::*;
     use crate::agents::claude_code::payload as claude_code;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     /// A payload with the base fields that the client always sends.
@@ -104,7 +104,7 @@ mod tests {
 
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
-        parse(&bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+        parse(&BUILT_IN, &bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
             ("SessionEnd", json!({"reason": "other"})),
         ] {
             let bytes = payload(name, extra);
-            let heard = parse(&bytes).unwrap();
+            let heard = parse(&BUILT_IN, &bytes).unwrap();
             assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&bytes).unwrap(), heard, "{name}");
+            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), heard, "{name}");
         }
     }
 }

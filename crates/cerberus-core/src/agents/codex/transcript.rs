@@ -10,9 +10,10 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::agents::codex::calls::{Calls, Ended};
+use super::calls::{Calls, Ended};
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::{Scribe, Transcript, each_line};
+use crate::clean::Cleaner;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -140,8 +141,15 @@ fn parsed<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
 }
 
 /// Reads a whole rollout.
-pub fn read(bytes: &[u8]) -> Transcript<'_> {
-    let mut reader = Reader::default();
+pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader = Reader {
+        scribe: Scribe::new(cleaner),
+        thread: None,
+        first_ordinal: 0,
+        turn: None,
+        prompts: HashMap::new(),
+        calls: Calls::default(),
+    };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
     reader.calls.finish(&mut reader.scribe);
     reader.scribe.finish_turn();
@@ -155,7 +163,6 @@ enum Form {
     Item,
 }
 
-#[derive(Default)]
 struct Reader<'a> {
     scribe: Scribe<'a>,
     thread: Option<Cow<'a, str>>,

@@ -13,9 +13,10 @@ use super::AGENT;
 use crate::agents::key::prompt_key_prefix;
 use crate::agents::loose::{Escaped, Object, Text, TextOrList};
 use crate::agents::tool;
-use crate::agents::tool::Exit;
+use crate::agents::tool::{Exit, Use};
 use crate::agents::transcripts::use_key;
 use crate::agents::{Heard, WireError, patch};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::model::id::fnv1a;
@@ -80,7 +81,7 @@ struct Input<'a> {
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
-pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     let mut said: Payload = serde_json::from_slice(payload)?;
     let session = said.session.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("sessionId"))?;
     let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
@@ -89,38 +90,38 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
         Err(_) => Timestamp::parse(&at).ok().map(Timestamp::millis),
     });
     let input = said.input.map_or("", RawValue::get);
-    let Some(event) = event(said, input) else { return Ok(None) };
+    let Some(event) = event(cleaner, said, input) else { return Ok(None) };
     let moment = millis.map_or_else(|| format!("{:016x}", fnv1a(payload)), |millis: i64| millis.to_string());
     let said_key = match &event {
         Event::Prompt { text } => prompt_key_prefix(text),
         // Several tools may end in the same millisecond.
-        Event::Tool(_) => use_key(input, "").to_string(),
+        Event::Tool(_) => use_key(cleaner, input, "").to_string(),
         Event::Start { .. } => "start-".to_string(),
         Event::Stop { .. } => "stop-".to_string(),
         Event::Compact { .. } => "compact-".to_string(),
         _ => "end-".to_string(),
     };
-    let key = Clean::new(format!("{said_key}{moment}"), Keep::NAME);
-    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    let key = cleaner.clean(format!("{said_key}{moment}"), Keep::NAME);
+    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
     Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
 /// What only one event has tells which it is.
-fn event<'a>(said: Payload<'a>, input: &'a str) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, said: Payload<'a>, input: &'a str) -> Option<Event<'a>> {
     let failed = said.error.0;
     match (said.tool.0, said.result, failed) {
-        (Some(tool), Some(Object(result)), _) => return Some(Event::Tool(tool_use(tool, input, result))),
+        (Some(tool), Some(Object(result)), _) => return Some(Event::Tool(tool_use(cleaner, tool, input, result))),
         (Some(tool), None, Some(error)) => {
-            let mut used = ToolUse { tool: Clean::new(own_name(tool), Keep::SUBJECT), ..ToolUse::default() };
+            let mut used = Use::new(cleaner);
             tool::failed(&mut used, error);
-            return Some(Event::Tool(used));
+            return Some(Event::Tool(used.of(own_name(tool))));
         }
         // It has not run yet.
         (Some(_), None, None) => return None,
         (None, ..) => {}
     }
     if let Some(prompt) = said.prompt.0 {
-        return Some(Event::Prompt { text: Clean::new(prompt, Keep::PROMPT) });
+        return Some(Event::Prompt { text: cleaner.clean(prompt, Keep::PROMPT) });
     }
     if said.stop_reason.0.is_some() {
         return Some(Event::Stop { message: Clean::default() });
@@ -133,7 +134,7 @@ fn event<'a>(said: Payload<'a>, input: &'a str) -> Option<Event<'a>> {
         let source = StartSource::from_name(&source).unwrap_or(StartSource::Startup);
         return Some(Event::Start { source, transcript: None, phase: None, process: None });
     }
-    said.reason.0.map(|reason| Event::End { reason: Clean::new(reason, Keep::SUBJECT) })
+    said.reason.0.map(|reason| Event::End { reason: cleaner.clean(reason, Keep::SUBJECT) })
 }
 
 /// Hooks that were installed for Claude Code are told its names.
@@ -148,10 +149,10 @@ fn own_name(tool: Cow<'_, str>) -> Cow<'_, str> {
     })
 }
 
-fn tool_use<'a>(name: Cow<'a, str>, input: &'a str, result: ToolResult<'a>) -> ToolUse<'a> {
+fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result: ToolResult<'a>) -> ToolUse<'a> {
     let Object(input): Object<Input> = serde_json::from_str(input).unwrap_or_default();
     let name = own_name(name);
-    let mut used = ToolUse::default();
+    let mut used = Use::new(cleaner);
     match (&*name, result.kind.0.as_deref()) {
         ("bash", _) => {
             let (exit, output) = ending(&result.text.unescaped());
@@ -170,8 +171,7 @@ fn tool_use<'a>(name: Cow<'a, str>, input: &'a str, result: ToolResult<'a>) -> T
         }
         _ => {}
     }
-    used.tool = Clean::new(name, Keep::SUBJECT);
-    used
+    used.of(name)
 }
 
 /// How a command ended and what it printed: `<shellId: 1 completed with exit code 3>` is the last line.
@@ -199,6 +199,7 @@ fn checked_items<'b>(list: &str) -> impl Iterator<Item = (Text<'b>, Text<'b>)> {
 mod tests {
     use super::*;
     use crate::agents::claude_code::payload as claude_code;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     /// The same event as the client sends it to its own hook and to one installed for Claude Code.
@@ -214,7 +215,7 @@ mod tests {
     /// Both payloads, heard through the hooks they are sent to, are one event.
     fn check(name: &str, own: Value, borrowed: Value, expected: Value) {
         let (first, second) = pair(name, own, borrowed);
-        let (first, second) = (parse(&first).unwrap(), claude_code::parse(&second).unwrap());
+        let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
         assert_eq!(first, second, "{name}");
         let event = first.map_or(Value::Null, |heard| {
             assert_eq!((heard.agent, &*heard.session), (AGENT, "cop-1"));
@@ -335,7 +336,9 @@ mod tests {
         let input = json!({"input": "*** Begin Patch\n*** Add File: a.rs\n+fn a() {}\n*** End Patch"});
         for name in ["apply_patch", "Edit"] {
             let (bytes, _) = pair("", json!({"toolName": name, "toolArgs": input, "toolResult": {}}), json!({}));
-            let Some(Heard { event: Event::Tool(used), .. }) = parse(&bytes).unwrap() else { panic!("{name}") };
+            let Some(Heard { event: Event::Tool(used), .. }) = parse(&BUILT_IN, &bytes).unwrap() else {
+                panic!("{name}")
+            };
             assert_eq!((&*used.files[0].path, &*used.names[0]), ("a.rs", "a"));
         }
     }
@@ -345,11 +348,11 @@ mod tests {
         let key = |millis: u64, command: &str| {
             let extra =
                 json!({"timestamp": millis, "toolName": "bash", "toolArgs": {"command": command}, "toolResult": {}});
-            parse(&pair("", extra, json!({})).0).unwrap().unwrap().key.to_string()
+            parse(&BUILT_IN, &pair("", extra, json!({})).0).unwrap().unwrap().key.to_string()
         };
         assert_eq!(key(1, "ls"), key(1, "ls"));
         assert_ne!(key(1, "ls"), key(2, "ls"));
         assert_ne!(key(1, "ls"), key(1, "pwd"));
-        assert!(parse(b"{\"sessionId\":").is_err() && parse(b"{\"sessionId\":\"a\"}").is_err());
+        assert!(parse(&BUILT_IN, b"{\"sessionId\":").is_err() && parse(&BUILT_IN, b"{\"sessionId\":\"a\"}").is_err());
     }
 }

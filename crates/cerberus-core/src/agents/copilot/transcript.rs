@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::agents::loose::{Flag, Object, Raw, Text};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
 use crate::agents::transcripts::{Scribe, Transcript, UseKey, each_line};
+use crate::clean::Cleaner;
 use crate::model::event::Outcome;
 
 #[derive(Default, Deserialize)]
@@ -94,13 +95,12 @@ struct Error<'a> {
 }
 
 /// Reads a whole session.
-pub fn read(bytes: &[u8]) -> Transcript<'_> {
-    let mut reader = Reader::default();
+pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader = Reader { scribe: Scribe::new(cleaner), open: HashMap::new(), begun: 0 };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
     reader.finish(damaged_lines)
 }
 
-#[derive(Default)]
 struct Reader<'a> {
     scribe: Scribe<'a>,
     /// Tool uses that have no result yet, by their id, with their number.
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
                 Answer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..Answer::default() }
             }
         };
-        let used = tool_use(&tool, &Arguments::read(&unpacked(&given)), &answer);
+        let used = tool_use(self.scribe.cleaner, &tool, &Arguments::read(&unpacked(&given)), &answer);
         self.scribe.tool(UseKey::Given { arguments: given.0, id }, used);
     }
 

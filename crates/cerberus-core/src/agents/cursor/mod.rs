@@ -1,6 +1,6 @@
 //! Cursor: everything it sends, writes and accepts.
 
-pub mod payload;
+pub(super) mod payload;
 
 use serde_json::{Value, json};
 

@@ -12,8 +12,9 @@ use super::AGENT;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, List, Object, Text};
 use crate::agents::tool;
-use crate::agents::tool::{Exit, Todo};
+use crate::agents::tool::{Exit, Todo, Use};
 use crate::agents::{Heard, WireError};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
 use crate::model::id::fnv1a;
@@ -94,7 +95,7 @@ struct Printed<'a> {
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
-pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     let mut said: Payload = serde_json::from_slice(payload)?;
     let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
     let session = said.conversation_id.0.take().or(said.session_id.0.take()).filter(|id| !id.is_empty());
@@ -102,25 +103,25 @@ pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
     let root = std::mem::take(&mut said.workspace_roots).0.into_iter().find_map(|root| root.0);
     let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).or(root).ok_or(WireError::Missing("workspace_roots"))?;
     let (turn, tool_use_id) = (said.generation_id.0.take().unwrap_or_default(), said.tool_use_id.0.take());
-    let Some(event) = event(&name, said) else { return Ok(None) };
+    let Some(event) = event(cleaner, &name, said) else { return Ok(None) };
     // A hook that was installed for another host gets the event under another name: the turn is what both have.
     let key = match (&event, tool_use_id) {
-        (Event::Tool(_), Some(id)) => Clean::new(id, Keep::NAME),
-        (Event::Tool(_), None) => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+        (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
+        (Event::Tool(_), None) => Clean::hashes("", &[fnv1a(payload)]),
         (Event::Prompt { text }, _) => prompt_key(text, turn.as_bytes()),
         (Event::Stop { message } | Event::SubagentStop { message }, _) => {
-            Clean::new(format!("stop-{turn}-{:016x}", fnv1a(message.as_bytes())), Keep::NAME)
+            cleaner.clean(format!("stop-{turn}-{:016x}", fnv1a(message.as_bytes())), Keep::NAME)
         }
-        (Event::Compact { .. }, _) => Clean::new(format!("compact-{turn}"), Keep::NAME),
+        (Event::Compact { .. }, _) => cleaner.clean(format!("compact-{turn}"), Keep::NAME),
         (Event::Start { .. }, _) => Clean::word("start"),
         _ => Clean::word("end"),
     };
-    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
     Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
-fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
-    let message = |text: Text<'a>| Clean::new(text.0.unwrap_or_default(), Keep::MESSAGE);
+fn event<'a>(cleaner: &'a Cleaner, name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+    let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "sessionStart" | "SessionStart" => Event::Start {
             source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
@@ -128,30 +129,33 @@ fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
             phase: None,
             process: None,
         },
-        "beforeSubmitPrompt" | "UserPromptSubmit" => Event::Prompt { text: Clean::new(said.prompt.0?, Keep::PROMPT) },
-        "postToolUse" | "PostToolUse" => Event::Tool(tool_use(said)?),
+        "beforeSubmitPrompt" | "UserPromptSubmit" => {
+            Event::Prompt { text: cleaner.clean(said.prompt.0?, Keep::PROMPT) }
+        }
+        "postToolUse" | "PostToolUse" => Event::Tool(tool_use(cleaner, said)?),
         "postToolUseFailure" | "PostToolUseFailure" => {
             let outcome = if said.is_interrupt.0 { Outcome::Interrupted } else { Outcome::Failed };
             let (tool, command) = (said.tool_name.0?, said.tool_input.0.command);
-            let mut used = ToolUse { outcome, tool: Clean::new(tool, Keep::SUBJECT), ..ToolUse::default() };
+            let mut used = Use::new(cleaner);
+            used.outcome = outcome;
             tool::shell(&mut used, command, Some(said.error_message.0.unwrap_or_default()), || Cow::Borrowed(""));
-            Event::Tool(used)
+            Event::Tool(used.of(tool))
         }
         "afterAgentResponse" => Event::Stop { message: message(said.text) },
         "stop" | "Stop" => Event::Stop { message: Clean::default() },
         "subagentStop" | "SubagentStop" => Event::SubagentStop { message: message(said.summary) },
         "preCompact" | "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
         "sessionEnd" | "SessionEnd" => {
-            Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) }
+            Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) }
         }
         _ => return None,
     })
 }
 
-fn tool_use<'a>(said: Payload<'a>) -> Option<ToolUse<'a>> {
+fn tool_use<'a>(cleaner: &'a Cleaner, said: Payload<'a>) -> Option<ToolUse<'a>> {
     let (name, Object(input)) = (said.tool_name.0?, said.tool_input);
     let path = Text(input.file_path.0.or(input.path.0).or(input.target_file.0));
-    let mut used = ToolUse::default();
+    let mut used = Use::new(cleaner);
     match &*name {
         "Shell" | "Bash" => {
             let (exit, output) = ending(&said.tool_output.unescaped());
@@ -168,8 +172,7 @@ fn tool_use<'a>(said: Payload<'a>) -> Option<ToolUse<'a>> {
         }
         _ => {}
     }
-    used.tool = Clean::new(name, Keep::SUBJECT);
-    Some(used)
+    Some(used.of(name))
 }
 
 /// How a command ended and what it printed; what is no JSON is all that it printed.
@@ -187,6 +190,7 @@ fn ending(tool_output: &str) -> (Exit, String) {
 mod tests {
     use super::*;
     use crate::agents::claude_code::payload as claude_code;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     /// A payload with the base fields that the documentation promises.
@@ -269,7 +273,7 @@ mod tests {
             ("afterFileEdit", "Other", json!({"file_path": "a.py", "edits": []}), Value::Null),
         ] {
             let (first, second) = (payload(own, extra.clone()), payload(borrowed, extra));
-            let (first, second) = (parse(&first).unwrap(), claude_code::parse(&second).unwrap());
+            let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
             assert_eq!(first, second, "{own}");
             let event = first.map_or(Value::Null, |heard| {
                 assert_eq!((heard.agent, &*heard.session, &*heard.cwd), (AGENT, "c-77", "/home/ann/hydra"));
@@ -283,13 +287,13 @@ mod tests {
     fn turns_tell_events_apart() {
         let key = |turn: &str| {
             let bytes = payload("beforeSubmitPrompt", json!({"generation_id": turn, "prompt": "go on"}));
-            parse(&bytes).unwrap().unwrap().key.to_string()
+            parse(&BUILT_IN, &bytes).unwrap().unwrap().key.to_string()
         };
         assert_eq!(key("g-1"), key("g-1"));
         assert_ne!(key("g-1"), key("g-2"));
         let words = payload("afterAgentResponse", json!({"text": "Done."}));
-        let Some(Heard { event: Event::Stop { message }, .. }) = parse(&words).unwrap() else { panic!() };
+        let Some(Heard { event: Event::Stop { message }, .. }) = parse(&BUILT_IN, &words).unwrap() else { panic!() };
         assert_eq!(&*message, "Done.");
-        assert!(parse(b"{").is_err() && parse(b"{}").is_err());
+        assert!(parse(&BUILT_IN, b"{").is_err() && parse(&BUILT_IN, b"{}").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Gemini CLI: everything it sends, writes and accepts.
 
-pub mod payload;
-pub mod transcript;
+pub(super) mod payload;
+pub(super) mod transcript;
 
 use serde_json::Value;
 

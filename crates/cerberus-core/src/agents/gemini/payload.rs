@@ -12,9 +12,10 @@ use super::AGENT;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, List, Object, Pairs, Raw, Text};
 use crate::agents::tool;
-use crate::agents::tool::{Exit, Question, Todo};
+use crate::agents::tool::{Exit, Question, Todo, Use};
 use crate::agents::transcripts::use_key;
 use crate::agents::{Heard, WireError, patch};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::model::id::fnv1a;
@@ -105,45 +106,45 @@ struct Given<'a> {
 }
 
 /// Reads one payload; `None` when it is of no interest to us.
-pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     let mut said: Payload = serde_json::from_slice(payload)?;
     let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
     let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
     let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
-    let Some(event) = event(&name, said) else {
+    let Some(event) = event(cleaner, &name, said) else {
         return Ok(None);
     };
     let key = match &event {
         Event::Prompt { text } => prompt_key(text, payload),
         Event::Tool(_) => {
             let given: Given = serde_json::from_slice(payload)?;
-            use_key(given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
+            use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
         }
-        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+        _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
     Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
-fn event<'a>(name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, name: &str, said: Payload<'a>) -> Option<Event<'a>> {
     Some(match name {
         "SessionStart" => Event::Start {
             source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
-            transcript: said.transcript_path.0.map(|path| Clean::new(path, Keep::NAME)),
+            transcript: said.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
             phase: None,
             process: None,
         },
-        "BeforeAgent" => Event::Prompt { text: Clean::new(without_context(said.prompt.0?), Keep::PROMPT) },
-        "AfterTool" => Event::Tool(tool_use(said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
+        "BeforeAgent" => Event::Prompt { text: cleaner.clean(without_context(said.prompt.0?), Keep::PROMPT) },
+        "AfterTool" => Event::Tool(tool_use(cleaner, said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
         "AfterAgent" => {
             let message = said.prompt_response.0.unwrap_or_default();
-            Event::Stop { message: Clean::new(without_repeated_end(&message), Keep::MESSAGE) }
+            Event::Stop { message: cleaner.clean(without_repeated_end(&message), Keep::MESSAGE) }
         }
         // The automatic one is sent before every call of the model, whether anything is compressed or not.
         "PreCompress" if said.trigger.0.as_deref() == Some("manual") => {
             Event::Compact { stage: CompactStage::Before, summary: None }
         }
-        "SessionEnd" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        "SessionEnd" => Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
@@ -176,8 +177,8 @@ pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
-    let mut used = ToolUse::default();
+fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
+    let mut used = Use::new(cleaner);
     match (&*name, response.error) {
         ("run_shell_command", _) => {
             let (exit, output) = ending(&response.for_model.unescaped());
@@ -202,8 +203,7 @@ fn tool_use<'a>(name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) ->
         ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
         _ => {}
     }
-    used.tool = Clean::new(name, Keep::SUBJECT);
-    used
+    used.of(name)
 }
 
 /// How a command ended and what it printed: `Output: …`, then lines with labels, not all of them always.
@@ -228,7 +228,7 @@ fn ending(for_model: &str) -> (Exit, String) {
 }
 
 /// `{"answers":{"0":"…"}}`: to the questions, by their number.
-fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
+fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Given<'b> {
@@ -248,6 +248,7 @@ fn answers<'a>(used: &mut ToolUse<'a>, questions: List<Object<Question<'a>>>, fo
 mod tests {
     use super::*;
     use crate::agents::claude_code::payload as claude_code;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     /// A payload with the base fields that the client always sends.
@@ -262,7 +263,7 @@ mod tests {
 
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
-        parse(&bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+        parse(&BUILT_IN, &bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
     }
 
     #[test]
@@ -302,7 +303,7 @@ mod tests {
         ] {
             assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
         }
-        assert!(parse(b"{\"hook_event_name\": \"AfterTool\"").is_err() && parse(b"{}").is_err());
+        assert!(parse(&BUILT_IN, b"{\"hook_event_name\": \"AfterTool\"").is_err() && parse(&BUILT_IN, b"{}").is_err());
     }
 
     #[test]
@@ -387,9 +388,9 @@ mod tests {
     fn a_hook_taken_over_from_claude_code_hears_the_same() {
         for name in ["SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"] {
             let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
-            let heard = parse(&bytes).unwrap();
+            let heard = parse(&BUILT_IN, &bytes).unwrap();
             assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&bytes).unwrap(), heard, "{name}");
+            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), heard, "{name}");
         }
     }
 
@@ -397,7 +398,7 @@ mod tests {
     fn without_an_id_the_payload_is_the_key() {
         let key = |timestamp: &str| {
             let extra = json!({"timestamp": timestamp, "tool_name": "glob", "tool_input": {}});
-            parse(&payload("AfterTool", extra)).unwrap().unwrap().key.to_string()
+            parse(&BUILT_IN, &payload("AfterTool", extra)).unwrap().unwrap().key.to_string()
         };
         assert_eq!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.120Z"));
         assert_ne!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.121Z"));

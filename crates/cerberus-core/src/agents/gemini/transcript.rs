@@ -10,10 +10,11 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::agents::gemini::payload::without_context;
+use super::payload::without_context;
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::agents::transcripts::{MESSAGES_MAX, Scribe, Transcript, UseKey, each_line};
+use crate::clean::Cleaner;
 use crate::model::event::Outcome;
 
 #[derive(Default, Deserialize)]
@@ -123,8 +124,8 @@ struct Display<'a> {
 const SUMMARY: &str = "summary";
 
 /// Reads a whole chat.
-pub fn read(bytes: &[u8]) -> Transcript<'_> {
-    let mut reader = Reader::default();
+pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader = Reader { scribe: Scribe::new(cleaner), messages: Vec::new(), known: HashMap::new() };
     // An older file is one object, often over many lines.
     let damaged_lines = match serde_json::from_slice::<Object<Line>>(bytes) {
         Ok(Object(whole)) => {
@@ -136,7 +137,6 @@ pub fn read(bytes: &[u8]) -> Transcript<'_> {
     reader.tell(damaged_lines)
 }
 
-#[derive(Default)]
 struct Reader<'a> {
     scribe: Scribe<'a>,
     /// In the order in which they were begun, as they were last told.
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
             Some("cancelled") => Answer { outcome: Outcome::Interrupted, output: printed, ..Answer::default() },
             _ => return self.scribe.in_flight(&id, arguments.shown(&name)),
         };
-        let used = tool_use(&name, &arguments, &answer);
+        let used = tool_use(self.scribe.cleaner, &name, &arguments, &answer);
         self.scribe.tool(UseKey::Given { arguments: call.args.0, id }, used);
     }
 }

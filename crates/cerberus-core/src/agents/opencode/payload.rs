@@ -12,8 +12,9 @@ use super::AGENT;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, List, Object, Text};
 use crate::agents::tool;
-use crate::agents::tool::{Exit, Question, Todo};
+use crate::agents::tool::{Exit, Question, Todo, Use};
 use crate::agents::{Heard, WireError, patch};
+use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::model::id::fnv1a;
@@ -70,25 +71,25 @@ struct Args<'a> {
 }
 
 /// Reads one message; `None` when it is of no interest to us.
-pub fn parse(payload: &[u8]) -> Result<Option<Heard<'_>>, WireError> {
+pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
     let mut said: Message = serde_json::from_slice(payload)?;
     let name = said.event.0.take().ok_or(WireError::Missing("event"))?;
     let session = said.session.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("sessionID"))?;
     let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
     let id = said.id.0.take().filter(|id| !id.is_empty());
-    let Some(event) = event(&name, said) else { return Ok(None) };
+    let Some(event) = event(cleaner, &name, said) else { return Ok(None) };
     let key = match (&event, id) {
         (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
         (Event::Prompt { text }, None) => prompt_key(text, payload),
-        (Event::Tool(_), Some(id)) => Clean::new(id, Keep::NAME),
-        _ => Clean::new(format!("{:016x}", fnv1a(payload)), Keep::NAME),
+        (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
+        _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    let (session, cwd) = (Clean::new(session, Keep::NAME), Clean::new(cwd, Keep::NAME));
+    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
     Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
 }
 
-fn event<'a>(name: &str, said: Message<'a>) -> Option<Event<'a>> {
-    let message = |text: Text<'a>| Clean::new(text.0.unwrap_or_default(), Keep::MESSAGE);
+fn event<'a>(cleaner: &'a Cleaner, name: &str, said: Message<'a>) -> Option<Event<'a>> {
+    let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "start" => Event::Start {
             source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
@@ -96,20 +97,20 @@ fn event<'a>(name: &str, said: Message<'a>) -> Option<Event<'a>> {
             phase: None,
             process: None,
         },
-        "prompt" => Event::Prompt { text: Clean::new(said.text.0?, Keep::PROMPT) },
-        "tool" => Event::Tool(tool_use(said)?),
+        "prompt" => Event::Prompt { text: cleaner.clean(said.text.0?, Keep::PROMPT) },
+        "tool" => Event::Tool(tool_use(cleaner, said)?),
         "stop" => Event::Stop { message: message(said.text) },
         "subagent-stop" => Event::SubagentStop { message: message(said.text) },
-        "failure" => Event::StopFailure { error: Clean::new(said.text.0.unwrap_or_default(), Keep::ERROR) },
+        "failure" => Event::StopFailure { error: cleaner.clean(said.text.0.unwrap_or_default(), Keep::ERROR) },
         "compact" => Event::Compact { stage: CompactStage::Before, summary: None },
-        "end" => Event::End { reason: Clean::new(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        "end" => Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
 
-fn tool_use<'a>(said: Message<'a>) -> Option<ToolUse<'a>> {
+fn tool_use<'a>(cleaner: &'a Cleaner, said: Message<'a>) -> Option<ToolUse<'a>> {
     let (name, Object(args)) = (said.tool.0?, said.args);
-    let mut used = ToolUse::default();
+    let mut used = Use::new(cleaner);
     match &*name {
         "bash" => {
             let exit = said.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Untold, Exit::Code);
@@ -133,13 +134,13 @@ fn tool_use<'a>(said: Message<'a>) -> Option<ToolUse<'a>> {
         }
         _ => {}
     }
-    used.tool = Clean::new(name, Keep::SUBJECT);
-    Some(used)
+    Some(used.of(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
     fn message(event: &str, extra: Value) -> Vec<u8> {
@@ -151,7 +152,7 @@ mod tests {
 
     fn event_of(event: &str, extra: Value) -> Value {
         let bytes = message(event, extra);
-        parse(&bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+        parse(&BUILT_IN, &bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
     }
 
     #[test]
@@ -169,7 +170,10 @@ mod tests {
         ] {
             assert_eq!(event_of(event, extra.clone()), expected, "{event} {extra}");
         }
-        assert!(parse(b"{\"event\"").is_err() && parse(b"{\"event\":\"stop\",\"sessionID\":\"s\"}").is_err());
+        assert!(
+            parse(&BUILT_IN, b"{\"event\"").is_err()
+                && parse(&BUILT_IN, b"{\"event\":\"stop\",\"sessionID\":\"s\"}").is_err()
+        );
     }
 
     #[test]
@@ -218,6 +222,6 @@ mod tests {
             assert_eq!(event_of("tool", extra.clone())["tool"], expected, "{extra}");
         }
         let heard = message("tool", json!({"tool": "read", "id": "call_1"}));
-        assert_eq!(&*parse(&heard).unwrap().unwrap().key, "call_1");
+        assert_eq!(&*parse(&BUILT_IN, &heard).unwrap().unwrap().key, "call_1");
     }
 }

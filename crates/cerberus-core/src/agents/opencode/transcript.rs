@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::agents::loose::{Flag, List, Object, Raw, Text};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::agents::transcripts::{MESSAGES_MAX, Scribe, Transcript, UseKey};
+use crate::clean::Cleaner;
 use crate::model::event::Outcome;
 use crate::model::time::Timestamp;
 
@@ -114,12 +115,12 @@ struct Metadata<'a> {
 }
 
 /// Reads one or more exported sessions.
-pub fn read(bytes: &[u8]) -> Transcript<'_> {
+pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let mut read = Transcript::default();
     for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<Export>>() {
         match export {
             Ok(Object(export)) => {
-                let told = session(export);
+                let told = session(cleaner, export);
                 read.cwd = read.cwd.or(told.cwd);
                 read.events.extend(told.events);
                 read.in_flight.extend(told.in_flight);
@@ -130,10 +131,10 @@ pub fn read(bytes: &[u8]) -> Transcript<'_> {
     read
 }
 
-fn session(export: Export<'_>) -> Transcript<'_> {
+fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
     let Session { id, parent, directory } = export.info.0;
     let is_subagent = parent.0.is_some();
-    let mut scribe = Scribe { session: parent.0.or(id.0), is_subagent, ..Scribe::default() };
+    let mut scribe = Scribe { session: parent.0.or(id.0), is_subagent, ..Scribe::new(cleaner) };
     scribe.stands_in(directory.0);
     for Object(message) in export.messages.0 {
         let info = message.info.0;
@@ -197,5 +198,5 @@ fn used<'a>(scribe: &mut Scribe<'a>, part: Part<'a>) {
         _ => return scribe.in_flight(&call, arguments.shown(&tool)),
     };
     stands_at(scribe, &state.time.0.end);
-    scribe.tool(UseKey::Id(call), tool_use(&tool, &arguments, &answer));
+    scribe.tool(UseKey::Id(call), tool_use(scribe.cleaner, &tool, &arguments, &answer));
 }

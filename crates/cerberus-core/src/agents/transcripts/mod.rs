@@ -13,6 +13,7 @@ use std::fmt::Display;
 
 use crate::agents;
 use crate::agents::key::prompt_key;
+use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
@@ -46,8 +47,8 @@ pub struct Transcript<'a> {
 }
 
 /// Reads a transcript of `agent`; `None` when we know of none that it writes.
-pub fn read(agent: Agent, bytes: &[u8]) -> Option<Transcript<'_>> {
-    agents::profile(agent)?.transcript.map(|read| read(bytes))
+pub fn read<'a>(cleaner: &'a Cleaner, agent: Agent, bytes: &'a [u8]) -> Option<Transcript<'a>> {
+    agents::profile(agent)?.transcript.map(|read| read(cleaner, bytes))
 }
 
 /// The part of a key that others may share: prompts of the same words, tool uses that were given the same. The n-th of
@@ -61,8 +62,8 @@ pub fn shared_part(key: &str) -> Option<&str> {
 
 /// The key of a tool use whose id the hooks do not give: what it was given, as the agent wrote it in JSON, and what
 /// tells it from others of the same.
-pub(crate) fn use_key(arguments: &str, other: impl Display) -> Clean<'static> {
-    Clean::new(format!("tool-{:016x}-{other}", fnv1a(arguments.as_bytes())), Keep::NAME)
+pub(crate) fn use_key(cleaner: &Cleaner, arguments: &str, other: impl Display) -> Clean<'static> {
+    cleaner.clean(format!("tool-{:016x}-{other}", fnv1a(arguments.as_bytes())), Keep::NAME)
 }
 
 /// Whether the client, not the user, wrote these words.
@@ -94,8 +95,8 @@ pub(crate) enum UseKey<'a> {
 }
 
 /// Writes a transcript event by event. Where a line stands is carried on to lines that do not say.
-#[derive(Default)]
 pub(crate) struct Scribe<'a> {
+    pub(crate) cleaner: &'a Cleaner,
     pub(crate) read: Transcript<'a>,
     pub(crate) at: Option<Timestamp>,
     pub(crate) session: Option<Cow<'a, str>>,
@@ -108,6 +109,12 @@ pub(crate) struct Scribe<'a> {
 }
 
 impl<'a> Scribe<'a> {
+    pub(crate) fn new(cleaner: &'a Cleaner) -> Scribe<'a> {
+        let read = Transcript::default();
+        let (at, session, branch, cwd, last_words) = (None, None, None, None, None);
+        Scribe { cleaner, read, at, session, branch, cwd, is_subagent: false, last_words }
+    }
+
     pub(crate) fn stands_at(&mut self, timestamp: Option<Cow<'a, str>>) {
         self.at = timestamp.and_then(|at| Timestamp::parse(&at).ok()).or(self.at);
     }
@@ -129,7 +136,7 @@ impl<'a> Scribe<'a> {
         if self.is_subagent || is_machine(&words) {
             return;
         }
-        let text = Clean::new(words, Keep::PROMPT);
+        let text = self.cleaner.clean(words, Keep::PROMPT);
         self.push(prompt_key(&text, source.as_bytes()), Event::Prompt { text });
     }
 
@@ -142,27 +149,29 @@ impl<'a> Scribe<'a> {
     /// The agent's last words are what it ended its turn with.
     pub(crate) fn finish_turn(&mut self) {
         if let Some((words, at, key)) = self.last_words.take() {
-            let message = Clean::new(words, Keep::MESSAGE);
-            let key = Clean::new(format!("stop-{key}"), Keep::NAME);
+            let message = self.cleaner.clean(words, Keep::MESSAGE);
+            let key = self.cleaner.clean(format!("stop-{key}"), Keep::NAME);
             self.push_at(at, key, Event::Stop { message });
         }
     }
 
     pub(crate) fn tool(&mut self, key: UseKey<'a>, mut used: ToolUse<'static>) {
         let key = match key {
-            UseKey::Id(id) => Clean::new(id, Keep::NAME),
-            UseKey::Given { arguments, id } => use_key(arguments, format_args!("{:016x}", fnv1a(id.as_bytes()))),
+            UseKey::Id(id) => self.cleaner.clean(id, Keep::NAME),
+            UseKey::Given { arguments, id } => {
+                use_key(self.cleaner, arguments, format_args!("{:016x}", fnv1a(id.as_bytes())))
+            }
         };
         if let Some(cwd) = self.cwd.as_deref() {
-            tools::stands_in(&mut used, cwd);
+            tools::stands_in(self.cleaner, &mut used, cwd);
         }
         self.push(key, Event::Tool(used));
     }
 
     pub(crate) fn compacted(&mut self, summary: Cow<'a, str>, key: &str) {
-        let summary = Some(Clean::new(summary, Keep::MESSAGE)).filter(|summary| !summary.trim().is_empty());
+        let summary = Some(self.cleaner.clean(summary, Keep::MESSAGE)).filter(|summary| !summary.trim().is_empty());
         let event = Event::Compact { stage: CompactStage::After, summary };
-        self.push(Clean::new(format!("compact-{key}"), Keep::NAME), event);
+        self.push(self.cleaner.clean(format!("compact-{key}"), Keep::NAME), event);
     }
 
     pub(crate) fn in_flight(&mut self, id: &str, what: String) {
@@ -177,8 +186,8 @@ impl<'a> Scribe<'a> {
 
     pub(crate) fn push_at(&mut self, at: Timestamp, key: Clean<'a>, event: Event<'a>) {
         let Some(session) = self.session.clone().filter(|session| !session.is_empty()) else { return };
-        let session = Clean::new(session, Keep::NAME);
-        let branch = self.branch.clone().map(|branch| Clean::new(branch, Keep::NAME));
+        let session = self.cleaner.clean(session, Keep::NAME);
+        let branch = self.branch.clone().map(|branch| self.cleaner.clean(branch, Keep::NAME));
         self.read.events.push(Told { at, key, session, branch, event });
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agents::{self, codex, copilot, gemini, opencode};
+use crate::clean::BUILT_IN;
 
 const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
 const CODEX_NEWER: &str = include_str!("fixtures/codex-newer.jsonl");
@@ -26,7 +27,7 @@ const ALL: [(Agent, &str); 7] = [
 
 /// Each event as its second, its key and what it says. Of a key that is counted, only its first word.
 fn told(agent: Agent, text: &str) -> Vec<(i64, String, Value)> {
-    let read = read(agent, text.as_bytes()).unwrap();
+    let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
     assert_eq!(read.damaged_lines, 0);
     let start = Timestamp::parse("2026-02-03T09:00:00Z").unwrap();
     let shown = |told: &Told| {
@@ -111,7 +112,7 @@ fn codex_in_its_older_form() {
             (69, "call_server", tool("Bash", json!({"outcome": "unknown", "command": "npm run dev"}))),
         ],
     );
-    let read = agents::codex::transcript::read(CODEX_OLDER.as_bytes());
+    let read = agents::codex::transcript::read(&BUILT_IN, CODEX_OLDER.as_bytes());
     assert_eq!(read.in_flight, [("call_never".to_string(), "Bash: cargo bench".to_string())]);
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "thread-1"));
     assert_eq!(read.events[0].branch.as_deref(), Some("store"));
@@ -144,7 +145,7 @@ fn a_codex_subagent_works_for_its_session_and_does_not_speak() {
     let expected =
         tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
     check(codex::AGENT, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
-    assert_eq!(&*agents::codex::transcript::read(CODEX_SUBAGENT.as_bytes()).events[0].session, "thread-1");
+    assert_eq!(&*agents::codex::transcript::read(&BUILT_IN, CODEX_SUBAGENT.as_bytes()).events[0].session, "thread-1");
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn copilot_events() {
             (18, "prompt", prompt("stop there")),
         ],
     );
-    let read = agents::copilot::transcript::read(COPILOT.as_bytes());
+    let read = agents::copilot::transcript::read(&BUILT_IN, COPILOT.as_bytes());
     assert_eq!(read.in_flight, [("t9".to_string(), "bash: sleep 9".to_string())]);
     assert_eq!(read.cwd.as_deref(), Some("/home/dev/hydra"), "the project, not the folder in it");
     let branches: Vec<_> = [0, 12].map(|index| read.events[index].branch.as_deref().unwrap()).into();
@@ -210,7 +211,7 @@ fn gemini_chats() {
             (16, "prompt", prompt("go on")),
         ],
     );
-    let read = agents::gemini::transcript::read(GEMINI.as_bytes());
+    let read = agents::gemini::transcript::read(&BUILT_IN, GEMINI.as_bytes());
     assert_eq!(read.in_flight, [("p1".to_string(), "run_shell_command: sleep 9".to_string())]);
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "gem-1"));
     check(
@@ -248,7 +249,7 @@ fn opencode_exports() {
             (16, "c8", tool("read", json!({"files": [seen("grammar.txt")]}))),
         ],
     );
-    let read = agents::opencode::transcript::read(OPENCODE.as_bytes());
+    let read = agents::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes());
     assert!(read.events.iter().all(|told| &*told.session == "ses_1"), "what a subagent did is its session's");
     assert_eq!(read.in_flight, [("c7".to_string(), "read: /home/dev/hydra/go.mod".to_string())]);
 }
@@ -275,15 +276,15 @@ fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
     let heard = json!({"sessionId": "cop-1", "timestamp": 1, "cwd": "/home/dev/hydra", "toolName": "view", "toolArgs": args,
         "toolResult": {"resultType": "success", "textResultForLlm": "hi"}});
     let heard = heard.to_string();
-    let heard = agents::parse(copilot::AGENT, heard.as_bytes()).unwrap().unwrap();
-    let read = agents::copilot::transcript::read(COPILOT.as_bytes());
+    let heard = agents::parse(&BUILT_IN, copilot::AGENT, heard.as_bytes()).unwrap().unwrap();
+    let read = agents::copilot::transcript::read(&BUILT_IN, COPILOT.as_bytes());
     assert_eq!(shared_part(&heard.key), shared_part(&read.events[9].key));
     let args = json!({"file_path": "README.md"});
     let heard = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
         "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});
     let heard = heard.to_string();
-    let heard = agents::parse(gemini::AGENT, heard.as_bytes()).unwrap().unwrap();
-    let read = agents::gemini::transcript::read(GEMINI.as_bytes());
+    let heard = agents::parse(&BUILT_IN, gemini::AGENT, heard.as_bytes()).unwrap().unwrap();
+    let read = agents::gemini::transcript::read(&BUILT_IN, GEMINI.as_bytes());
     assert_eq!(shared_part(&heard.key), shared_part(&read.events[4].key));
     assert!(shared_part(&heard.key).is_some());
     for key in ["call_1-2", "toolu_1", "tool-abc-1", "prompt-x", "stop-0123456789abcdef-1"] {
@@ -295,11 +296,12 @@ fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
 fn damage_is_counted_and_passed_over() {
     for (agent, text) in ALL.into_iter().filter(|(_, text)| !text.starts_with("{\n")) {
         let damaged = format!("not json\n{{\"type\":\n{text}\n[\n\u{0}\n");
-        let (whole, damaged) = (read(agent, text.as_bytes()).unwrap(), read(agent, damaged.as_bytes()).unwrap());
+        let (whole, damaged) =
+            (read(&BUILT_IN, agent, text.as_bytes()).unwrap(), read(&BUILT_IN, agent, damaged.as_bytes()).unwrap());
         assert_eq!((damaged.events, damaged.damaged_lines), (whole.events, 4), "{agent}");
     }
     let cut = &OPENCODE[..OPENCODE.len() - 20];
-    let read = agents::opencode::transcript::read(cut.as_bytes());
+    let read = agents::opencode::transcript::read(&BUILT_IN, cut.as_bytes());
     assert_eq!((read.events.len(), read.damaged_lines), (10, 1), "the session that is whole is read");
 }
 
@@ -343,7 +345,7 @@ proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for profile in agents::ALL {
-            read(profile.agent, &bytes).iter().for_each(bounded);
+            read(&BUILT_IN, profile.agent, &bytes).iter().for_each(bounded);
         }
     }
 
@@ -351,8 +353,8 @@ proptest! {
     fn any_truncation_is_survived(which in 0..ALL.len(), start in any::<prop::sample::Index>(), end in any::<prop::sample::Index>()) {
         let (agent, text) = ALL[which];
         let (start, end) = (start.index(text.len()), end.index(text.len()));
-        bounded(&read(agent, &text.as_bytes()[start.min(end)..start.max(end)]).unwrap());
-        bounded(&read(agent, &text.as_bytes()[..end]).unwrap());
+        bounded(&read(&BUILT_IN, agent, &text.as_bytes()[start.min(end)..start.max(end)]).unwrap());
+        bounded(&read(&BUILT_IN, agent, &text.as_bytes()[..end]).unwrap());
     }
 
     #[test]
@@ -366,11 +368,11 @@ proptest! {
             *place = serde_json::from_str(ODD[odd]).unwrap();
         }
         let text = documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        bounded(&read(agent, text.as_bytes()).unwrap());
+        bounded(&read(&BUILT_IN, agent, text.as_bytes()).unwrap());
     }
 
     #[test]
     fn any_record_is_survived(agent in prop::sample::select(agents::ALL.map(|profile| profile.agent).to_vec()), record in "\\{(\"(type|payload|data|info|messages|id|item|\\$set)\":(\\{\\}|\\[\\]|1|\"session_meta\"|\"event_msg\"),?){0,4}\\}") {
-        read(agent, record.as_bytes()).iter().for_each(bounded);
+        read(&BUILT_IN, agent, record.as_bytes()).iter().for_each(bounded);
     }
 }

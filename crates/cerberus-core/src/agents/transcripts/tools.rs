@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::agents::loose::{Escaped, List, Object, Raw, Text, TextOrList};
-use crate::agents::tool::{Question, Todo};
+use crate::agents::tool::{Question, Todo, Use};
 use crate::agents::{patch, tool};
-use crate::clean::text::{Clean, Keep};
-use crate::model::event::{Outcome, ToolUse};
+use crate::clean::Cleaner;
+use crate::clean::text::Keep;
+use crate::model::event::{Outcome, ToolUse, Touch};
 use crate::model::path;
 
 /// What a tool is for.
@@ -167,11 +168,12 @@ impl<'a> Answer<'a> {
 }
 
 /// What one use of a tool leaves.
-pub fn tool_use(name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
+pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
     let (new_texts, diff) = (arguments.new_texts().map(escaped).collect::<Vec<_>>(), escaped(&answer.diff));
     let patch_text = escaped(arguments.patch_text().unwrap_or_default());
     let path = Text(arguments.touched_path().map(Cow::Borrowed));
-    let mut used = ToolUse { tool: Clean::new(name, Keep::SUBJECT), outcome: answer.outcome, ..ToolUse::default() };
+    let mut used = Use::new(cleaner);
+    used.outcome = answer.outcome;
     match verb(name) {
         Verb::Run => {
             let output = Cow::Borrowed(&*answer.output);
@@ -193,31 +195,33 @@ pub fn tool_use(name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> T
             let chosen = answer.chosen.iter().map(|chosen| Cow::Borrowed(&**chosen));
             tool::answers(&mut used, arguments.asked().map(Cow::Borrowed).zip(chosen));
         }
-        Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| Clean::new(plan, Keep::PROMPT)),
+        Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         Verb::Other => {}
     }
-    used.into_owned()
+    used.of(Cow::Borrowed(name)).into_owned()
 }
 
 /// A change that is told as a diff, or as a whole new file.
-pub fn changed(used: &mut ToolUse<'static>, path: &str, diff: &str, content: &str) {
+pub fn changed(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, diff: &str, content: &str) {
     let (diff, content) = (escaped(diff), escaped(content));
     let added = Escaped(&diff).lines().filter_map(|line| line.0.strip_prefix('+')).map(Escaped);
     let lines = if diff.is_empty() { Vec::new() } else { patch::unified(Escaped(&diff)) };
-    let mut one = ToolUse {
-        files: std::mem::take(&mut used.files),
-        names: std::mem::take(&mut used.names),
-        ..ToolUse::default()
-    };
+    let mut one = Use::with(cleaner, std::mem::take(used));
     tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([Escaped(&content)]), lines);
-    let one = one.into_owned();
-    (used.files, used.names) = (one.files, one.names);
+    *used = one.into_owned();
+}
+
+/// A file that was touched besides.
+pub fn touched(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, how: Touch, lines: Vec<(u32, u32)>) {
+    let mut one = Use::with(cleaner, std::mem::take(used));
+    tool::push_file(&mut one, Cow::Borrowed(path), how, lines);
+    *used = one.into_owned();
 }
 
 /// Relative paths begin at `cwd`.
-pub fn stands_in(used: &mut ToolUse<'static>, cwd: &str) {
+pub fn stands_in(cleaner: &Cleaner, used: &mut ToolUse<'static>, cwd: &str) {
     for touched in &mut used.files {
-        touched.path = Clean::new(path::joined(cwd, &touched.path).into_owned(), Keep::NAME);
+        touched.path = cleaner.clean(path::joined(cwd, &touched.path).into_owned(), Keep::NAME);
     }
 }
 
@@ -227,7 +231,7 @@ fn escaped(text: &str) -> String {
     quoted.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or_default().to_string()
 }
 
-fn todos<'a>(used: &mut ToolUse<'a>, arguments: &'a Arguments<'_>) {
+fn todos<'a>(used: &mut Use<'a>, arguments: &'a Arguments<'_>) {
     for list in [&arguments.todos, &arguments.plan] {
         match list {
             TextOrList::List(items) => {

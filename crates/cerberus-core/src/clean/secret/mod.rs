@@ -1,6 +1,6 @@
 //! Secrets are cut before anything is written.
 //!
-//! [`redact`] is the one door: total, linear in its input. Known formats and telling names are a table
+//! [`Cleaner::redact`](super::Cleaner::redact) is the one door: total, linear in its input. Known formats and telling names are a table
 //! (`rules.txt`, read by `table` when the program is compiled), to which the user may add (`own`);
 //! the rest comes from what stands around a value (`assign`, `flag`, `shape`), what its name
 //! announces (`key`) and how random it looks (`value`).
@@ -24,7 +24,7 @@ mod value;
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub use own::{Own, use_own};
+pub use own::Own;
 use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
 
 /// A secret: what found it and where it lies, in bytes.
@@ -45,11 +45,7 @@ const PASSES: usize = 8;
 const AROUND_BYTES: usize = 1024;
 
 /// The text with every secret replaced by `[redacted:NAME]`.
-pub fn redact(text: &str) -> Cow<'_, str> {
-    redact_with(text, own::in_use())
-}
-
-fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
+pub(super) fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
     let by_own = own.and_then(|own| own.pass(text));
     let given = by_own.as_deref().unwrap_or(text);
     let Some(mut out) = pass(given, own, Cuts::of(given, 0..given.len())) else {

@@ -1,9 +1,6 @@
 //! What the user adds to the rules: formats and names of their own, and values that are no secrets.
 //!
-//! Set once, when the program starts, before anything is read: every text passes [`super::redact`], and none may be
-//! written before the user's rules hold. Without any the cost is one look at an empty cell.
-
-use std::sync::OnceLock;
+//! A [`Cleaner`](crate::clean::Cleaner) holds them; one without any costs nothing more.
 
 use super::assign::assignment_by;
 use super::key::{Announced, starts_word, strip_end};
@@ -22,17 +19,6 @@ pub struct Own {
     rules: Vec<Rule>,
     names: Vec<(&'static str, Announced)>,
     allowed: Vec<Glob>,
-}
-
-static IN_USE: OnceLock<Own> = OnceLock::new();
-
-/// From now on these rules hold too. Only the first call counts.
-pub fn use_own(own: Own) {
-    let _ = IN_USE.set(own);
-}
-
-pub(super) fn in_use() -> Option<&'static Own> {
-    IN_USE.get()
 }
 
 impl Own {

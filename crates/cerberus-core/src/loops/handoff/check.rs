@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{ModifiedFile, PreservedState, said};
+use super::state::{Line, ModifiedFile, PreservedState};
+use crate::clean::Cleaner;
 
 /// How a file differs from what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +105,8 @@ pub struct Worktree {
 impl PreservedState {
     /// Modified files are those that differ: what was claimed and does not is dropped, what nobody claimed is added.
     /// Those that were worked on last stand first.
-    pub fn check(&mut self, worktree: &Worktree) {
+    pub fn check(&mut self, cleaner: &Cleaner, worktree: &Worktree) {
+        let item = |text: &str| Line::new(cleaner, text);
         let mut differing: HashMap<&str, &Changed> = HashMap::new();
         let mut order = Vec::new();
         for changed in &worktree.changed {
@@ -124,10 +126,10 @@ impl PreservedState {
         for path in claimed.chain(order.iter().copied()) {
             let file = match differing.get(path) {
                 Some(changed) => {
-                    ModifiedFile { path: said(path), change: changed.change, was: changed.was.as_deref().map(said) }
+                    ModifiedFile { path: item(path), change: changed.change, was: changed.was.as_deref().map(item) }
                 }
                 None if worktree.unfollowed.contains(path) => {
-                    ModifiedFile { path: said(path), change: Change::Modified, was: None }
+                    ModifiedFile { path: item(path), change: Change::Modified, was: None }
                 }
                 None => continue,
             };
@@ -142,6 +144,8 @@ impl PreservedState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
+    use crate::loops::handoff::state::said;
 
     fn changed(path: &str, change: Change, was: Option<&str>) -> Changed {
         Changed { path: path.into(), change, was: was.map(str::to_string) }
@@ -204,15 +208,18 @@ mod tests {
             modified_files: ["reverted.rs", "old.rs", "ignored/notes.txt", "a.rs", "a.rs"].map(claim).to_vec(),
             ..PreservedState::default()
         };
-        state.check(&Worktree {
-            changed: vec![
-                changed("a.rs", Change::Added, None),
-                changed("unclaimed.rs", Change::Deleted, None),
-                changed("new.rs", Change::Renamed, Some("old.rs")),
-                changed("a.rs", Change::Modified, None),
-            ],
-            unfollowed: HashSet::from(["ignored/notes.txt".to_string()]),
-        });
+        state.check(
+            &BUILT_IN,
+            &Worktree {
+                changed: vec![
+                    changed("a.rs", Change::Added, None),
+                    changed("unclaimed.rs", Change::Deleted, None),
+                    changed("new.rs", Change::Renamed, Some("old.rs")),
+                    changed("a.rs", Change::Modified, None),
+                ],
+                unfollowed: HashSet::from(["ignored/notes.txt".to_string()]),
+            },
+        );
         let told: Vec<(&str, Change, Option<&str>)> =
             state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
         assert_eq!(

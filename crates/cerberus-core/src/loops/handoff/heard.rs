@@ -5,7 +5,8 @@
 use super::state::{Decision, Issue, PreservedState, said};
 use super::written::{self, Written, any_same, same};
 use crate::agents::stream::Said;
-use crate::clean::text::{Clean, Keep, clip_front};
+use crate::clean::Cleaner;
+use crate::clean::text::{Keep, clip_front};
 use crate::extract::extract;
 use crate::model::event::{Event, Severity};
 use crate::model::fact::{Fact, Kind};
@@ -22,11 +23,12 @@ pub struct Heard {
 }
 
 impl Heard {
-    pub fn hear(&mut self, said: &Said) {
+    pub fn hear(&mut self, cleaner: &Cleaner, said: &Said) {
         let Said::Text(text) = said else { return };
-        self.words.clone_from(text);
+        let text = cleaner.clean(text.as_str(), Keep { head_bytes: ANSWER_BYTES_MAX, tail_bytes: 0 });
+        self.words = text.to_string();
         if let Some(answer) = &mut self.answer {
-            answer.push_str(text);
+            answer.push_str(&text);
             answer.push('\n');
             // What it wrote last counts most.
             if answer.len() > ANSWER_BYTES_MAX {
@@ -51,19 +53,19 @@ impl Heard {
     }
 
     /// What its last words say about what is done, decided, open or in the way.
-    fn facts(&self) -> Vec<Fact> {
-        let message = Clean::new(self.words.as_str(), Keep::MESSAGE);
+    fn facts(&self, cleaner: &Cleaner) -> Vec<Fact> {
+        let message = cleaner.clean(self.words.as_str(), Keep::MESSAGE);
         extract(&Event::Stop { message }).facts
     }
 }
 
 impl PreservedState {
     /// Adds what was heard: its own handoff if it wrote one, else what its last words say.
-    pub fn add_heard(&mut self, heard: &Heard) {
+    pub fn add_heard(&mut self, cleaner: &Cleaner, heard: &Heard) {
         if let Some(written) = heard.written() {
             return self.add_written(written);
         }
-        for fact in heard.facts() {
+        for fact in heard.facts(cleaner) {
             self.add_said(&fact);
         }
     }
@@ -96,14 +98,15 @@ impl PreservedState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
 
     fn heard(before: &[&str], after: &[&str]) -> Heard {
         let mut heard = Heard::default();
-        before.iter().for_each(|text| heard.hear(&Said::Text(text.to_string())));
+        before.iter().for_each(|text| heard.hear(&BUILT_IN, &Said::Text(text.to_string())));
         if !after.is_empty() {
             heard.asked();
         }
-        after.iter().for_each(|text| heard.hear(&Said::Text(text.to_string())));
+        after.iter().for_each(|text| heard.hear(&BUILT_IN, &Said::Text(text.to_string())));
         heard
     }
 
@@ -123,10 +126,10 @@ mod tests {
     fn of_a_session_that_wrote_nothing_the_last_words_are_taken() {
         let last = "The parser is in place.\n\nNext steps:\n- Write the tests for the parser\n- Wire it into the build";
         let mut state = PreservedState { completed_items: vec![said("wire it into the build")], ..Default::default() };
-        state.add_heard(&heard(&["I look around.", last], &[]));
+        state.add_heard(&BUILT_IN, &heard(&["I look around.", last], &[]));
         let pending: Vec<&str> = state.pending_items.iter().map(|item| &**item).collect();
         assert_eq!(pending, ["Write the tests for the parser"]);
-        state.add_heard(&heard(&[last], &[]));
+        state.add_heard(&BUILT_IN, &heard(&[last], &[]));
         assert_eq!(state.pending_items.len(), 1, "nothing is added twice");
     }
 }

@@ -17,7 +17,6 @@ use super::preserve::Preserve;
 use crate::extract::injected::{HANDOFF_END, HANDOFF_HEAD};
 
 pub use gather::{Evidence, gather};
-pub use state::said;
 
 const INTRODUCTION: &str = "You are continuing work from a previous session. Here is the preserved context:";
 

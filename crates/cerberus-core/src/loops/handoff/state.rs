@@ -5,9 +5,10 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::preserve::Preserve;
 use super::check::Change;
-use crate::clean::text::{Clean, Keep, line};
+use crate::clean::Cleaner;
+use crate::clean::text::{Keep, line};
+use crate::loops::preserve::Preserve;
 use crate::model::event::Severity;
 use crate::model::fact::Kind;
 use crate::model::time::Timestamp;
@@ -96,8 +97,8 @@ impl Deref for Line {
 pub struct Passage(String);
 
 impl Passage {
-    pub fn new(text: &str) -> Passage {
-        Passage(Clean::new(text, PASSAGE).to_string())
+    pub fn new(cleaner: &Cleaner, text: &str) -> Passage {
+        Passage(cleaner.clean(text, PASSAGE).to_string())
     }
 }
 
@@ -112,12 +113,20 @@ impl Deref for Passage {
 /// Nobody hands more of a file to a fresh context.
 const PASSAGE: Keep = Keep { head_bytes: 256 * 1024, tail_bytes: 0 };
 
-const ITEM: Keep = Keep { head_bytes: 4_000, tail_bytes: 0 };
 const ITEM_CHARS_MAX: usize = 500;
 
-/// An item, whatever was said.
-pub fn said(text: &str) -> Line {
-    Line(line(&Clean::new(text, ITEM), ITEM_CHARS_MAX))
+/// An item, of text that is clean already: of facts, or of what an agent was heard to say.
+pub(super) fn said(text: &str) -> Line {
+    Line(line(text, ITEM_CHARS_MAX))
+}
+
+const ITEM: Keep = Keep { head_bytes: 4_000, tail_bytes: 0 };
+
+impl Line {
+    /// An item, of outside text.
+    pub fn new(cleaner: &Cleaner, text: &str) -> Line {
+        said(&cleaner.clean(text, ITEM))
+    }
 }
 
 impl PreservedState {

@@ -3,11 +3,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::check::Change;
-use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState};
+use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState, said};
 use super::*;
 use crate::agents::{claude_code, codex};
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
+use crate::clean::BUILT_IN;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
 use crate::extract::{extract, runs};
@@ -47,7 +48,7 @@ fn whole() -> PreservedState {
         custom: BTreeMap::from([("phase".to_string(), said("two"))]),
         notes: items(&["run with --release"]),
         recent_commits: items(&["1a2b3c4 lexer: tokens"]),
-        included_files: vec![IncludedFile { path: said("PLAN.md"), text: Passage::new("step one") }],
+        included_files: vec![IncludedFile { path: said("PLAN.md"), text: Passage::new(&BUILT_IN, "step one") }],
     }
 }
 
@@ -131,7 +132,7 @@ fn no_line_of_a_file_closes_its_fence_and_no_text_makes_a_heading() {
     let mut state = whole();
     state.current_objective = Some(said("## Completed"));
     state.pending_items = items(&["one\n## Known Issues\n- two\u{1b}[2J"]);
-    let text = Passage::new("````\n# not ours\n\t\tdeep\u{202e}\n");
+    let text = Passage::new(&BUILT_IN, "````\n# not ours\n\t\tdeep\u{202e}\n");
     state.included_files = vec![IncludedFile { path: said("a\nb.md"), text }];
     let text = compose(&state, &Preserve::default()).text;
     assert!(text.contains("\n## a b.md\n`````\n````\n# not ours\n\t\tdeep?\n`````\n"), "{text}");
@@ -199,8 +200,8 @@ fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
                 "hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/r", "turn_id": "t", "prompt": prompt,
             });
             let payload = payload.to_string();
-            let heard = crate::agents::parse(agent, payload.as_bytes()).unwrap();
-            let event = words.map(|words| Event::Prompt { text: Clean::new(words, Keep::PROMPT) });
+            let heard = crate::agents::parse(&BUILT_IN, agent, payload.as_bytes()).unwrap();
+            let event = words.map(|words| Event::Prompt { text: BUILT_IN.clean(words, Keep::PROMPT) });
             assert_eq!(heard.map(|heard| heard.event), event, "{agent}: {prompt}");
         }
     }
@@ -333,7 +334,7 @@ prop_compose! {
             known_issues,
             test_state: Some(TestState { failing: numbered(&failing), ..TestState::default() }),
             notes: lists[4].clone(),
-            included_files: vec![IncludedFile { path: said("f"), text: Passage::new(&file) }],
+            included_files: vec![IncludedFile { path: said("f"), text: Passage::new(&BUILT_IN, &file) }],
             ..PreservedState::default()
         }
     }

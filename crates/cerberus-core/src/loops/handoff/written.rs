@@ -8,7 +8,8 @@ use std::collections::HashSet;
 
 use super::check::Change;
 use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, said};
-use crate::clean::text::{Clean, Keep};
+use crate::clean::Cleaner;
+use crate::clean::text::Keep;
 use crate::extract::injected::{REQUEST_END, REQUEST_HEAD};
 use crate::model::event::{Note, Severity};
 use crate::model::fact::Kind;
@@ -199,8 +200,8 @@ fn issue(item: &str) -> Issue {
 
 impl Written {
     /// The same as what `cerberus record` would have been told, so that it outlives the next context too.
-    pub fn notes(&self) -> Vec<Note<'static>> {
-        let clean = |text: &str| Clean::new(text.to_string(), Keep::SUBJECT);
+    pub fn notes(&self, cleaner: &Cleaner) -> Vec<Note<'static>> {
+        let clean = |text: &str| cleaner.clean(text.to_string(), Keep::SUBJECT);
         let note = |kind, text: &str| Note {
             kind,
             text: clean(text),
@@ -287,6 +288,7 @@ fn telling(text: &str) -> HashSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::BUILT_IN;
 
     fn texts(items: &[Line]) -> Vec<String> {
         items.iter().map(|item| item.to_string()).collect()
@@ -359,7 +361,7 @@ mod tests {
     fn what_was_written_can_be_kept_like_anything_recorded() {
         let answer = "## Completed\n- [x] Lexer\n## Pending\n- [ ] Tests\n## Key Decisions\n- One pass (fast)\n\
             ## Known Issues\n- [HIGH] slow\n- [fixed] leaks\n## Notes\n- be quick";
-        let notes = read(answer).unwrap().notes();
+        let notes = read(answer).unwrap().notes(&BUILT_IN);
         let told: Vec<_> = notes.iter().map(|note| (note.kind, &*note.text, note.resolved)).collect();
         assert_eq!(
             told,

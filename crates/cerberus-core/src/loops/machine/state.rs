@@ -1,12 +1,12 @@
 //! Where a loop stands, what can happen to it, and what it can want: the words of the machine.
 
-use super::super::completion::Checked;
-use super::super::failure::{Exit, Failure};
-use super::super::meter::Reading;
-use super::super::settings::Worker;
-use super::super::stop::{Limit, Stop};
-use super::super::totals::{Counts, Ended, How, Progress, Totals};
 use crate::agents::stream::{Said, Speaker, Wait};
+use crate::loops::completion::Checked;
+use crate::loops::failure::{Exit, Failure};
+use crate::loops::meter::Reading;
+use crate::loops::settings::Worker;
+use crate::loops::stop::{Limit, Stop};
+use crate::loops::totals::{Counts, Ended, How, Progress, Totals};
 use crate::model::time::Timestamp;
 
 /// How a session can be asked for its handoff.

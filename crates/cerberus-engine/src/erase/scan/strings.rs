@@ -1,17 +1,17 @@
 //! The strings of a JSON text, cleaned where they stand: everything between them keeps its bytes.
 
-use cerberus_core::clean::secret::redact;
+use cerberus_core::clean::Cleaner;
 
 use super::kinds_of;
 
 /// The text with the secrets of its strings cut, and their sorts; `None` when it has none.
-pub(super) fn cleaned(json: &str) -> Option<(String, Vec<String>)> {
+pub(super) fn cleaned(cleaner: &Cleaner, json: &str) -> Option<(String, Vec<String>)> {
     let mut out = String::new();
     let mut kept = 0;
     let mut kinds = Vec::new();
     for (start, end) in strings(json) {
         let Ok(said) = serde_json::from_str::<String>(&json[start..end]) else { continue };
-        let redacted = redact(&said);
+        let redacted = cleaner.redact(&said);
         let found = kinds_of(&redacted, &said);
         if found.is_empty() {
             continue;
@@ -50,6 +50,8 @@ fn strings(json: &str) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use cerberus_core::clean::BUILT_IN;
+
     use super::*;
 
     #[test]
@@ -57,13 +59,13 @@ mod tests {
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         let json =
             format!("{{ \"a\" : \"x {key}\\n\", \"b\":[1, \"\\\"password\\\": \\\"hunter2!\\\"\"], \"c\":\"d\" }}");
-        let (out, kinds) = cleaned(&json).unwrap();
+        let (out, kinds) = cleaned(&BUILT_IN, &json).unwrap();
         assert_eq!(
             out,
             "{ \"a\" : \"x [redacted:github-token]\\n\", \"b\":[1, \"\\\"password\\\": \\\"[redacted:password]\\\"\"], \"c\":\"d\" }"
         );
         assert_eq!(kinds, ["github-token", "password"]);
-        assert_eq!(cleaned(&out), None);
-        assert_eq!(cleaned("{\"a\": \"b\", \"c"), None);
+        assert_eq!(cleaned(&BUILT_IN, &out), None);
+        assert_eq!(cleaned(&BUILT_IN, "{\"a\": \"b\", \"c"), None);
     }
 }

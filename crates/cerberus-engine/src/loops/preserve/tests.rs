@@ -3,6 +3,7 @@ use std::process::Command;
 
 use cerberus_core::agents::stream::Said;
 use cerberus_core::agents::{claude_code, codex};
+use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::check::Change;
 use cerberus_core::loops::handoff::compose;
@@ -69,7 +70,15 @@ impl Stage {
             .into_iter()
             .enumerate()
             .map(|(n, event)| {
-                own_record(&clock, agent, session, self.located().place(), format!("{session}-{n}"), event)
+                own_record(
+                    &self.home(),
+                    &clock,
+                    agent,
+                    session,
+                    self.located().place(&BUILT_IN),
+                    format!("{session}-{n}"),
+                    event,
+                )
             })
             .collect();
         journal::append_all(&self.home(), now(), &records).unwrap();
@@ -86,13 +95,14 @@ impl Stage {
             heard,
             rules,
             wishes: &Wishes::default(),
+            cleaner: &BUILT_IN,
         };
         preserve(&store, &wanted).unwrap()
     }
 }
 
 fn clean(text: &'static str) -> Clean<'static> {
-    Clean::new(text, Keep::NAME)
+    BUILT_IN.clean(text, Keep::NAME)
 }
 
 fn note(kind: Kind, text: &'static str) -> Event<'static> {
@@ -236,7 +246,7 @@ fn what_the_agent_wrote_is_added_to_what_was_captured() {
     let mut heard = Heard::default();
     heard.asked();
     let answer = "<handoff>\n## Completed\n- [x] tidy up\n## Pending\n- [ ] write the tests first\n## Modified Files\n- src/a.rs\n</handoff>";
-    heard.hear(&Said::Text(answer.to_string()));
+    heard.hear(&BUILT_IN, &Said::Text(answer.to_string()));
     let state = stage.preserved(&heard, &Preserve::default()).state;
     let pending: Vec<&str> = state.pending_items.iter().map(|item| &**item).collect();
     assert_eq!(pending, ["write the tests first"]);

@@ -4,8 +4,8 @@ use cerberus_core::loops::machine::Phase;
 use cerberus_core::loops::settings::HookPoint;
 use serde_json::{Value, json};
 
-use super::super::audience::{Report, Status};
 use super::{Runner, now};
+use crate::loops::audience::{Report, Status};
 
 impl Runner<'_> {
     /// Runs the user's hook, if there is one; why it failed, if it did, is told.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use cerberus_core::brief::rank::Commit;
 use cerberus_core::brief::rank::weights::COMMITS_MAX;
-use cerberus_core::clean::secret::redact;
+use cerberus_core::clean::Cleaner;
 use cerberus_core::model::time::Timestamp;
 
 use self::command::{TIME_MAX, command, printed};
@@ -47,7 +47,7 @@ pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
 }
 
 /// What `log` printed, without these files and without secrets in names.
-pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
+pub fn without(cleaner: &Cleaner, printed: &str, is_private: impl Fn(&str) -> bool) -> String {
     let mut kept = String::with_capacity(printed.len());
     for commit in printed.split('\u{1}').skip(1) {
         let mut fields = commit.split('\0').map(|field| field.trim_start_matches('\n'));
@@ -65,7 +65,7 @@ pub fn without(printed: &str, is_private: impl Fn(&str) -> bool) -> String {
             }
             if !paths.iter().any(|path| is_private(path)) {
                 for field in std::iter::once(&status).chain(&paths) {
-                    kept.push_str(&redact(field));
+                    kept.push_str(&cleaner.redact(field));
                     kept.push('\0');
                 }
             }
@@ -155,6 +155,8 @@ mod tests {
     use std::fs;
     use std::process::Command;
 
+    use cerberus_core::clean::BUILT_IN;
+
     use super::*;
     use crate::project::identity::locate;
 
@@ -224,7 +226,7 @@ mod tests {
             commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
         assert_eq!(files, [["a.rs", "c.rs"]]);
         let names = |private: &str| -> Vec<Vec<String>> {
-            let kept = without(printed, |path| path == private);
+            let kept = without(&BUILT_IN, printed, |path| path == private);
             commits(&kept, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect()
         };
         assert_eq!((names(""), names("a.rs")), (vec![vec!["a.rs".into(), "c.rs".into()]], vec![vec!["c.rs".into()]]));

@@ -46,17 +46,17 @@ impl Edit {
                 return Err(anyhow::anyhow!("the new text is empty; nothing was changed"))
                     .hint(format!("`cerberus memory forget {}` removes it", row.id));
             }
-            memory.content = Clean::new(text.to_string(), Keep::MEMORY);
+            memory.content = context.home.cleaner().clean(text.to_string(), Keep::MEMORY);
             // More evidence must not put other words in the place of the user's.
             memory.source = Clean::word("user");
         }
         if let Some(category) = self.category {
-            memory.category = Clean::new(category, Keep::SUBJECT);
+            memory.category = context.home.cleaner().clean(category, Keep::SUBJECT);
         }
         if let Some(scope) = self.scope {
             let scope = scope.resolve(&located.name);
             memory.project = keeper.project_of(&scope);
-            memory.scope = Clean::new(scope.to_string(), Keep::NAME);
+            memory.scope = context.home.cleaner().clean(scope.to_string(), Keep::NAME);
         }
         let superseded = super::changed(keeper.revise(&mut store, &row, memory))?;
         if context.json {

@@ -32,11 +32,18 @@ impl SessionStart {
         let event = Event::Start {
             source: StartSource::Startup,
             transcript: None,
-            phase: self.phase.as_deref().map(|phase| Clean::new(phase.to_string(), Keep::SUBJECT)),
+            phase: self.phase.as_deref().map(|phase| context.home.cleaner().clean(phase.to_string(), Keep::SUBJECT)),
             process: process::agent(),
         };
-        let record =
-            own_record(&context.clock, Agent::MANUAL, &name, context.located().place(), "start".to_string(), event);
+        let record = own_record(
+            &context.home,
+            &context.clock,
+            Agent::MANUAL,
+            &name,
+            context.located().place(context.home.cleaner()),
+            "start".to_string(),
+            event,
+        );
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("nothing was started; make room or mend the folder's permissions, then try again")?;
         fold::fold(&context.home, &mut store).hint(DOCTOR)?;
@@ -60,7 +67,8 @@ impl SessionEnd {
         let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
         let key = format!("end-explicit-{}", context.clock.now.millis());
         let event = Event::End { reason: Clean::word("explicit") };
-        let record = own_record(&context.clock, agent, &session.agent_session_id, session.place(), key, event);
+        let record =
+            own_record(&context.home, &context.clock, agent, &session.agent_session_id, session.place(), key, event);
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("it was not ended; make room or mend the folder's permissions, then try again")?;
         context.ended(std::slice::from_ref(&session))?;

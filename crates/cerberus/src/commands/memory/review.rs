@@ -1,6 +1,6 @@
 use std::io::{BufRead, IsTerminal};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::memory::Status;
 use cerberus_engine::memory::distill;
 use cerberus_engine::memory::keep::Keeper;
@@ -98,7 +98,7 @@ impl Reviewing<'_> {
         let mut memory = row.memory.clone();
         memory.status = Status::Approved;
         if let Some(words) = words.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
-            memory.content = Clean::new(words.to_string(), Keep::MEMORY);
+            memory.content = self.keeper.home.cleaner().clean(words.to_string(), Keep::MEMORY);
         }
         let superseded = super::changed(self.keeper.revise(self.store, row, memory))?;
         super::tell_superseded(&superseded);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 
 use super::{Arguments, Effect};
 use crate::commands::brief::BriefCommand;
@@ -36,7 +36,7 @@ impl Arguments for SessionContext {
 
     fn call(self, context: &Context) -> Result<Told> {
         // As much of it as of any prompt.
-        let query = self.query.map(|query| Clean::new(query, Keep::PROMPT).to_string());
+        let query = self.query.map(|query| context.home.cleaner().clean(query, Keep::PROMPT).to_string());
         let (briefing, _) = BriefCommand::for_start(query).briefing(context)?;
         let brief = briefing.brief;
         Ok(Told { project: briefing.project, tokens: brief.tokens, left_out: brief.dropped.len(), text: brief.text })

@@ -1,0 +1,123 @@
+//! The kinds of events, by the names under which the view keeps them, and what each says about its session.
+
+use super::event::Event;
+
+macro_rules! kinds {
+    ($($kind:ident $word:literal,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum EventKind {
+            $($kind,)*
+        }
+
+        impl EventKind {
+            pub const ALL: &[EventKind] = &[$(EventKind::$kind,)*];
+
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(EventKind::$kind => $word,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Start "start",
+    Prompt "prompt",
+    // A prompt that nobody typed.
+    Notification "notification",
+    Tool "tool",
+    Stop "stop",
+    Compact "compact",
+    Task "task",
+    End "end",
+    Note "note",
+    Named "named",
+    Receipt "receipt",
+    Memory "memory",
+    Used "used",
+    Forgotten "forgotten",
+    Pulse "pulse",
+    Crash "crash",
+    Recover "recover",
+    Summary "summary",
+    Complete "complete",
+    Archive "archive",
+    Seed "seed",
+}
+
+impl EventKind {
+    pub fn of(event: &Event) -> EventKind {
+        match event {
+            Event::Start { .. } => EventKind::Start,
+            // Notifications of background work arrive as prompts.
+            Event::Prompt { text } if text.starts_with("<task-notification>") => EventKind::Notification,
+            Event::Prompt { .. } => EventKind::Prompt,
+            Event::Tool(_) => EventKind::Tool,
+            Event::Stop { .. } | Event::SubagentStop { .. } | Event::StopFailure { .. } => EventKind::Stop,
+            Event::Compact { .. } => EventKind::Compact,
+            Event::Task(_) => EventKind::Task,
+            Event::End { .. } => EventKind::End,
+            Event::Note(_) => EventKind::Note,
+            Event::Named(_) => EventKind::Named,
+            Event::Receipt { .. } => EventKind::Receipt,
+            Event::Memory(_) => EventKind::Memory,
+            Event::Used { .. } => EventKind::Used,
+            Event::Forgotten(_) => EventKind::Forgotten,
+            Event::Pulse => EventKind::Pulse,
+            Event::Crash { .. } => EventKind::Crash,
+            Event::Recover(_) => EventKind::Recover,
+            Event::Summary(_) => EventKind::Summary,
+            Event::Complete => EventKind::Complete,
+            Event::Archive => EventKind::Archive,
+            Event::Seed(_) => EventKind::Seed,
+        }
+    }
+
+    /// Records that we write about a session ourselves, without being asked to.
+    fn is_ours(self) -> bool {
+        use EventKind::{Crash, Named, Receipt, Recover, Summary};
+        matches!(self, Receipt | Named | Crash | Recover | Summary)
+    }
+
+    /// Does it show that the session is at work? What is done with a session is no activity of its own.
+    pub fn is_activity(self) -> bool {
+        !self.is_ours() && !matches!(self, EventKind::Complete | EventKind::Archive)
+    }
+
+    /// Is a start or an end that comes after it a new one, and not the echo of one before it?
+    pub fn separates_echoes(self) -> bool {
+        !self.is_ours() && !matches!(self, EventKind::Start | EventKind::End)
+    }
+
+    /// Memories belong to no session, nor do lists of what was forgotten.
+    pub fn is_of_a_session(self) -> bool {
+        !matches!(self, EventKind::Memory | EventKind::Used | EventKind::Forgotten)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn words(is_meant: fn(EventKind) -> bool) -> Vec<&'static str> {
+        EventKind::ALL.iter().filter(|kind| is_meant(**kind)).map(|kind| kind.word()).collect()
+    }
+
+    #[test]
+    fn each_kind_has_a_word_of_its_own() {
+        let words: HashSet<&str> = EventKind::ALL.iter().map(|kind| kind.word()).collect();
+        assert_eq!(words.len(), EventKind::ALL.len());
+    }
+
+    #[test]
+    fn what_we_do_with_a_session_is_no_activity_of_it() {
+        let silent = words(|kind| !kind.is_activity());
+        assert_eq!(silent, ["named", "receipt", "crash", "recover", "summary", "complete", "archive"]);
+        let between = words(|kind| !kind.separates_echoes());
+        assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary"]);
+        assert_eq!(words(|kind| !kind.is_of_a_session()), ["memory", "used", "forgotten"]);
+    }
+}
