@@ -1,23 +1,26 @@
 //! Gives every reader of foreign bytes what nobody would write, and checks what must hold whatever it is given.
 //!
 //! `cargo run --profile fuzz -p cerberus-fuzz -- TARGET|all [--seconds N | --iterations N] [--seed S]`
+//! `cargo run --profile fuzz -p cerberus-fuzz -- TARGET --replay FILE` gives one input to a target
+//! `cargo run --profile fuzz -p cerberus-fuzz -- TARGET --seeds DIR` writes the inputs that others are made of
+//! `cargo run --profile fuzz -p cerberus-fuzz -- --list` names the targets
 //!
 //! Deterministic: the same seed and number of iterations give the same inputs, on any machine. What a target checks is
 //! more than that nothing panics; see the files in `targets`. A finding is printed, and kept as a file.
 
-mod corpus;
 mod mutate;
 mod random;
-mod targets;
 
 use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use cerberus_fuzz::corpus;
+use cerberus_fuzz::targets::{self, Check, Target};
 
 use crate::random::Random;
-use crate::targets::Target;
 
 /// Deep recursion must show itself: a third of what the main thread of a program has.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
@@ -31,14 +34,21 @@ enum Limit {
     Time(Duration),
 }
 
+#[derive(Clone)]
+enum Task {
+    Fuzz { limit: Limit, seed: u64 },
+    Replay(PathBuf),
+    WriteSeeds(PathBuf),
+}
+
 fn main() -> ExitCode {
     let run = || -> anyhow::Result<bool> {
-        let (wanted, limit, seed) = arguments()?;
+        let (targets, task) = arguments()?;
         // A panic is reported with its input, once.
         panic::set_hook(Box::new(|_| {}));
         let mut is_clean = true;
-        for target in targets::all().into_iter().filter(|target| wanted == "all" || target.name == wanted) {
-            is_clean &= in_small_stack(target, limit, seed)?;
+        for target in targets {
+            is_clean &= in_small_stack(target, task.clone())?;
         }
         Ok(is_clean)
     };
@@ -52,29 +62,43 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments() -> anyhow::Result<(String, Limit, u64)> {
+fn arguments() -> anyhow::Result<(Vec<Target>, Task)> {
     let mut arguments = std::env::args().skip(1);
     let wanted = arguments.next().unwrap_or_default();
     let names: Vec<&str> = targets::all().iter().map(|target| target.name).collect();
-    if wanted != "all" && !names.contains(&wanted.as_str()) {
+    if wanted == "--list" {
+        println!("{}", names.join("\n"));
+        return Ok((Vec::new(), Task::Fuzz { limit: Limit::Iterations(0), seed: 0 }));
+    }
+    let targets: Vec<Target> =
+        targets::all().into_iter().filter(|target| wanted == "all" || target.name == wanted).collect();
+    if targets.is_empty() {
         bail!("name a target, or all: {}", names.join(", "));
     }
     let (mut limit, mut seed) = (Limit::Time(Duration::from_secs(10)), 1);
     while let Some(option) = arguments.next() {
-        let value: u64 = arguments.next().and_then(|value| value.parse().ok()).context("every option has a number")?;
+        let value = arguments.next().with_context(|| format!("{option} needs a value"))?;
+        let number = || value.parse::<u64>().with_context(|| format!("{option} needs a number"));
         match option.as_str() {
-            "--seconds" => limit = Limit::Time(Duration::from_secs(value)),
-            "--iterations" => limit = Limit::Iterations(value),
-            "--seed" => seed = value,
-            other => bail!("{other} is none of --seconds, --iterations, --seed"),
+            "--seconds" => limit = Limit::Time(Duration::from_secs(number()?)),
+            "--iterations" => limit = Limit::Iterations(number()?),
+            "--seed" => seed = number()?,
+            "--replay" => return Ok((targets, Task::Replay(value.into()))),
+            "--seeds" => return Ok((targets, Task::WriteSeeds(value.into()))),
+            other => bail!("{other} is none of --seconds, --iterations, --seed, --replay, --seeds"),
         }
     }
-    Ok((wanted, limit, seed))
+    Ok((targets, Task::Fuzz { limit, seed }))
 }
 
-fn in_small_stack(target: Target, limit: Limit, seed: u64) -> anyhow::Result<bool> {
+fn in_small_stack(target: Target, task: Task) -> anyhow::Result<bool> {
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-    let joined = thread.spawn(move || fuzz(&target, limit, seed))?.join();
+    let run = move || match task {
+        Task::Fuzz { limit, seed } => fuzz(&target, limit, seed),
+        Task::Replay(file) => replay(&target, &file),
+        Task::WriteSeeds(folder) => write_seeds(&target, &folder).map(|()| true),
+    };
+    let joined = thread.spawn(run)?.join();
     joined.map_err(|_| anyhow::anyhow!("the fuzzer itself panicked"))?
 }
 
@@ -98,15 +122,7 @@ fn fuzz(target: &Target, limit: Limit, seed: u64) -> anyhow::Result<bool> {
         // What was recorded is tried as it is, too.
         let recorded = corpus.get(iteration as usize / 2).filter(|_| iteration % 2 == 0);
         let input = recorded.cloned().unwrap_or_else(|| mutate::mutated(&corpus, &mut random));
-        let started = Instant::now();
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| check(&input)));
-        let found = match outcome {
-            Err(panic) => Some(format!("it panicked: {}", words_of(panic.as_ref()))),
-            Ok(Err(broken)) => Some(broken),
-            Ok(Ok(())) if started.elapsed() > SLOW => Some(format!("it took {:?}", started.elapsed())),
-            Ok(Ok(())) => None,
-        };
-        if let Some(found) = found {
+        if let Some(found) = finding(&check, &input) {
             let file = std::env::temp_dir().join(format!("cerberus-fuzz-{}-{seed}-{iteration}", target.name));
             std::fs::write(&file, &input)?;
             println!("{:24} FOUND after {iteration} inputs, seed {seed}: {found}", target.name);
@@ -115,6 +131,33 @@ fn fuzz(target: &Target, limit: Limit, seed: u64) -> anyhow::Result<bool> {
         }
         iteration += 1;
     }
+}
+
+/// What is wrong with how a target takes an input, if anything is.
+fn finding(check: &Check, input: &[u8]) -> Option<String> {
+    let started = Instant::now();
+    match panic::catch_unwind(AssertUnwindSafe(|| check(input))) {
+        Err(panic) => Some(format!("it panicked: {}", words_of(panic.as_ref()))),
+        Ok(Err(broken)) => Some(broken),
+        Ok(Ok(())) if started.elapsed() > SLOW => Some(format!("it took {:?}", started.elapsed())),
+        Ok(Ok(())) => None,
+    }
+}
+
+/// Gives one input to a target. Says whether nothing was wrong.
+fn replay(target: &Target, file: &Path) -> anyhow::Result<bool> {
+    let input = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let found = finding(&(target.make)()?, &input);
+    println!("{:24} {}", target.name, found.as_deref().unwrap_or("nothing found"));
+    Ok(found.is_none())
+}
+
+fn write_seeds(target: &Target, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (number, input) in corpus::of(target.corpus)?.iter().enumerate() {
+        std::fs::write(folder.join(format!("seed-{number:05}")), input)?;
+    }
+    Ok(())
 }
 
 fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
@@ -130,7 +173,7 @@ mod tests {
     fn a_short_run_of_every_target_finds_nothing() {
         for target in targets::all() {
             let name = target.name;
-            assert!(in_small_stack(target, Limit::Iterations(120), 7).unwrap(), "{name}");
+            assert!(in_small_stack(target, Task::Fuzz { limit: Limit::Iterations(120), seed: 7 }).unwrap(), "{name}");
         }
     }
 
@@ -151,5 +194,24 @@ mod tests {
             || Ok(Box::new(|input: &[u8]| if input.contains(&0xff) { Err("0xff".to_string()) } else { Ok(()) }) as _);
         let target = Target { name: "broken", corpus: corpus::Kind::Text, make: check, is_slow: false };
         assert!(!fuzz(&target, Limit::Iterations(100_000), 1).unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        for (input, is_clean) in [(b"fine".as_slice(), true), (b"not \xff fine", false)] {
+            let file = dir.path().join("input");
+            std::fs::write(&file, input).unwrap();
+            assert_eq!(replay(&target, &file).unwrap(), is_clean, "{input:?}");
+        }
+    }
+
+    #[test]
+    fn seeds_are_what_inputs_are_made_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = targets::all().into_iter().find(|target| target.name == "query").unwrap();
+        let seeds = corpus::of(target.corpus).unwrap();
+        write_seeds(&target, dir.path()).unwrap();
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        let written: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+        assert!(!seeds.is_empty() && written == seeds);
     }
 }

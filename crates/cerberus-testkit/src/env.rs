@@ -73,6 +73,8 @@ impl TestEnv {
             .env("HOME", self.root().join("user"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("CERBERUS_HOME", self.home())
+            // Where a binary built for `dev/coverage` counts; otherwise it would do so in its working directory.
+            .envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)))
     }
 
     /// The binary, ready to be given arguments, in the project's folder.

@@ -221,6 +221,87 @@ fn a_prompt_brings_what_it_speaks_of_to_the_front() {
     assert_eq!(request(Some("why do both Parsers fail?")), "proj:hydra\nimpl:parser.rs\nimpl:rows.rs\nimpl:a.rs");
 }
 
+fn item(section: Section, code: &str, tokens: usize) -> Item {
+    Item {
+        section,
+        kind: Kind::Decision,
+        code: code.to_string(),
+        text: String::new(),
+        path: None,
+        session: None,
+        at: at(0),
+        tokens,
+        times: 1,
+        place: None,
+    }
+}
+
+/// How many items of each section fit, in the order of [`Section::ALL`].
+fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 5] {
+    let files = FileNames::default();
+    let request = Request {
+        project: "hydra",
+        facts: &[],
+        settlements: &[],
+        files: &files,
+        likely: &Likely::default(),
+        now: at(9),
+        budget_tokens,
+        chars_max,
+        prompt: None,
+        memories: &[],
+        known: None,
+    };
+    let total = items.len();
+    let mut dropped = Vec::new();
+    let kept = fit::fit("proj:hydra", items, &request, &mut dropped);
+    assert_eq!(kept.len() + dropped.len(), total, "what is not told is accounted for");
+    Section::ALL.map(|section| kept.iter().filter(|item| item.section == section).count())
+}
+
+#[test]
+fn each_section_keeps_its_share_to_the_token() {
+    let of = |counts: [usize; 5]| {
+        let lists = Section::ALL.into_iter().zip(counts);
+        lists.flat_map(|(section, count)| vec![item(section, "code", 10); count]).collect::<Vec<_>>()
+    };
+    // Files, functions, decisions, blockers, next. The header takes a little more than nothing.
+    for (counts, budget_tokens, kept) in [
+        ([3, 2, 2, 1, 1], 100, [3, 2, 2, 1, 1]),
+        ([9, 9, 9, 9, 9], 100, [3, 2, 2, 1, 1]),
+        // A section within its share loses nothing while another has more than its own.
+        ([8, 2, 0, 0, 0], 100, [7, 2, 0, 0, 0]),
+        ([3, 0, 7, 0, 0], 100, [3, 0, 6, 0, 0]),
+        ([0, 0, 2, 0, 8], 100, [0, 0, 2, 0, 7]),
+        ([0, 0, 0, 8, 2], 100, [0, 0, 0, 8, 1]),
+        ([9, 9, 9, 9, 9], 20, [0, 0, 0, 1, 0]),
+    ] {
+        assert_eq!(fitting(of(counts), budget_tokens, 10_000), kept, "{counts:?}");
+    }
+}
+
+#[test]
+fn the_hosts_cap_is_used_to_the_character() {
+    // The header has 10 characters, each line 9 and its break.
+    let items = || vec![item(Section::Decisions, "dec:12345", 1); 5];
+    for (chars_max, kept) in [(60, 5), (59, 4), (50, 4), (49, 3), (40, 3), (39, 2), (20, 1), (19, 0)] {
+        assert_eq!(fitting(items(), 1_000, chars_max)[2], kept, "{chars_max}");
+    }
+}
+
+#[test]
+fn what_was_interrupted_is_told_before_everything_else() {
+    let facts = [
+        file("s", 1, "src/a.rs"),
+        words("s", 2, Kind::Decision, "use tabs"),
+        words("s", 3, Kind::Next, "interrupted reads must be retried"),
+        words("s", 4, Kind::Next, "interrupted:run the tests"),
+    ];
+    let expected = "proj:hydra\nnext:interrupted:run-the-tests\nimpl:a.rs\ndec:use-tabs\n\
+        next:interrupted-reads-must-be-retried";
+    assert_eq!(text(&facts), expected);
+}
+
 proptest! {
     #[test]
     fn never_over_budget_never_a_broken_line(

@@ -323,6 +323,70 @@ mod tests {
         }
     }
 
+    #[test]
+    fn limits_are_what_the_documents_say_and_are_not_over_before_they_are_over() {
+        assert_eq!((SILENCE_MAX.as_secs(), IDLE_AFTER.as_secs(), CARRY_OVER.as_secs()), (300, 1_800, 604_800));
+        for (silence, status) in
+            [(1_800, Status::Active), (1_801, Status::Idle), (604_800, Status::Idle), (604_801, Status::Archived)]
+        {
+            assert_eq!(state(&[alive(0)], at(0), at(silence)).status, status, "after {silence} s");
+        }
+        let settled = |status, process, silence| {
+            let (state, effects) = settle(State { status, ended: None }, at(0), process, IDLE_AFTER, at(silence));
+            (state.status, state.ended, effects.len())
+        };
+        let because = |secs, why: &str| Some((at(secs), why.to_string()));
+        for (status, process, silence, expected) in [
+            (Status::Active, Process::Unknown, 300, (Status::Active, None, 0)),
+            (
+                Status::Active,
+                Process::Unknown,
+                301,
+                (Status::Crashed, because(0, "silence, and no process is known"), 1),
+            ),
+            (Status::Active, Process::Gone, 5, (Status::Crashed, because(0, "the agent's process is gone"), 1)),
+            (Status::Active, Process::Running, 1_800, (Status::Active, None, 0)),
+            (Status::Idle, Process::Running, 1_801, (Status::Ended, because(1_801, TIMEOUT), 1)),
+            // A user may archive what is not old; that is recorded already.
+            (Status::Archived, Process::Unknown, 604_800, (Status::Archived, None, 0)),
+            (Status::Archived, Process::Unknown, 604_801, (Status::Archived, None, 1)),
+        ] {
+            assert_eq!(settled(status, process, silence), expected, "{status:?} {process:?} after {silence} s");
+        }
+    }
+
+    #[test]
+    fn every_status_has_its_word_and_its_rights() {
+        for (status, word, is_live, carries_over) in [
+            (Status::Active, "active", true, true),
+            (Status::Idle, "idle", true, true),
+            (Status::Ended, "ended", false, true),
+            (Status::Crashed, "crashed", false, true),
+            (Status::Recovered, "recovered", false, true),
+            (Status::Completed, "completed", false, false),
+            (Status::Archived, "archived", false, false),
+        ] {
+            assert_eq!((status.word(), status.is_live(), status.carries_over()), (word, is_live, carries_over));
+            assert_eq!(serde_json::to_value(status).unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn what_a_mark_leaves_alone_stays() {
+        let crash = || mark(5, MarkKind::Crashed { evidence: "gone".into() });
+        let gone = Some((at(5), "gone".to_string()));
+        for (marks, status, ended) in [
+            (vec![crash(), mark(6, MarkKind::Recovered)], Status::Recovered, gone.clone()),
+            (vec![crash(), mark(6, MarkKind::Completed)], Status::Completed, gone.clone()),
+            (vec![crash(), mark(6, MarkKind::Archived)], Status::Archived, gone.clone()),
+            (vec![crash(), ended(6)], Status::Crashed, gone),
+            (vec![mark(3, MarkKind::Completed), ended(5)], Status::Completed, Some((at(5), "other".to_string()))),
+            (vec![crash(), alive(7)], Status::Active, None),
+        ] {
+            assert_eq!(state(&marks, at(7), at(8)), State { status, ended }, "{marks:?}");
+        }
+    }
+
     fn any_mark() -> impl Strategy<Value = MarkKind> {
         prop_oneof![
             Just(MarkKind::Alive),

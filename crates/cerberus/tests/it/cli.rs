@@ -1,65 +1,6 @@
-//! The command line itself: help, usage errors, and the first thing a newcomer runs.
+//! The command line itself: usage errors, and the first thing a newcomer runs.
 
 use crate::env;
-
-const COMMANDS: [&str; 21] = [
-    "try",
-    "install",
-    "uninstall",
-    "doctor",
-    "hook",
-    "brief",
-    "status",
-    "import",
-    "record",
-    "run",
-    "watch",
-    "session",
-    "memory",
-    "mcp",
-    "summarize",
-    "completions",
-    "man",
-    "pause",
-    "unpause",
-    "scan",
-    "forget",
-];
-
-#[test]
-fn completions_and_the_manual_know_every_command() {
-    let env = env();
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = env.ok(&["completions", shell]);
-        for command in COMMANDS.iter().chain(&["session-history", "learn"]) {
-            assert!(script.contains(command), "{command} for {shell}");
-        }
-        assert!(script.lines().count() > 100, "a script of {shell} has lines: {script}");
-    }
-    let script = env.root().join("completions.bash");
-    std::fs::write(&script, env.ok(&["completions", "bash"])).unwrap();
-    assert!(std::process::Command::new("bash").arg("-n").arg(&script).status().unwrap().success());
-    assert_eq!(env.run(&["completions", "tcsh"]).status.code(), Some(2));
-    let page = env.ok(&["man"]);
-    assert!(page.lines().any(|line| line.starts_with(".TH cerberus 1")), "{page}");
-    for command in COMMANDS {
-        assert!(page.contains(&format!("cerberus\\-{command}(1)")), "{command} in {page}");
-        assert!(env.ok(&["man", command]).contains(".SH DESCRIPTION"), "{command}");
-    }
-    assert!(env.ok(&["man", "memory", "search"]).contains("memory"));
-    assert_eq!(env.run(&["man", "no-such-command"]).status.code(), Some(1));
-}
-
-#[test]
-fn every_command_has_a_help_that_says_what_it_does() {
-    let env = env();
-    let help = env.ok(&["--help"]);
-    for command in COMMANDS {
-        assert!(help.lines().any(|line| line.trim_start().starts_with(command)), "{command} in {help}");
-        let own = env.ok(&[command, "--help"]);
-        assert!(own.lines().next().is_some_and(|first| first.len() > 20), "{command}: {own}");
-    }
-}
 
 #[test]
 fn usage_errors_exit_2_and_others_1() {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::env;
 
-fn hook_with_fault(env: &TestEnv, fault: &str, event: &str, extra: serde_json::Value) -> Output {
+pub fn hook_with_fault(env: &TestEnv, fault: &str, event: &str, extra: serde_json::Value) -> Output {
     let mut command = env.command();
     command.args(["hook", "claude-code"]).env("CERBERUS_FAULT", fault);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
