@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::time::Duration;
 
 use cerberus_core::brief::base;
 use cerberus_core::clean::Cleaner;
@@ -195,8 +194,7 @@ impl Plan {
     fn rewrite(&self, wish: &Wish, now: Timestamp) -> Rewrite {
         let are_whole = matches!(wish, Wish::Sessions(_) | Wish::Expired(_) | Wish::Projects { .. });
         let whole = self.sessions.iter().filter(|((_, name), _)| are_whole && !name.is_empty());
-        let until = |last: &Timestamp| now.max(last.plus(Duration::from_millis(1)));
-        let sessions = whole.map(|((agent, name), last)| (*agent, name.clone(), until(last))).collect();
+        let sessions = whole.map(|((agent, name), last)| (*agent, name.clone(), now.max(*last))).collect();
         Rewrite { lines: self.lines.clone(), sessions }
     }
 

@@ -27,6 +27,7 @@ mod lifecycle;
 mod loops;
 mod mcp;
 mod memories;
+mod order;
 mod private;
 mod providers;
 mod secrets;
