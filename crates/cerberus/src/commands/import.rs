@@ -42,9 +42,11 @@ pub struct Import {
 /// How many transcripts are folded at once.
 const FILES_PER_FOLD: usize = 50;
 
-/// Those that write transcripts we can read.
+/// Those that write transcripts we can read, by name.
 fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
-    agents::ALL.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
+    let mut known = agents::ALL.to_vec();
+    known.sort_by_key(|profile| profile.agent.name());
+    known.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
 }
 
 fn names() -> String {

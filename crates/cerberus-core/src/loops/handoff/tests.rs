@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::check::Change;
 use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState, said};
 use super::*;
+use crate::agents::stream::Said;
 use crate::agents::{claude_code, codex};
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
@@ -143,7 +144,11 @@ fn no_line_of_a_file_closes_its_fence_and_no_text_makes_a_heading() {
 #[test]
 fn secrets_are_cut_before_a_text_is_made_one_line() {
     let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
-    assert!(!said(&format!("push with {key} now")).contains("abcdefghij"));
+    assert!(!Line::new(&BUILT_IN, &format!("push with {key} now")).contains("abcdefghij"));
+    let mut heard = super::heard::Heard::default();
+    heard.asked();
+    heard.hear(&BUILT_IN, &Said::Text(format!("<handoff>\n## Pending\n- push with {key}\n</handoff>")));
+    assert_eq!(heard.written().unwrap().pending, [said("push with [redacted:github-token]")]);
 }
 
 #[test]
