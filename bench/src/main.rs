@@ -9,6 +9,7 @@ mod crash;
 mod hook;
 mod import;
 mod journal;
+mod lock;
 mod locomo;
 mod loops;
 mod measure;
@@ -40,6 +41,7 @@ Benchmarks:
   hook      one hook against the least a durable process can do, node and python; instructions, syncs, system calls
   brief     what a session's start, save and clean-up cost with ten sessions of facts
   journal   64 workers with 50 hooks each: records a second, and that none is lost
+  lock      hooks while another process holds the view's write lock
   import    transcripts taken over, against a plain JSON parse of the same lines
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
   loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or doubled, no orphan
@@ -68,6 +70,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("hook", hook::run),
     ("brief", brief::run),
     ("journal", journal::run),
+    ("lock", lock::run),
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),
