@@ -11,13 +11,14 @@ use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
 use super::wiring::SETTINGS_BYTES_MAX;
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, below, in_dir, no_trust_needed};
 use crate::os::outside;
 
 pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::ClaudeCode,
     program: "claude",
     dir,
+    transcripts: |surroundings| below(dir(surroundings), &["projects"]),
     files,
     afterwards: None,
     trust: no_trust_needed,

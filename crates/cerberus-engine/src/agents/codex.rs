@@ -10,13 +10,14 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
 use super::wiring::SETTINGS_BYTES_MAX;
-use super::{Profile, Scope, SettingsFile, Surroundings, Trust, in_dir, no_plugin};
+use super::{Profile, Scope, SettingsFile, Surroundings, Trust, below, in_dir, no_plugin};
 use crate::os::outside;
 
 pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Codex,
     program: "codex",
     dir,
+    transcripts: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
     files,
     afterwards: Some("start `codex` once and accept its new hooks; until then it does not run them"),
     trust,

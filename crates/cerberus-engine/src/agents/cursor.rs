@@ -13,6 +13,7 @@ pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Cursor,
     program: "cursor-agent",
     dir,
+    transcripts: |_| Vec::new(),
     files,
     afterwards: None,
     trust: no_trust_needed,

@@ -10,12 +10,13 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, below, in_dir, no_plugin, no_trust_needed};
 
 pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Gemini,
     program: "gemini",
     dir,
+    transcripts: |surroundings| below(dir(surroundings), &["tmp"]),
     files,
     afterwards: None,
     trust: no_trust_needed,

@@ -31,6 +31,8 @@ pub struct Profile {
     pub program: &'static str,
     /// Where it keeps what is the user's own.
     pub dir: fn(&Surroundings) -> Option<PathBuf>,
+    /// Where it keeps its transcripts: folders of them, or a database.
+    pub transcripts: fn(&Surroundings) -> Vec<PathBuf>,
     /// The files that we are written into.
     pub files: fn(&Surroundings, Scope) -> Vec<SettingsFile>,
     /// What the user still has to do once we are written in.
@@ -102,6 +104,11 @@ fn no_trust_needed(_: &Surroundings, _: Scope) -> Trust {
 /// For agents that know us by their files alone.
 fn no_plugin(_: &Surroundings) -> bool {
     false
+}
+
+/// These names in a folder, if one is known.
+fn below(dir: Option<PathBuf>, names: &[&str]) -> Vec<PathBuf> {
+    dir.iter().flat_map(|dir| names.iter().map(|name| dir.join(name))).collect()
 }
 
 /// The files that exist as soon as a folder is known.

@@ -6,12 +6,13 @@ use cerberus_core::model::id::Agent;
 use cerberus_core::settings::servers::{self, ServerStyle};
 use cerberus_core::settings::{Json, Part, WholeFile};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, below, in_dir, no_plugin, no_trust_needed};
 
 pub(crate) const PROFILE: Profile = Profile {
     agent: Agent::Opencode,
     program: "opencode",
     dir,
+    transcripts,
     files,
     afterwards: None,
     trust: no_trust_needed,
@@ -42,6 +43,12 @@ const SERVERS: &[Part] = &[Part::Server(&SERVER)];
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     let config = surroundings.folder("XDG_CONFIG_HOME").or_else(|| surroundings.in_home(".config"));
     Some(config?.join("opencode"))
+}
+
+/// Its database holds all sessions.
+fn transcripts(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let data = surroundings.folder("XDG_DATA_HOME").or_else(|| surroundings.in_home(".local/share"));
+    below(data, &["opencode/opencode.db"])
 }
 
 fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {

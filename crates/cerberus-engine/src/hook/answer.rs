@@ -11,6 +11,7 @@ use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::id::{Agent, MemoryId};
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
+use crate::agents::Surroundings;
 use crate::brief::recall;
 use crate::brief::recall::{Budget, Question};
 use crate::brief::remember;
@@ -65,10 +66,11 @@ pub fn answer(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
+    surroundings: &Surroundings,
     waiting: &Waiting,
 ) -> Result<Option<Answer>, CaptureError> {
     match &waiting.moment {
-        Moment::Start(source) => at_start(home, clock, folders, waiting, *source),
+        Moment::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
         Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
         Moment::End => {
             let mut store = fold::open(home)?;
@@ -89,6 +91,7 @@ fn at_start(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
+    surroundings: &Surroundings,
     waiting: &Waiting,
     source: StartSource,
 ) -> Result<Option<Answer>, CaptureError> {
@@ -101,7 +104,7 @@ fn at_start(
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recall::recent_sessions(&store, &waiting.located, clock.now)?;
-    recover::recover_project(home, clock, &mut store, &recent)?;
+    recover::recover_project(home, clock, &mut store, surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);

@@ -3,11 +3,13 @@
 //! Importing twice equals importing once, also when hooks saw the same session: what the view knows already is not
 //! written again. A damaged line costs that line.
 
+pub mod ending;
 pub mod files;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
@@ -26,6 +28,12 @@ use crate::project::identity::Located;
 use crate::project::privacy;
 use crate::store::fold::FoldError;
 use crate::store::{self, OpencodeError, OpencodeStore, Store};
+
+/// How much earlier than an agent wrote an event down its hook may have reported it.
+const HEARD_EARLIER_MAX: Duration = Duration::from_secs(2);
+
+/// How long opencode may keep its database locked.
+const BUSY: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -85,7 +93,7 @@ impl Import<'_> {
     }
 
     fn database(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
-        let theirs = OpencodeStore::open(path)?;
+        let theirs = OpencodeStore::open(path, BUSY)?;
         let mut report = Report::default();
         for session in theirs.sessions()? {
             let exported = theirs.export(&session)?;
@@ -102,23 +110,18 @@ impl Import<'_> {
             let parent = Clean::new(parent, Keep::NAME);
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
-        journalled(self, store, transcript)
+        self.read(store, transcript, true)
+    }
+
+    /// Journals what is new in a transcript that was read: the whole of it, or only its end.
+    pub fn read(&self, store: &Store, transcript: Transcript, is_whole: bool) -> Result<Report, FoldError> {
+        let first = transcript.events.first().map(|told| told.at.minus(HEARD_EARLIER_MAX));
+        journalled(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
     }
 }
 
-/// Journals what is new in a transcript. With `project`, the transcript's own folder is mapped onto it.
-pub fn import(
-    home: &Home,
-    clock: &Clock,
-    store: &Store,
-    agent: Agent,
-    project: Option<&Located>,
-    bytes: &[u8],
-) -> Result<Report, FoldError> {
-    Import { home, clock, agent, project }.transcript(store, bytes, Beside::default())
-}
-
-fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
+/// `since` is where the transcript begins: what was heard before it is not told there.
+fn journalled(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
     let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
     if is_private(import, &transcript) {
         let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();
@@ -131,7 +134,7 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<
         let known = match sessions.entry(told.session.to_string()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(Known::load(store, import.agent, &told.session)?)
+                entry.insert(Known::load(store, import.agent, &told.session, since)?)
             }
         };
         known.last_at = known.last_at.max(told.at);
@@ -172,13 +175,14 @@ struct Known {
 }
 
 impl Known {
-    fn load(store: &Store, agent: Agent, session: &str) -> store::Result<Known> {
-        let keys = store.event_keys(agent, session)?;
+    fn load(store: &Store, agent: Agent, session: &str, since: Timestamp) -> store::Result<Known> {
+        let events = store.event_keys(agent, session)?;
         let mut counted: HashMap<String, (usize, usize)> = HashMap::new();
-        for shared in keys.iter().filter_map(|key| shared_part(key)) {
+        for shared in events.iter().filter(|(_, at)| **at >= since).filter_map(|(key, _)| shared_part(key)) {
             counted.entry(shared.to_string()).or_default().0 += 1;
         }
         let has_hooks = store.has_started(agent, session)?;
+        let keys = events.into_keys().collect();
         Ok(Known { keys, counted, has_hooks, is_new: false, last_at: Timestamp::EPOCH })
     }
 

@@ -55,7 +55,7 @@ pub fn read(located: &Located, folders: &UserFolders) -> Vec<Guide> {
 }
 
 /// What Claude Code calls a project's folder.
-fn claude_name(root: &Path) -> String {
+pub fn claude_name(root: &Path) -> String {
     root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 

@@ -160,7 +160,7 @@ mod tests {
         }
         let mut store = open(&home).unwrap();
         for _ in 0..2 {
-            let mut keys = Vec::from_iter(store.event_keys(Agent::ClaudeCode, "s").unwrap());
+            let mut keys = Vec::from_iter(store.event_keys(Agent::ClaudeCode, "s").unwrap().into_keys());
             keys.sort();
             assert_eq!(keys, ["x@1700000001000", "x@1700000006001", "y@1700000000000"]);
             let is_echo = |pid, at| store.is_echo(Agent::ClaudeCode, "s", &timed_key("x", at), pid, at).unwrap();

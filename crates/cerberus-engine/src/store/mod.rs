@@ -4,6 +4,7 @@
 
 pub mod fold;
 mod history;
+mod known;
 mod memories;
 mod opencode;
 mod read;

@@ -1,16 +1,16 @@
-use std::env;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use cerberus_core::model::id::Agent;
+use cerberus_engine::agents::Profile;
 use cerberus_engine::import::{self, Report, files};
 use cerberus_engine::project::identity;
 use cerberus_engine::store::fold;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use super::install::claude_dir;
+use super::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -47,23 +47,6 @@ fn agent(name: &str) -> std::result::Result<Agent, String> {
     })
 }
 
-/// Where an agent keeps its transcripts.
-fn roots(agent: Agent) -> Vec<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = |folder: &str| set("HOME").map(|home| home.join(folder));
-    let below = |root: Option<PathBuf>, folders: &[&str]| -> Vec<PathBuf> {
-        root.into_iter().flat_map(|root| folders.iter().map(move |folder| root.join(folder))).collect()
-    };
-    match agent {
-        Agent::ClaudeCode => below(claude_dir(), &["projects"]),
-        Agent::Codex => below(set("CODEX_HOME").or(home(".codex")), &["sessions", "archived_sessions"]),
-        Agent::Copilot => below(set("COPILOT_HOME").or(home(".copilot")), &["session-state"]),
-        Agent::Gemini => below(set("GEMINI_CLI_HOME").or(set("HOME")), &[".gemini/tmp"]),
-        Agent::Opencode => below(set("XDG_DATA_HOME").or(home(".local/share")), &["opencode/opencode.db"]),
-        Agent::Cursor | Agent::Manual | Agent::Seed => Vec::new(),
-    }
-}
-
 /// What was imported of one agent.
 #[derive(Default)]
 struct Tally {
@@ -74,7 +57,7 @@ struct Tally {
 
 impl Import {
     pub fn run(self, context: &Context) -> Result<()> {
-        let files = self.files()?;
+        let files = self.files(context)?;
         let project = match &self.project {
             Some(dir) if !dir.is_dir() => {
                 return Err(anyhow::anyhow!("{} is not a folder", dir.display()))
@@ -121,10 +104,11 @@ impl Import {
     }
 
     /// What there is to import, agent by agent.
-    fn files(&self) -> Result<Vec<(Agent, PathBuf)>> {
+    fn files(&self, context: &Context) -> Result<Vec<(Agent, PathBuf)>> {
         let mut found = Vec::new();
         for agent in AGENTS.into_iter().filter(|agent| self.agent.is_none_or(|wanted| wanted == *agent)) {
-            let kept = roots(agent);
+            let profile = Profile::of(agent);
+            let kept = profile.map(|profile| (profile.transcripts)(&surroundings(context))).unwrap_or_default();
             if self.agent.is_some() && self.paths.is_empty() && kept.is_empty() {
                 return Err(anyhow::anyhow!("where {agent} keeps its transcripts is not known"))
                     .hint("set HOME, or name the transcripts");

@@ -1,5 +1,4 @@
 use std::env;
-use std::path::PathBuf;
 
 use cerberus_core::model::id::Agent;
 use cerberus_engine::agents::wiring::{self, Change, WiringError};
@@ -205,12 +204,6 @@ fn all_went_well(outcomes: &[Outcome], hint: &str) -> Result<()> {
 /// This process's environment, and the project it is in.
 pub fn surroundings(context: &Context) -> Surroundings<'static> {
     Surroundings::new(&|name| env::var_os(name), context.located().root)
-}
-
-/// Where Claude Code keeps its settings and transcripts.
-pub fn claude_dir() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("CLAUDE_CONFIG_DIR").or_else(|| Some(set("HOME")?.join(".claude")))
 }
 
 /// The path by which agents will call this binary. The name on PATH is preferred: it outlives versions.

@@ -26,6 +26,7 @@ mod mcp;
 mod memories;
 mod private;
 mod providers;
+mod recover;
 mod secrets;
 mod seeds;
 mod style;

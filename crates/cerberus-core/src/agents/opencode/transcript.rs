@@ -145,13 +145,18 @@ fn session(export: Export<'_>) -> Transcript<'_> {
             _ => continue,
         };
         let mut words = Cow::Borrowed("");
+        let mut is_at_work = false;
         for Object(part) in message.parts.0 {
             match part.kind.0.as_deref() {
                 Some("text") if !part.synthetic.0 && !part.ignored.0 => {
                     let text = part.text.0.unwrap_or_default();
                     words = if words.is_empty() { text } else { Cow::Owned(format!("{words}\n{text}")) };
+                    is_at_work = false;
                 }
-                Some("tool") => used(&mut scribe, part),
+                Some("tool") => {
+                    used(&mut scribe, part);
+                    is_at_work = true;
+                }
                 _ => {}
             }
         }
@@ -164,9 +169,12 @@ fn session(export: Export<'_>) -> Transcript<'_> {
                 true => scribe.compacted(words, &id),
                 false => scribe.says(words, id),
             }
+            if is_at_work {
+                scribe.uses_tool();
+            }
         }
     }
-    scribe.finish_turn();
+    scribe.finish();
     scribe.read
 }
 
@@ -194,7 +202,7 @@ fn used<'a>(scribe: &mut Scribe<'a>, part: Part<'a>) {
             let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
             Answer { outcome, output: error, ..Answer::default() }
         }
-        _ => return scribe.in_flight(&call, arguments.shown(&tool)),
+        _ => return scribe.in_flight(UseKey::Id(call), scribe.at, &tool, &arguments),
     };
     stands_at(scribe, &state.time.0.end);
     scribe.tool(UseKey::Id(call), tool_use(&tool, &arguments, &answer));
