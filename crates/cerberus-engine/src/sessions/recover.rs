@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cerberus_core::agents::transcripts;
+use cerberus_core::agents::transcripts::{self, Told};
 use cerberus_core::clean::text::{Clean, Keep, line};
 use cerberus_core::model::event::{Event, Record, Recovery};
 use cerberus_core::model::id::Agent;
@@ -173,6 +173,10 @@ fn complete_from_transcript(
     let Some(mut transcript) = transcripts::read(agent, &ending.bytes) else { return Ok(Vec::new()) };
     // It may tell of other sessions too, which are not what died here.
     transcript.events.retain(|told| *told.session == *session.agent_session_id);
+    // Gemini writes a tool use down when it has ended, so its last words may announce one; a hook reports a turn's end.
+    if agent == Agent::Gemini && matches!(transcript.events.last(), Some(Told { event: Event::Stop { .. }, .. })) {
+        transcript.events.pop();
+    }
     transcript.cwd = Some(session.root.as_str().into());
     let in_flight = std::mem::take(&mut transcript.in_flight);
     let import = Import { home, clock, agent, project: None };

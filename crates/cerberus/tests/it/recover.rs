@@ -441,6 +441,18 @@ fn of_a_long_transcript_the_end_is_counted_right() {
     assert_eq!(dead["tools_used"], json!({"bash": 3}));
 }
 
+/// Gemini writes a tool use down when it has ended: words at the end of a chat may announce one.
+#[test]
+fn last_words_that_no_hook_reported_do_not_end_a_turn_of_gemini() {
+    let env = env();
+    let case = &CASES[3];
+    let path = case.place(&env);
+    case.die(&env, &path, None);
+    let words = json!({"id": "m9", "timestamp": at(9), "type": "gemini", "content": "I will run the tests."});
+    std::fs::write(&path, format!("{}{words}\n", written_by_gemini(env.project().to_str().unwrap()))).unwrap();
+    case.check(&env);
+}
+
 #[test]
 fn an_id_that_is_a_path_leads_nowhere() {
     let env = env();

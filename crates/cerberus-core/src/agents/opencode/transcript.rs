@@ -150,6 +150,7 @@ fn session(export: Export<'_>) -> Transcript<'_> {
             match part.kind.0.as_deref() {
                 Some("text") if !part.synthetic.0 && !part.ignored.0 => {
                     let text = part.text.0.unwrap_or_default();
+                    let text = if is_users { unquoted(text) } else { text };
                     words = if words.is_empty() { text } else { Cow::Owned(format!("{words}\n{text}")) };
                     is_at_work = false;
                 }
@@ -176,6 +177,15 @@ fn session(export: Export<'_>) -> Transcript<'_> {
     }
     scribe.finish();
     scribe.read
+}
+
+/// `opencode run` puts an argument that has spaces in quotes; our plugin takes them off too.
+fn unquoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let inside = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|inside| !inside.contains('"'));
+    match inside {
+        Some(inside) => Cow::Owned(inside.to_string()),
+        None => text,
+    }
 }
 
 fn stands_at(scribe: &mut Scribe<'_>, millis: &Text<'_>) {
