@@ -49,9 +49,9 @@ impl Status {
             let failed: Vec<_> =
                 failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
             render::json(&json!({
-                "project": {"name": located.name, "root": located.root, "branch": located.branch()},
+                "project": {"name": located.name, "root": render::path(&located.root), "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
-                "memories": {"approved": remembered, "proposed": proposed}, "home": context.home.root(), "failures": failed,
+                "memories": {"approved": remembered, "proposed": proposed}, "home": render::path(context.home.root()), "failures": failed,
                 "stores_nothing": shut,
                 "store": kept.json(),
             }));

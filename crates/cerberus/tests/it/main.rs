@@ -24,6 +24,7 @@ mod lifecycle;
 mod loops;
 mod mcp;
 mod memories;
+mod odd_paths;
 mod private;
 mod providers;
 mod recover;
