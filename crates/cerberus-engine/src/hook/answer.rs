@@ -31,6 +31,7 @@ use crate::sessions::name;
 use crate::sessions::recover;
 use crate::store::Store;
 use crate::store::fold;
+use crate::store::health;
 use crate::summary::detached;
 
 /// An agent waits for its brief: names that are not found by then are found later.
@@ -100,6 +101,7 @@ fn at_start(
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }
+    health::tidy(home, &store, clock.wall)?;
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;

@@ -35,6 +35,8 @@ pub enum Access {
     Append,
     /// The same; a file that is not there is made.
     AppendOrMake,
+    /// Reading and writing; a file that is not there is made.
+    UpdateOrMake,
 }
 
 impl Home {
@@ -104,10 +106,12 @@ impl Home {
         self.root.join("retention")
     }
 
-    /// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
+    /// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal. What stood
+    /// in the view's place and did not come from us is none.
     pub fn other_views(&self) -> Vec<PathBuf> {
         let own = self.view().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(&own);
+        let is_other =
+            |name: &str| name.starts_with("view-") && !name.starts_with(&own) && !name.contains(".damaged-foreign");
         let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
         entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
     }
@@ -125,6 +129,7 @@ impl Home {
             Access::Overwrite => OFlags::WRONLY,
             Access::Append => OFlags::WRONLY | OFlags::APPEND,
             Access::AppendOrMake => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+            Access::UpdateOrMake => OFlags::RDWR | OFlags::CREATE,
         };
         // A pipe in its place must not keep us waiting.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -211,7 +216,7 @@ mod tests {
         symlink(elsewhere.join("file"), real.join("file")).unwrap();
         symlink(elsewhere.join("new"), real.join("new")).unwrap();
         symlink(&elsewhere, real.join("folder")).unwrap();
-        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake] {
+        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake, Access::UpdateOrMake] {
             for name in ["file", "new", "folder/file"] {
                 let error = home.open(&home.root().join(name), access).unwrap_err();
                 assert!(error.to_string().contains("symbolic link"), "{name}: {error}");

@@ -9,7 +9,7 @@ use crate::erase::scan;
 use crate::journal::{self, JournalError, Segment, Stretch};
 use crate::os::fault;
 use crate::os::home::Home;
-use crate::store::{FoldTransaction, Store, StoreError};
+use crate::store::{FoldTransaction, Store, StoreError, health};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FoldError {
@@ -22,8 +22,8 @@ pub enum FoldError {
 /// Opens the view and brings it up to date. A damaged view is set aside and made anew.
 pub fn open(home: &Home) -> Result<Store, FoldError> {
     match open_and_fold(home) {
-        Err(FoldError::Store(error)) if error.is_damage() => {
-            set_aside(home);
+        Err(FoldError::Store(error)) if error.is_damage() || health::is_obstructed(home) => {
+            health::set_aside(home, &error);
             open_and_fold(home)
         }
         opened => opened,
@@ -38,18 +38,6 @@ fn open_and_fold(home: &Home) -> Result<Store, FoldError> {
     scan::finish(home, &mut store)?;
     fold(home, &mut store)?;
     Ok(store)
-}
-
-/// The damaged file is kept beside the new one, for whoever wants to look at it.
-fn set_aside(home: &Home) {
-    let view = home.view();
-    for suffix in ["", "-wal", "-shm"] {
-        let mut from = view.clone().into_os_string();
-        from.push(suffix);
-        let mut to = view.with_extension("damaged").into_os_string();
-        to.push(suffix);
-        let _ = std::fs::rename(from, to);
-    }
 }
 
 /// Folds what is new, unless another process does so already and takes long.

@@ -2,6 +2,7 @@
 //!
 //! What cannot be read as JSON is left out and counted.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl OpencodeStore {
         let name = path.display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || -> rusqlite::Result<Connection> {
-            let connection = Connection::open_with_flags(uri(&name), flags)?;
+            let connection = Connection::open_with_flags(uri(path), flags)?;
             connection.busy_timeout(busy)?;
             connection.execute_batch("PRAGMA query_only=ON")?;
             Ok(connection)
@@ -148,14 +149,24 @@ fn json(text: &str, damaged_rows: &mut usize) -> Option<serde_json::Value> {
 }
 
 /// Without a log nobody is at work, and nothing beside the file may be made: it is then read as it lies there.
-fn uri(path: &str) -> String {
-    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let is_at_rest = !std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0);
-    format!("file:{escaped}{}", if is_at_rest { "?immutable=1" } else { "" })
+fn uri(path: &Path) -> String {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    let is_at_rest = !std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' | 0x80.. => uri.push_str(&format!("%{byte:02x}")),
+            plain => uri.push(char::from(*plain)),
+        }
+    }
+    uri + if is_at_rest { "?immutable=1" } else { "" }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::super::BUSY;
     use super::*;
     use serde_json::{Value, json};
@@ -197,7 +208,7 @@ mod tests {
     #[test]
     fn sessions_are_told_as_they_would_be_exported() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("odd %20 ?name#.db");
+        let path = folder.path().join(OsStr::from_bytes(b"odd %20 ?name#\xc3\xa4\xff.db"));
         let writer = database(&path);
         let check = || {
             let store = OpencodeStore::open(&path, BUSY).unwrap();

@@ -39,7 +39,8 @@ impl Status {
         let count_of =
             |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
-        let failures = failures::lately(&context.home, now);
+        // What opening the view found wrong counts too.
+        let failures = failures::lately(&context.home, context.now_again().clock.now);
         let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);

@@ -84,6 +84,11 @@ const EXPECTED: [&str; 9] = [
 fn show() -> anyhow::Result<()> {
     let dir = tempfile::Builder::new().prefix("cerberus-try-").tempdir().context("no room for a sandbox")?;
     let sandbox = Sandbox { dir: dir.path().canonicalize()? };
+    ensure!(
+        sandbox.dir.to_str().is_some(),
+        "the temporary folder {} has a name that is not text",
+        sandbox.dir.display()
+    );
     std::fs::create_dir_all(sandbox.project().join("internal"))?;
     line("A sandbox with a project called hydra. Nothing of yours is touched.\n");
 
