@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::loose::{Escaped, Text};
 use crate::clean::text::{Clean, Keep};
 use crate::extract::{git, names, runs};
+use crate::learn::correction;
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 
 /// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
@@ -67,7 +68,7 @@ pub(crate) fn shell<'a>(
     let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
     used.command = command.0.map(|command| Clean::new(command, Keep::COMMAND));
     if let Some(error) = error {
-        used.error = Some(Clean::new(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
+        used.error = if is_run { Some(Clean::new(error, Keep::OUTPUT)) } else { reason(error) };
         return;
     }
     // Any other output may be a file's content, which is never kept.
@@ -105,12 +106,22 @@ pub(crate) fn shell_with_exit<'a>(used: &mut ToolUse<'a>, command: Text<'a>, exi
     }
 }
 
-/// What failed changed and showed nothing; why it failed is kept.
+/// What failed changed and showed nothing.
 pub(crate) fn failed<'a>(used: &mut ToolUse<'a>, error: Cow<'a, str>) {
     if used.outcome == Outcome::Done {
         used.outcome = Outcome::Failed;
     }
-    used.error = Some(Clean::new(error, Keep::ERROR)).filter(|error| !error.is_empty());
+    used.error = reason(error);
+}
+
+/// The first line of an error, or all of it where the user says why a use was rejected. The rest may be a file's content,
+/// which is never kept.
+fn reason(error: Cow<'_, str>) -> Option<Clean<'_>> {
+    let kept = match correction::feedback(&error) {
+        Some(_) => error,
+        None => Cow::Owned(error.lines().next().unwrap_or_default().to_string()),
+    };
+    Some(Clean::new(kept, Keep::ERROR)).filter(|kept| !kept.is_empty())
 }
 
 pub(crate) fn read<'a>(used: &mut ToolUse<'a>, path: Text<'a>) {

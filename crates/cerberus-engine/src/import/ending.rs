@@ -170,4 +170,23 @@ mod tests {
         let long = "y".repeat(2 * TAIL_BYTES as usize);
         assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line without end is none");
     }
+
+    #[test]
+    fn only_so_many_names_are_looked_at_and_only_so_much_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..5 {
+            fs::write(folder.path().join(format!("rollout-{number}-id{number}.jsonl")), "").unwrap();
+        }
+        let mut entries_left = 7;
+        assert!(named(folder.path(), "-id3.jsonl", &mut entries_left).is_some());
+        assert_eq!(entries_left, 2);
+        assert_eq!(named(folder.path(), "-other.jsonl", &mut entries_left), None);
+        assert_eq!(entries_left, 0);
+        assert_eq!(named(folder.path(), "-id3.jsonl", &mut entries_left), None, "nothing more is looked at");
+        let whole = folder.path().join("session-1.json");
+        fs::write(&whole, vec![b' '; WHOLE_BYTES_MAX as usize]).unwrap();
+        assert!(read(&whole).is_ok());
+        fs::write(&whole, vec![b' '; WHOLE_BYTES_MAX as usize + 1]).unwrap();
+        assert!(read(&whole).is_err());
+    }
 }

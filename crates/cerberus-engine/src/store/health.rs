@@ -225,7 +225,7 @@ mod tests {
         assert!(matches!(look(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
         for (change, misfit) in [
             ("CREATE TABLE other (x)", Misfit::Altered),
-            ("ALTER TABLE fact ADD COLUMN x", Misfit::Altered),
+            ("ALTER TABLE fact ADD COLUMN x TEXT", Misfit::Altered),
             ("CREATE VIEW seen AS SELECT 1", Misfit::Altered),
             ("CREATE TRIGGER t AFTER INSERT ON fact BEGIN DELETE FROM fact; END", Misfit::Altered),
             ("DROP INDEX fact_said", Misfit::Altered),
