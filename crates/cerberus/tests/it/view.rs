@@ -99,7 +99,7 @@ const MISPLACED: [Misplaced; 12] = [
         "a file that nobody may read",
         |view| {
             sql(view, "CREATE TABLE segment (x)");
-            fs::set_permissions(view, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(view, fs::Permissions::from_mode(0o000)).unwrap();
         },
         false,
     ),
