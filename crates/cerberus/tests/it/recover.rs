@@ -320,7 +320,8 @@ impl Case {
     }
 
     /// The session is held and killed; its transcript lies at `path`.
-    fn die(&self, env: &TestEnv, path: &Path, recorded: Option<&Path>) {
+    fn die(&self, env: &mut TestEnv, path: &Path, recorded: Option<&Path>) {
+        env.set_now(Some(&at(0)));
         let project = env.project();
         let cwd = project.to_str().unwrap();
         let mut agent = Agent::start_as(env, self.agent);
@@ -329,6 +330,7 @@ impl Case {
         }
         agent.kill();
         self.write(path, cwd);
+        env.set_now(Some(&at(14)));
     }
 
     fn check(&self, env: &TestEnv) {
@@ -363,8 +365,9 @@ impl Case {
 #[test]
 fn a_transcript_is_found_where_the_agent_keeps_it() {
     for case in CASES {
-        let env = env();
-        case.die(&env, &case.place(&env), None);
+        let mut env = env();
+        let path = case.place(&env);
+        case.die(&mut env, &path, None);
         case.check(&env);
     }
 }
@@ -372,20 +375,20 @@ fn a_transcript_is_found_where_the_agent_keeps_it() {
 #[test]
 fn a_transcript_is_read_where_the_sessions_start_said() {
     for case in CASES.into_iter().filter(|case| !matches!(case.agent, "copilot" | "opencode")) {
-        let env = env();
+        let mut env = env();
         let name = Path::new(case.place).file_name().unwrap();
         let path = env.root().join("elsewhere").join(name);
-        case.die(&env, &path, Some(&path));
+        case.die(&mut env, &path, Some(&path));
         case.check(&env);
     }
 }
 
 #[test]
 fn a_rollout_that_was_compressed_is_read() {
-    let env = env();
+    let mut env = env();
     let case = &CASES[1];
     let path = case.place(&env);
-    case.die(&env, &path, Some(&path));
+    case.die(&mut env, &path, Some(&path));
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, &std::fs::read(&path).unwrap()).unwrap();
     std::fs::write(path.with_extension("jsonl.gz"), packed.finish().unwrap()).unwrap();
@@ -444,10 +447,10 @@ fn of_a_long_transcript_the_end_is_counted_right() {
 /// Gemini writes a tool use down when it has ended: words at the end of a chat may announce one.
 #[test]
 fn last_words_that_no_hook_reported_do_not_end_a_turn_of_gemini() {
-    let env = env();
+    let mut env = env();
     let case = &CASES[3];
     let path = case.place(&env);
-    case.die(&env, &path, None);
+    case.die(&mut env, &path, None);
     let words = json!({"id": "m9", "timestamp": at(9), "type": "gemini", "content": "I will run the tests."});
     std::fs::write(&path, format!("{}{words}\n", written_by_gemini(env.project().to_str().unwrap()))).unwrap();
     case.check(&env);
