@@ -24,6 +24,7 @@ use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
 use cerberus_engine::store::fold;
+use cerberus_engine::store::health;
 use cerberus_engine::store::{SessionRow, Store};
 use cerberus_engine::summary::detached;
 use cerberus_engine::summary::provider::Surroundings;
@@ -135,6 +136,7 @@ impl Context {
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
+        health::tidy(&self.home, &store, self.clock.wall).hint("`cerberus doctor` says what is wrong")?;
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use cerberus_core::agents;
 use cerberus_core::clean::text::line;
 use cerberus_core::model::id::Agent;
+use cerberus_engine::agents::Surroundings;
 use cerberus_engine::config::ConfigError;
 use cerberus_engine::hook::answer;
 use cerberus_engine::hook::answer::AnswerError;
@@ -121,7 +122,8 @@ fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let Some(waiting) = capture::capture(home, clock, agent, &payload)? else {
         return Ok(());
     };
-    let Some(answer) = answer::answer(home, clock, &context::user_folders(), &waiting)? else {
+    let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
+    let Some(answer) = answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting)? else {
         return Ok(());
     };
     let mut out = std::io::stdout();

@@ -80,6 +80,17 @@ pub(crate) fn apply_patch<'a>(used: &mut Use<'a>, text: Escaped<'a>) {
     }
 }
 
+/// The first file that an `apply_patch` text changes.
+pub(crate) fn first_file(text: &str) -> Option<String> {
+    let header = |line: &str| {
+        let header = line.strip_prefix("*** ")?;
+        let path =
+            ["Add File: ", "Update File: ", "Delete File: "].iter().find_map(|what| header.strip_prefix(what))?;
+        Some(path.trim_end().to_string())
+    };
+    text.lines().find_map(header)
+}
+
 fn begin_file<'a>(used: &mut Use<'a>, header: &'a str) {
     let path = |path: &'a str| -> Cow<'a, str> { Escaped(path.trim_end()).unescaped() };
     if let Some(added) = header.strip_prefix("Add File: ") {

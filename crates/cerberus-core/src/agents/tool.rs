@@ -9,8 +9,9 @@ use serde::Deserialize;
 
 use super::loose::{Escaped, Text};
 use crate::clean::Cleaner;
-use crate::clean::text::Keep;
+use crate::clean::text::{Clean, Keep};
 use crate::extract::{git, names, runs};
+use crate::learn::correction;
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 
 /// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
@@ -114,7 +115,7 @@ pub(crate) fn shell<'a>(
     let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
     used.command = command.0.map(|command| used.cleaner.clean(command, Keep::COMMAND));
     if let Some(error) = error {
-        used.error = Some(used.cleaner.clean(error, if is_run { Keep::OUTPUT } else { Keep::ERROR }));
+        used.error = if is_run { Some(used.cleaner.clean(error, Keep::OUTPUT)) } else { reason(used.cleaner, error) };
         return;
     }
     // Any other output may be a file's content, which is never kept.
@@ -152,12 +153,22 @@ pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: E
     }
 }
 
-/// What failed changed and showed nothing; why it failed is kept.
+/// What failed changed and showed nothing.
 pub(crate) fn failed<'a>(used: &mut Use<'a>, error: Cow<'a, str>) {
     if used.outcome == Outcome::Done {
         used.outcome = Outcome::Failed;
     }
-    used.error = Some(used.cleaner.clean(error, Keep::ERROR)).filter(|error| !error.is_empty());
+    used.error = reason(used.cleaner, error);
+}
+
+/// The first line of an error, or all of it where the user says why a use was rejected. The rest may be a file's content,
+/// which is never kept.
+fn reason<'a>(cleaner: &Cleaner, error: Cow<'a, str>) -> Option<Clean<'a>> {
+    let kept = match correction::feedback(&error) {
+        Some(_) => error,
+        None => Cow::Owned(error.lines().next().unwrap_or_default().to_string()),
+    };
+    Some(cleaner.clean(kept, Keep::ERROR)).filter(|kept| !kept.is_empty())
 }
 
 pub(crate) fn read<'a>(used: &mut Use<'a>, path: Text<'a>) {

@@ -10,7 +10,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::transcripts::{Beside, Sought, TranscriptFiles, as_it_is_now, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_trust_needed};
 use crate::os::outside;
@@ -100,16 +100,24 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     only: None,
     beside: |_| Beside::default(),
     open: None,
-    is_tail_enough: true,
+    find,
+    notes_uses_at_their_end: false,
 };
+
+fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
+    let name = format!("{}.jsonl", sought.id);
+    [sought.cwd, sought.root].into_iter().find_map(|dir| as_it_is_now(&root.join(folder_name(dir)).join(&name)))
+}
+
+/// What it calls the folder of a project.
+fn folder_name(dir: &Path) -> String {
+    dir.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
 
 /// It loads this much of its own memory.
 const OWN_MEMORY_LINES_MAX: usize = 200;
 
 fn user_guides(dir: &Path, root: &Path) -> Vec<UserGuide> {
-    // What it calls a project's folder.
-    let name: String =
-        root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let own = dir.join("projects").join(name).join("memory").join("MEMORY.md");
+    let own = dir.join("projects").join(folder_name(root)).join("memory").join("MEMORY.md");
     vec![UserGuide::whole(dir.join("CLAUDE.md")), UserGuide { path: own, lines_max: Some(OWN_MEMORY_LINES_MAX) }]
 }

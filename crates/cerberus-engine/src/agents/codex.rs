@@ -5,12 +5,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cerberus_core::agents::codex;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
-use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::transcripts::{Beside, Sought, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, UserGuide, in_dir, no_plugin};
 use crate::os::outside;
@@ -53,6 +54,8 @@ static HOOKS: HookStyle = HookStyle {
         ])
     },
 };
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Years, months and days that are looked through for a session, the newest first.
 const FOLDERS_MAX: usize = 40;
@@ -114,8 +117,17 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     only: None,
     beside: |_| Beside::default(),
     open: None,
-    is_tail_enough: false,
+    find,
+    notes_uses_at_their_end: false,
 };
+
+/// A folder per day, by a clock that may be in any time zone; archived sessions lie in one folder.
+fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
+    let at = sought.started_at;
+    let days = [at, at.minus(DAY), at.plus(DAY)].map(|at| root.join(at.day().replace('-', "/")));
+    let ending = format!("-{}.jsonl", sought.id);
+    days.iter().map(PathBuf::as_path).chain([root]).find_map(|folder| sought.named(folder, &ending))
+}
 
 /// The file of a thread, once it is made: there alone stands how full the context is.
 fn find_rollout(dir: &Path, thread: &str) -> Option<PathBuf> {

@@ -9,7 +9,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::transcripts::{Beside, TranscriptFiles, as_it_is_now, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -79,5 +79,6 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     only: Some("events.jsonl"),
     beside: |_| Beside::default(),
     open: None,
-    is_tail_enough: false,
+    find: |root, sought| as_it_is_now(&root.join(sought.id).join("events.jsonl")),
+    notes_uses_at_their_end: false,
 };

@@ -11,7 +11,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::transcripts::{Beside, Sought, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed};
 use crate::os::outside;
 
@@ -87,8 +87,17 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     only: None,
     beside,
     open: None,
-    is_tail_enough: false,
+    find,
+    notes_uses_at_their_end: true,
 };
+
+/// Names of its files end with the first part of the session's id.
+fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
+    let short = sought.id.get(..8).unwrap_or(sought.id);
+    let endings = [".jsonl", ".json"].map(|ending| format!("-{short}{ending}"));
+    let chats = sought.entries(root).into_iter().map(|project| project.join("chats"));
+    chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| sought.named(&chats, ending)))
+}
 
 /// Its chats lie in `tmp/<project>/chats`, with the project's folder in a file beside; those of its subagents in
 /// a folder that has the session's name.

@@ -1,6 +1,10 @@
 //! Where agents keep their transcripts, and in which files.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cerberus_core::model::time::Timestamp;
 
 use super::Surroundings;
 
@@ -15,10 +19,13 @@ pub struct TranscriptFiles {
     pub only: Option<&'static str>,
     /// What the place of a file says of its session.
     pub beside: fn(&Path) -> Beside,
-    /// Opens a file that ends in `.db`, where the agent keeps its sessions in a database.
-    pub open: Option<fn(&Path) -> Result<Box<dyn Database>, DatabaseError>>,
-    /// Can the end of one be understood without what stands before it?
-    pub is_tail_enough: bool,
+    /// Opens a file that ends in `.db`, where the agent keeps its sessions in a database. The time is how long to wait
+    /// while the agent keeps it locked.
+    pub open: Option<fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>>,
+    /// Finds the file of one session below one of the roots.
+    pub find: fn(root: &Path, sought: &mut Sought) -> Option<PathBuf>,
+    /// A tool use is written only when it has ended, so the last words of a transcript may announce one.
+    pub notes_uses_at_their_end: bool,
 }
 
 /// What the place of a file says of its session.
@@ -29,6 +36,49 @@ pub struct Beside {
     pub parent: Option<String>,
 }
 
+/// The session whose file is looked for.
+#[derive(Debug)]
+pub struct Sought<'a> {
+    /// Letters, digits, `-` and `_` only: it is part of a file's name.
+    pub id: &'a str,
+    /// Where it was held.
+    pub cwd: &'a Path,
+    /// The root of its project.
+    pub root: &'a Path,
+    pub started_at: Timestamp,
+    /// How many more names may be looked at.
+    pub entries_left: usize,
+}
+
+impl Sought<'_> {
+    /// The file in a folder whose name ends like this, plain or compressed.
+    pub(super) fn named(&mut self, folder: &Path, ending: &str) -> Option<PathBuf> {
+        let is_named = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            plain_name(&name).ends_with(ending)
+        };
+        self.entries(folder).into_iter().find(is_named)
+    }
+
+    pub(super) fn entries(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let listed = fs::read_dir(folder).into_iter().flatten().flatten().take(self.entries_left);
+        let found: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
+        self.entries_left -= found.len();
+        found
+    }
+}
+
+/// A file, or what it became when the client compressed it.
+pub fn as_it_is_now(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let packed = ["", ".zst", ".gz"].map(|ending| {
+        let mut name = name.to_os_string();
+        name.push(ending);
+        path.with_file_name(name)
+    });
+    packed.into_iter().find(|path| path.is_file())
+}
+
 /// A database of many sessions, only ever read.
 pub trait Database {
     /// The ids of all sessions, oldest first.
@@ -36,12 +86,17 @@ pub trait Database {
 
     /// A session with all its messages. A subagent's names the session that it all began with.
     fn export(&self, session: &str) -> Result<Exported, DatabaseError>;
+
+    /// The newest messages of a session and of the subagents it started, one export after another.
+    fn ending(&self, session: &str, bytes_max: usize) -> Result<Exported, DatabaseError>;
 }
 
 /// One session, as its agent would export it.
 pub struct Exported {
     pub json: Vec<u8>,
     pub damaged_rows: usize,
+    /// Nothing was left out for want of room.
+    pub is_whole: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -59,4 +114,24 @@ pub(super) fn plain_name(name: &str) -> &str {
 
 pub(super) fn below(dir: Option<PathBuf>, names: &[&str]) -> Vec<PathBuf> {
     dir.iter().flat_map(|dir| names.iter().map(|name| dir.join(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_names_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..5 {
+            fs::write(folder.path().join(format!("rollout-{number}-id{number}.jsonl")), "").unwrap();
+        }
+        let dir = Path::new("/");
+        let mut sought = Sought { id: "x", cwd: dir, root: dir, started_at: Timestamp::EPOCH, entries_left: 7 };
+        assert!(sought.named(folder.path(), "-id3.jsonl").is_some());
+        assert_eq!(sought.entries_left, 2);
+        assert_eq!(sought.named(folder.path(), "-other.jsonl"), None);
+        assert_eq!(sought.entries_left, 0);
+        assert_eq!(sought.named(folder.path(), "-id3.jsonl"), None, "nothing more is looked at");
+    }
 }

@@ -168,7 +168,7 @@ fn is_view(name: &str) -> bool {
 }
 
 fn in_view(cleaner: &Cleaner, path: &Path, name: &str) -> Vec<Finding> {
-    if !name.ends_with(".db") && !name.ends_with(".damaged") {
+    if name.ends_with("-wal") || name.ends_with("-shm") {
         return Vec::new();
     }
     let mut by_table: BTreeMap<String, Vec<String>> = BTreeMap::new();

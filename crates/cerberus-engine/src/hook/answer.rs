@@ -13,6 +13,7 @@ use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
+use crate::agents::Surroundings;
 use crate::brief::recall;
 use crate::brief::recall::{Budget, Question};
 use crate::brief::remember;
@@ -33,6 +34,7 @@ use crate::sessions::recover;
 use crate::sessions::sweep;
 use crate::store::fold;
 use crate::store::fold::FoldError;
+use crate::store::health;
 use crate::store::{Store, StoreError};
 use crate::summary::detached;
 
@@ -63,10 +65,11 @@ pub fn answer(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
+    surroundings: &Surroundings,
     waiting: &Waiting,
 ) -> Result<Option<Answer>, AnswerError> {
     match &waiting.moment {
-        Moment::Start(source) => at_start(home, clock, folders, waiting, *source),
+        Moment::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
         Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
         Moment::End => {
             let mut store = fold::open_in_hook(home)?;
@@ -87,6 +90,7 @@ fn at_start(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
+    surroundings: &Surroundings,
     waiting: &Waiting,
     source: StartSource,
 ) -> Result<Option<Answer>, AnswerError> {
@@ -95,11 +99,12 @@ fn at_start(
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }
+    health::tidy(home, &store, clock.wall)?;
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recent_sessions(&store, &waiting.located, clock.now)?;
-    recover::recover_project(home, clock, &mut store, &recent)?;
+    recover::recover_project(home, clock, &mut store, surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);

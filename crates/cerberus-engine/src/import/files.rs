@@ -49,7 +49,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// What unpacks to more is refused: a few kilobytes can hold gigabytes of nothing.
-fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+pub fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = BufReader::new(outside::open(path)?);
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz") => outside::whole(MultiGzDecoder::new(file), bytes_max),

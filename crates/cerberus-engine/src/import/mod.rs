@@ -3,11 +3,13 @@
 //! Importing twice equals importing once, also when hooks saw the same session: what the view knows already is not
 //! written again. A damaged line costs that line.
 
+pub mod ending;
 pub mod files;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
@@ -29,6 +31,12 @@ use crate::project::identity::Located;
 use crate::project::privacy;
 use crate::store::fold::FoldError;
 use crate::store::{self, Store};
+
+/// How much earlier than an agent wrote an event down its hook may have reported it.
+const HEARD_EARLIER_MAX: Duration = Duration::from_secs(2);
+
+/// How long an agent may keep its database locked.
+const BUSY: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -95,7 +103,7 @@ impl Import<'_> {
         let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
         let is_database = path.extension().is_some_and(|ending| ending == "db");
         if let Some(open) = kept.and_then(|kept| kept.open).filter(|_| is_database) {
-            return self.database(store, &*open(path)?);
+            return self.database(store, &*open(path, BUSY)?);
         }
         let bytes = files::read(path)?;
         let beside = kept.map_or_else(Beside::default, |kept| (kept.beside)(path));
@@ -119,23 +127,18 @@ impl Import<'_> {
             let parent = self.home.cleaner().clean(parent, Keep::NAME);
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
-        journalled(self, store, transcript)
+        self.read(store, transcript, true)
+    }
+
+    /// Journals what is new in a transcript that was read: the whole of it, or only its end.
+    pub fn read(&self, store: &Store, transcript: Transcript, is_whole: bool) -> Result<Report, FoldError> {
+        let first = transcript.events.first().map(|told| told.at.minus(HEARD_EARLIER_MAX));
+        journalled(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
     }
 }
 
-/// Journals what is new in a transcript. With `project`, the transcript's own folder is mapped onto it.
-pub fn import(
-    home: &Home,
-    clock: &Clock,
-    store: &Store,
-    agent: Agent,
-    project: Option<&Located>,
-    bytes: &[u8],
-) -> Result<Report, FoldError> {
-    Import { home, clock, agent, project, forgotten: TakeForgotten::No }.transcript(store, bytes, Beside::default())
-}
-
-fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
+/// `since` is where the transcript begins: what was heard before it is not told there.
+fn journalled(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
     let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
     if is_private(import, &transcript) {
         let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();
@@ -152,7 +155,7 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript) -> Result<
         let known = match sessions.entry(told.session.to_string()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(Known::load(store, import.agent, &told.session)?)
+                entry.insert(Known::load(store, import.agent, &told.session, since)?)
             }
         };
         known.last_at = known.last_at.max(told.at);
@@ -230,13 +233,14 @@ struct Known {
 }
 
 impl Known {
-    fn load(store: &Store, agent: Agent, session: &str) -> store::Result<Known> {
-        let keys = store.event_keys(agent, session)?;
+    fn load(store: &Store, agent: Agent, session: &str, since: Timestamp) -> store::Result<Known> {
+        let events = store.event_keys(agent, session)?;
         let mut counted: HashMap<String, (usize, usize)> = HashMap::new();
-        for shared in keys.iter().filter_map(|key| shared_part(key)) {
+        for shared in events.iter().filter(|(_, at)| **at >= since).filter_map(|(key, _)| shared_part(key)) {
             counted.entry(shared.to_string()).or_default().0 += 1;
         }
         let has_hooks = store.has_started(agent, session)?;
+        let keys = events.into_keys().collect();
         Ok(Known { keys, counted, has_hooks, is_new: false, last_at: Timestamp::EPOCH })
     }
 

@@ -38,6 +38,8 @@ pub enum Access {
     Append,
     /// The same; a file that is not there is made.
     AppendOrMake,
+    /// Reading and writing; a file that is not there is made.
+    UpdateOrMake,
 }
 
 impl Home {
@@ -126,6 +128,7 @@ impl Home {
             // Who appends also reads what stands last.
             Access::Append => OFlags::RDWR | OFlags::APPEND,
             Access::AppendOrMake => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+            Access::UpdateOrMake => OFlags::RDWR | OFlags::CREATE,
         };
         // A pipe in its place must not keep us waiting.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -212,7 +215,7 @@ mod tests {
         symlink(elsewhere.join("file"), real.join("file")).unwrap();
         symlink(elsewhere.join("new"), real.join("new")).unwrap();
         symlink(&elsewhere, real.join("folder")).unwrap();
-        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake] {
+        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake, Access::UpdateOrMake] {
             for name in ["file", "new", "folder/file"] {
                 let error = home.open(&home.root().join(name), access).unwrap_err();
                 assert!(error.to_string().contains("symbolic link"), "{name}: {error}");

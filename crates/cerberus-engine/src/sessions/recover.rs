@@ -1,31 +1,26 @@
 //! Crash recovery: what a session that died left is completed from its transcript, and what it was in
 //! the middle of is written down for the next one. Recovering twice equals recovering once.
 
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use cerberus_core::agents::transcripts;
+use cerberus_core::agents::transcripts::{self, Told};
 use cerberus_core::clean::text::{Keep, line};
 use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::Status;
 
-use crate::agents::Profile;
-use crate::import;
+use crate::agents::{Profile, Surroundings};
+use crate::import::{Import, TakeForgotten, ending};
 use crate::journal::{self, own_record};
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
 use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
-use crate::os::outside;
 use crate::project::identity;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{SessionRow, Store, Wanted};
-
-/// The end of a transcript is what hooks may have missed; the beginning they saw.
-const TAIL_BYTES: u64 = 1024 * 1024;
 
 /// As much as a line of a brief can say of what was in flight.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
@@ -42,6 +37,7 @@ pub fn recover(
     home: &Home,
     clock: &Clock,
     store: &mut Store,
+    surroundings: &Surroundings,
     session: &SessionRow,
     is_automatic: bool,
 ) -> Result<Option<Recovered>, FoldError> {
@@ -49,7 +45,7 @@ pub fn recover(
         return Ok(None);
     }
     let mut actions = Vec::new();
-    let mut in_flight = complete_from_transcript(home, clock, store, session, &mut actions)?;
+    let mut in_flight = complete_from_transcript(home, clock, store, surroundings, session, &mut actions)?;
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
     }
@@ -91,10 +87,11 @@ pub fn recover_project(
     home: &Home,
     clock: &Clock,
     store: &mut Store,
+    surroundings: &Surroundings,
     sessions: &[SessionRow],
 ) -> Result<(), FoldError> {
     for session in sessions.iter().filter(|session| session.state.status == Status::Crashed) {
-        recover(home, clock, store, session, true)?;
+        recover(home, clock, store, surroundings, session, true)?;
     }
     Ok(())
 }
@@ -104,69 +101,31 @@ fn complete_from_transcript(
     home: &Home,
     clock: &Clock,
     store: &mut Store,
+    surroundings: &Surroundings,
     session: &SessionRow,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {
-    let kept = Agent::from_name(&session.agent).and_then(Profile::of).and_then(|profile| profile.transcripts);
-    let transcript = session.transcript.as_deref().filter(|_| kept.is_some_and(|kept| kept.is_tail_enough));
-    let Some(bytes) = transcript.and_then(|path| tail(Path::new(path)).ok()) else {
-        return Ok(Vec::new());
-    };
-    let located = identity::locate(Path::new(&session.root));
-    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
-    let report = import::import(home, clock, store, agent, Some(&located), &bytes)?;
+    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(Vec::new()) };
+    let Some(kept) = Profile::of(agent).and_then(|profile| profile.transcripts) else { return Ok(Vec::new()) };
+    let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(Vec::new()) };
+    let Some(mut transcript) = transcripts::read(home.cleaner(), agent, &ending.bytes) else { return Ok(Vec::new()) };
+    // It may tell of other sessions too, which are not what died here.
+    transcript.events.retain(|told| *told.session == *session.agent_session_id);
+    // The last words may announce a tool use that is not written yet; a hook reports a turn's end.
+    let ends_with_words = matches!(transcript.events.last(), Some(Told { event: Event::Stop { .. }, .. }));
+    if kept.notes_uses_at_their_end && ends_with_words {
+        transcript.events.pop();
+    }
+    transcript.cwd = Some(session.root.as_str().into());
+    let in_flight = std::mem::take(&mut transcript.in_flight);
+    let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No };
+    let report = import.read(store, transcript, ending.is_whole)?;
     if report.new_events > 0 {
         fold::fold(home, store)?;
-        actions.push(format!("completed {} events from the transcript", report.new_events));
+        let events = if report.new_events == 1 { "event" } else { "events" };
+        actions.push(format!("completed {} {events} from the transcript", report.new_events));
     }
-    // A transcript lags behind: what a hook saw finished is not in flight.
-    let finished = store.event_keys(agent, &session.agent_session_id)?;
-    let in_flight = transcripts::read(home.cleaner(), agent, &bytes).unwrap_or_default().in_flight;
-    let pending = in_flight.into_iter().filter(|(id, _)| !finished.contains(id));
-    Ok(pending.map(|(_, what)| line(&what, IN_FLIGHT_CHARS_MAX)).collect())
-}
-
-/// The last part of a file, from the beginning of a line, below its first line: that says whose session it is.
-fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = outside::open(path)?;
-    let length = file.metadata()?.len();
-    let start = length.saturating_sub(TAIL_BYTES);
-    let mut bytes = Vec::new();
-    if start > 0 {
-        BufReader::new(&file).take(start.min(TAIL_BYTES)).read_until(b'\n', &mut bytes)?;
-        bytes.truncate(if bytes.ends_with(b"\n") { bytes.len() } else { 0 });
-    }
-    let first_line = bytes.len();
-    file.seek(SeekFrom::Start(start.max(first_line as u64)))?;
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    if start > first_line as u64 {
-        let rest = &bytes[first_line..];
-        let line = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
-        bytes.drain(first_line..first_line + line);
-    }
-    Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_transcript_is_its_first_line_and_its_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.jsonl");
-        let of = |text: &str| {
-            std::fs::write(&path, text).unwrap();
-            String::from_utf8(tail(&path).unwrap()).unwrap()
-        };
-        let filler = format!("{}\n", "x".repeat(99));
-        let many = filler.repeat(2 * TAIL_BYTES as usize / filler.len());
-        let read = of(&format!("first\n{many}last\n"));
-        assert!(read.starts_with("first\nxxx") && read.ends_with("x\nlast\n"), "{}", &read[..20]);
-        assert!(read.len() as u64 <= TAIL_BYTES + 6 && read.len() as u64 > TAIL_BYTES - 200);
-        assert!(read.lines().all(|line| matches!(line.len(), 5 | 99 | 4)), "no line is torn");
-        assert_eq!(of("first\nlast\n"), "first\nlast\n");
-        let long = "y".repeat(2 * TAIL_BYTES as usize);
-        assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line without end is none");
-    }
+    let known = store.event_keys(agent, &session.agent_session_id)?;
+    let open = in_flight.into_iter().filter(|used| !used.is_finished(&known));
+    Ok(open.map(|used| line(&used.shown(&session.root), IN_FLIGHT_CHARS_MAX)).collect())
 }

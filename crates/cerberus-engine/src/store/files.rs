@@ -1,20 +1,22 @@
 //! The names of view files. A name contains the version of the code that makes the view, so that another version of the
 //! program never reads it: it folds its own from the journal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::os::home::Home;
 
-const VIEW: &str = concat!("view-", env!("VIEW_VERSION"), ".db");
+pub(super) const VIEW: &str = concat!("view-", env!("VIEW_VERSION"), ".db");
 
 /// The view of this version.
 pub fn view_file(home: &Home) -> PathBuf {
     home.root().join(VIEW)
 }
 
-/// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal.
+/// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal. What stood in
+/// the view's place and did not come from us is none.
 pub fn other_views(home: &Home) -> Vec<PathBuf> {
-    let is_other = |name: &str| name.starts_with("view-") && !name.starts_with(VIEW);
+    let is_other =
+        |name: &str| name.starts_with("view-") && !name.starts_with(VIEW) && !name.contains(".damaged-foreign");
     let entries = std::fs::read_dir(home.root()).into_iter().flatten().flatten();
     entries.filter(|entry| is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
 }
@@ -27,4 +29,11 @@ pub(super) fn resolved_view(home: &Home) -> PathBuf {
         (Ok(root), Some(name)) => root.join(name),
         _ => view,
     }
+}
+
+/// A path with something added to its last name.
+pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(suffix);
+    PathBuf::from(name)
 }

@@ -13,7 +13,7 @@ use cerberus_core::model::order::Order;
 use serde::Deserialize;
 
 use super::write::{Applied, FoldTransaction};
-use super::{Caller, Store, StoreError, files};
+use super::{Caller, Store, StoreError, health};
 use crate::journal::{self, JournalError, Segment, Stretch, rewrite};
 use crate::os::fault;
 use crate::os::home::{Home, create_dir};
@@ -41,8 +41,8 @@ pub fn open_in_hook(home: &Home) -> Result<Store, FoldError> {
 
 fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     match open_and_fold(home, caller) {
-        Err(FoldError::Store(error)) if error.is_damage() => {
-            set_aside(home);
+        Err(FoldError::Store(error)) if error.is_damage() || health::is_obstructed(home) => {
+            health::set_aside(home, &error);
             open_and_fold(home, caller)
         }
         opened => opened,
@@ -58,18 +58,6 @@ fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     }
     fold(home, &mut store)?;
     Ok(store)
-}
-
-/// The damaged file is kept beside the new one, for whoever wants to look at it.
-fn set_aside(home: &Home) {
-    let view = files::view_file(home);
-    for suffix in ["", "-wal", "-shm"] {
-        let mut from = view.clone().into_os_string();
-        from.push(suffix);
-        let mut to = view.with_extension("damaged").into_os_string();
-        to.push(suffix);
-        let _ = std::fs::rename(from, to);
-    }
 }
 
 /// Folds what is new, unless another process does so already and takes long.
@@ -357,7 +345,7 @@ mod tests {
         }
         let mut store = open(&home).unwrap();
         for _ in 0..2 {
-            let mut keys = Vec::from_iter(store.event_keys(claude_code::AGENT, "s").unwrap());
+            let mut keys = Vec::from_iter(store.event_keys(claude_code::AGENT, "s").unwrap().into_keys());
             keys.sort();
             assert_eq!(keys, ["x@1700000001000", "x@1700000006001", "y@1700000000000"]);
             let is_echo = |pid, at| store.is_echo(claude_code::AGENT, "s", &timed_key("x", at), pid, at).unwrap();

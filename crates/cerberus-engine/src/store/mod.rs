@@ -7,14 +7,16 @@ mod facts;
 mod files;
 pub mod fold;
 mod forgotten;
+pub mod health;
 mod history;
+mod known;
 mod memories;
 mod read;
 mod search;
 mod summary;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -22,6 +24,7 @@ use cerberus_core::clean::Cleaner;
 use cerberus_core::model::kind::EventKind;
 use cerberus_core::private::Wishes;
 
+use self::health::Content;
 use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -29,6 +32,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 pub use corrections::CorrectionRow;
 pub use facts::{Carried, UnnamedEdit, Wanted};
 pub use files::{other_views, view_file};
+pub use health::Misfit;
 pub use memories::MemoryRow;
 pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};
@@ -37,6 +41,8 @@ pub use write::FoldTransaction;
 
 /// Says that the tables are there.
 const SCHEMA_VERSION: u32 = 6;
+
+const SCHEMA: &str = include_str!("schema.sql");
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -63,18 +69,24 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 pub enum StoreError {
     #[error("the view {path}: {source}; `cerberus doctor --rebuild` makes it anew, nothing is lost")]
     Sqlite { path: String, source: rusqlite::Error },
+    #[error("the view {path}: {misfit}")]
+    Misfit { path: String, misfit: Misfit },
 }
 
 impl StoreError {
-    /// The file itself is damaged, or no database at all.
+    /// The file itself is damaged, or not the view.
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let StoreError::Sqlite { source, .. } = self;
-        matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        match self {
+            StoreError::Sqlite { source, .. } => {
+                matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+            }
+            StoreError::Misfit { .. } => true,
+        }
     }
 
     pub fn is_busy(&self) -> bool {
-        let StoreError::Sqlite { source, .. } = self;
+        let StoreError::Sqlite { source, .. } = self else { return false };
         matches!(source.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy))
     }
 }
@@ -93,6 +105,8 @@ pub enum Caller {
 pub struct Store {
     connection: Connection,
     path: String,
+    /// Its write-ahead log.
+    log: PathBuf,
     caller: Caller,
     /// What may not be stored in it, for what reaches it past the journal.
     wishes: Arc<Wishes>,
@@ -104,20 +118,23 @@ impl Store {
     pub fn open(home: &Home, caller: Caller) -> Result<Store> {
         let path = files::resolved_view(home);
         let name = path.display().to_string();
-        let open = || -> rusqlite::Result<Connection> {
+        // SQLite would make it readable by others, and wait for a pipe; its log files take this one's mode.
+        if let Err(error) = home.open(&view_file(home), Access::UpdateOrMake)
+            && let Some(misfit) = health::misfit(&error)
+        {
+            return Err(StoreError::Misfit { path: name, misfit });
+        }
+        let open = || -> rusqlite::Result<(Connection, Content)> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-            // SQLite would make it readable by others; its log files take this one's mode.
-            if let Err(error) = home.open(&view_file(home), Access::AppendOrMake)
-                && error.kind() == std::io::ErrorKind::Other
-            {
-                let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
-                return Err(rusqlite::Error::SqliteFailure(refused, Some(error.to_string())));
-            }
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(if caller == Caller::Hook { HOOK_BUSY } else { BUSY })?;
+            let found = health::look(&connection)?;
+            if let Content::Misfit(_) = found {
+                return Ok((connection, found));
+            }
             // The journal is what must survive; the view may lose its last transaction and fold it again.
             // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -128,15 +145,17 @@ impl Store {
                  PRAGMA wal_autocheckpoint=0;",
             )?;
             connection.set_prepared_statement_cache_capacity(64);
-            let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if version == 0 {
-                create(&connection)?;
+            if let Content::Nothing = found {
+                health::create(&connection)?;
             }
-            Ok(connection)
+            Ok((connection, found))
         };
         match open() {
-            Ok(connection) => {
-                Ok(Store { connection, path: name, caller, wishes: Arc::default(), cleaner: Cleaner::default() })
+            Ok((_, Content::Misfit(misfit))) => Err(StoreError::Misfit { path: name, misfit }),
+            Ok((connection, _)) => {
+                let log = files::with(&path, "-wal");
+                let (wishes, cleaner) = (Arc::default(), Cleaner::default());
+                Ok(Store { connection, path: name, log, caller, wishes, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
@@ -174,8 +193,7 @@ impl Store {
 
     /// Empties the write-ahead log into the database when it has grown long. Others at work make it wait for next time.
     pub fn checkpoint_if_long(&self) {
-        let log = format!("{}-wal", self.path);
-        if std::fs::metadata(log).is_ok_and(|known| known.len() > LOG_BYTES_MAX) {
+        if std::fs::metadata(&self.log).is_ok_and(|known| known.len() > LOG_BYTES_MAX) {
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }
@@ -235,10 +253,4 @@ impl Store {
     fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
-}
-
-fn create(connection: &Connection) -> rusqlite::Result<()> {
-    // Two first commands may race; the loser finds the tables there.
-    connection.execute_batch(concat!("BEGIN IMMEDIATE;", include_str!("schema.sql"), "COMMIT;"))?;
-    connection.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}"))
 }

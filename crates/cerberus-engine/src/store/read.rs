@@ -1,6 +1,6 @@
 //! Sessions and their events in the view. Every question is asked as of a moment; later rows do not exist for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
@@ -81,7 +81,8 @@ impl Store {
     /// The last thing the user said up to `now`, when the agent has not answered it yet.
     pub fn unanswered_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<Option<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 AND NOT EXISTS (SELECT 1 FROM event
-            WHERE event.session = ?1 AND event.row > prompt.event AND event.at <= ?2 AND event.kind = 'stop')
+            WHERE event.session = ?1 AND event.row > prompt.event AND event.at BETWEEN prompt.at AND ?2
+            AND event.kind = 'stop')
             ORDER BY event DESC LIMIT 1";
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
@@ -164,20 +165,6 @@ impl Store {
         let sql = "SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt'";
         let turns = self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?;
         Ok((tools, turns.into_iter().next().unwrap_or(0)))
-    }
-
-    /// The keys of all of a session's events.
-    pub fn event_keys(&self, agent: Agent, agent_session_id: &str) -> Result<HashSet<String>> {
-        let sql = "SELECT key FROM event JOIN session ON session.row = event.session
-            WHERE agent = ?1 AND agent_session_id = ?2";
-        Ok(self.rows(sql, [agent.name(), agent_session_id], |row| row.get(0))?.into_iter().collect())
-    }
-
-    /// Did a hook report the session's start?
-    pub fn has_started(&self, agent: Agent, agent_session_id: &str) -> Result<bool> {
-        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
-            WHERE agent = ?1 AND agent_session_id = ?2 AND kind = 'start' LIMIT 1";
-        Ok(!self.rows(sql, [agent.name(), agent_session_id], |_| Ok(()))?.is_empty())
     }
 
     pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {

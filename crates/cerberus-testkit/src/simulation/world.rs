@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents;
+use cerberus_core::agents::transcripts;
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
@@ -16,10 +17,11 @@ use cerberus_core::model::memory::{Scope, Status};
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::summary::render::Format;
+use cerberus_engine::agents::Surroundings;
 use cerberus_engine::brief::recall::{self, Budget, Question};
 use cerberus_engine::erase::forget;
 use cerberus_engine::hook::{answer, capture};
-use cerberus_engine::import;
+use cerberus_engine::import::{Import, TakeForgotten};
 use cerberus_engine::journal;
 use cerberus_engine::memory::distill;
 use cerberus_engine::memory::keep::Keeper;
@@ -172,7 +174,8 @@ impl World {
         let (agent_id, clock) = (Agent::from_name(agent).expect("an agent"), self.clock());
         let waiting = capture::capture(&self.home, &clock, agent_id, &payload).expect("a payload is captured");
         if let Some(waiting) = waiting {
-            let told = answer::answer(&self.home, &clock, &UserFolders::default(), &waiting).expect("an answer");
+            let told =
+                answer::answer(&self.home, &clock, &UserFolders::default(), &no_agents(), &waiting).expect("an answer");
             if let Some(told) = told {
                 answer::confirm(&self.home, &clock, &told).expect("a receipt");
             }
@@ -278,7 +281,10 @@ impl World {
     fn take_over(&self, transcript: &[u8]) {
         let store = self.store();
         let agent = agents::claude_code::AGENT;
-        import::import(&self.home, &self.clock(), &store, agent, None, transcript).expect("an import");
+        let (home, clock) = (&self.home, &self.clock());
+        let transcript = transcripts::read(home.cleaner(), agent, transcript).expect("a transcript");
+        let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No };
+        import.read(&store, transcript, true).expect("an import");
     }
 
     fn forget_session(&mut self) -> String {
@@ -381,7 +387,7 @@ impl World {
         let clock = self.clock();
         sweep::sweep(&self.home, &clock, &mut store, IDLE_AFTER).expect("a sweep");
         let crashed = sweep::crashed(&store, &clock).expect("sessions");
-        recover::recover_project(&self.home, &clock, &mut store, &crashed).expect("recovery");
+        recover::recover_project(&self.home, &clock, &mut store, &no_agents(), &crashed).expect("recovery");
         format!("a sweep; {} recovered", crashed.len())
     }
 
@@ -414,6 +420,11 @@ impl World {
         let briefing = recall::brief(&store, &identity::locate(project), &question).expect("a brief");
         format!("{briefing:#?}")
     }
+}
+
+/// No agent keeps a transcript in this world.
+fn no_agents() -> Surroundings<'static> {
+    Surroundings::new(&|_| None, PathBuf::new())
 }
 
 fn clean(text: &str, keep: Keep) -> Clean<'static> {

@@ -165,7 +165,7 @@ impl Target {
 
     fn as_json(&self, outcome: &Outcome, command: &str) -> Value {
         let Outcome { profile, file, change } = outcome;
-        let mut told = json!({"agent": profile.agent, "path": file.path, "changed": false, "dry_run": self.dry_run,
+        let mut told = json!({"agent": profile.agent, "path": render::path(&file.path), "changed": false, "dry_run": self.dry_run,
             "diff": "", "command": command});
         match change {
             Ok(change) => {

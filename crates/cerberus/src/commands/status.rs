@@ -40,7 +40,8 @@ impl Status {
         let count_of =
             |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
-        let failures = failures::lately(&context.home, now);
+        // What opening the view found wrong counts too.
+        let failures = failures::lately(&context.home, context.now_again().clock.now);
         let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
@@ -50,9 +51,9 @@ impl Status {
             let failed: Vec<_> =
                 failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
             render::json(&json!({
-                "project": {"name": located.name, "root": located.root, "branch": located.branch()},
+                "project": {"name": located.name, "root": render::path(&located.root), "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
-                "memories": {"approved": remembered, "proposed": proposed}, "home": context.home.root(), "failures": failed,
+                "memories": {"approved": remembered, "proposed": proposed}, "home": render::path(context.home.root()), "failures": failed,
                 "stores_nothing": shut,
                 "store": kept.json(),
             }));

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::failure::{Hint, Result};
-use crate::render::block as line;
+use crate::render::{self, block as line};
 
 /// See it work, in a sandbox: a session is captured, killed, noticed and recovered, and the next one is told everything
 ///
@@ -47,7 +47,8 @@ impl Sandbox {
 
     /// Gives one payload to `cerberus hook claude-code`, as Claude Code does; what it replied.
     fn hook(&self, session: &str, event: &str, extra: Value) -> anyhow::Result<String> {
-        let mut payload = json!({"session_id": session, "cwd": self.project(), "hook_event_name": event});
+        let mut payload =
+            json!({"session_id": session, "cwd": render::path(&self.project()), "hook_event_name": event});
         if let (Some(fields), Value::Object(extra)) = (payload.as_object_mut(), extra) {
             fields.extend(extra);
         }
@@ -83,6 +84,11 @@ const EXPECTED: [&str; 9] = [
 fn show() -> anyhow::Result<()> {
     let dir = tempfile::Builder::new().prefix("cerberus-try-").tempdir().context("no room for a sandbox")?;
     let sandbox = Sandbox { dir: dir.path().canonicalize()? };
+    ensure!(
+        sandbox.dir.to_str().is_some(),
+        "the temporary folder {} has a name that is not text",
+        sandbox.dir.display()
+    );
     std::fs::create_dir_all(sandbox.project().join("internal"))?;
     line("A sandbox with a project called hydra. Nothing of yours is touched.\n");
 
@@ -150,7 +156,7 @@ fn play_agent(sandbox: &Sandbox) -> anyhow::Result<()> {
     let file = |path: &str| sandbox.project().join("internal").join(path);
     let wrote = |id: &str, path: &Path, content: &str| -> anyhow::Result<Value> {
         std::fs::write(path, content)?;
-        Ok(tool("Write", id, json!({"file_path": path, "content": content}), json!({"type": "create"})))
+        Ok(tool("Write", id, json!({"file_path": render::path(path), "content": content}), json!({"type": "create"})))
     };
     let told = sandbox.hook(FIRST_SESSION, "SessionStart", json!({"source": "startup"}))?;
     ensure!(told.is_empty(), "the first session was told something");

@@ -7,7 +7,9 @@ pub mod keys;
 pub mod loops;
 pub mod memory;
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use cerberus_core::clean::text::{printable, printable_json};
 use serde::Serialize;
@@ -27,6 +29,11 @@ pub fn block(text: &str) {
 
 pub fn json<T: Serialize>(value: &T) {
     json_text(&serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// A path for JSON: what is no text in it is told as U+FFFD. Serialising a path itself fails there.
+pub fn path(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
 }
 
 /// What is JSON already: a line, or many.

@@ -215,3 +215,21 @@ fn facts_recorded_by_hand() {
     env.ok(&["record", "done", "measure the hook"]);
     assert!(!env.brief().contains("block:") && !env.brief().contains("next:"));
 }
+
+#[test]
+fn of_what_failed_only_the_first_line_is_stored() {
+    let env = env();
+    env.start("s1", "startup");
+    let failed = |id: &str, tool: &str, input: serde_json::Value, error: &str| {
+        let extra = json!({"tool_name": tool, "tool_use_id": id, "tool_input": input, "error": error});
+        env.hook("s1", "PostToolUseFailure", extra);
+    };
+    failed("t1", "Bash", json!({"command": "cat notes.txt; false"}), "Exit code 1\nxylophonist");
+    failed("t2", "Edit", json!({"file_path": "a.rs"}), "String to replace not found in file.\nString: xylophonist");
+    failed("t3", "Bash", json!({"command": "cargo test"}), "Exit code 101\ntest harpist ... FAILED");
+    env.ok(&["brief"]);
+    let stored = String::from_utf8_lossy(&crate::summary::all_files(&env.home())).into_owned();
+    assert!(!stored.contains("xylophonist"), "it may be a file's content");
+    assert!(stored.contains("Exit code 1") && stored.contains("String to replace not found in file."));
+    assert!(stored.contains("harpist"), "a test's output is kept");
+}

@@ -248,7 +248,8 @@ fn no_link_in_the_home_is_followed_out_of_it() {
     for link in
         ["journal", "journal/DAY", "view", "config.toml", "failures.jsonl", "memory", "memory/sessions", "paused.json"]
     {
-        let env = env();
+        let mut env = env();
+        env.set_now(None);
         env.write_file("s1", "t1", "a.rs", "");
         env.ok(&["brief"]);
         let outside = env.root().join("user/outside");

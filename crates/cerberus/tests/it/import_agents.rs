@@ -71,7 +71,8 @@ fn gemini(session: &str, cwd: &str) -> String {
     lines(&[
         json!({"sessionId": session, "projectHash": "9", "startTime": "2026-01-21T10:00:00Z", "kind": "main"}),
         json!({"id": "m1", "timestamp": "2026-01-21T10:00:01Z", "type": "user", "content": [{"text": "Write the store"}]}),
-        json!({"id": "m2", "timestamp": "2026-01-21T10:00:02Z", "type": "gemini", "content": "All done.", "toolCalls": [call]}),
+        json!({"id": "m2", "timestamp": "2026-01-21T10:00:02Z", "type": "gemini", "content": "I will.", "toolCalls": [call]}),
+        json!({"id": "m3", "timestamp": "2026-01-21T10:00:03Z", "type": "gemini", "content": "All done."}),
     ])
 }
 

@@ -16,21 +16,29 @@ pub struct Agent {
 
 impl Agent {
     pub fn start(env: &TestEnv) -> Agent {
+        Agent::start_as(env, "claude-code")
+    }
+
+    pub fn start_as(env: &TestEnv, agent: &str) -> Agent {
         // Python, not a shell: the nearest ancestor that is not a shell must be this process.
         const BODY: &str = "import subprocess, sys\n\
             for line in sys.stdin:\n    \
-                out = subprocess.run([sys.argv[1], 'hook', 'claude-code'], input=line.encode(), stdout=subprocess.PIPE)\n    \
+                out = subprocess.run([sys.argv[1], 'hook', sys.argv[2]], input=line.encode(), stdout=subprocess.PIPE)\n    \
                 print(out.stdout.decode(), flush=True)\n";
         let binary = env.command().get_program().to_os_string();
         let mut command = env.command_for("python3");
-        command.args(["-c", BODY]).arg(binary).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["-c", BODY]).arg(binary).arg(agent).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("python3 is installed");
         let said = BufReader::new(child.stdout.take().unwrap());
         Agent { child, said }
     }
 
     pub fn hook(&mut self, env: &TestEnv, session: &str, event: &str, extra: Value) -> String {
-        let mut payload = env.payload(session, event, extra);
+        self.say(env.payload(session, event, extra))
+    }
+
+    /// Gives a payload to the hook; what it replied.
+    pub fn say(&mut self, mut payload: Vec<u8>) -> String {
         payload.push(b'\n');
         self.child.stdin.as_mut().unwrap().write_all(&payload).unwrap();
         let mut reply = String::new();

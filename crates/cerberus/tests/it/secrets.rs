@@ -175,7 +175,7 @@ fn older(env: &TestEnv) -> PathBuf {
     env.ok(&["status"]);
     let is_view = |path: &PathBuf| path.extension().is_some_and(|end| end == "db");
     let view = fs::read_dir(env.home()).unwrap().flatten().map(|entry| entry.path()).find(is_view).unwrap();
-    let copy = env.home().join("view-1.db");
+    let copy = env.home().join("view-1.damaged");
     rusqlite::Connection::open(view).unwrap().execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
     segment
 }
@@ -190,7 +190,7 @@ fn what_an_older_version_stored_is_found_and_cut() {
     let found = env.run(&["scan"]);
     let told = String::from_utf8_lossy(&found.stdout).into_owned();
     assert_eq!(found.status.code(), Some(1), "found and left");
-    for place in ["journal/2", "failures.jsonl, line 1: github-token", "view-1.db, table", "password", "found "] {
+    for place in ["journal/2", "failures.jsonl, line 1: github-token", "view-1.damaged, table", "password", "found "] {
         assert!(told.contains(place), "{place} in {told}");
     }
     assert!(!told.contains(TOKEN) && !told.contains("hunter2"), "{told}");

@@ -305,7 +305,7 @@ fn a_view_made_anew_tells_the_same_and_what_is_forgotten_is_gone() {
     let before = env.brief();
     env.ok(&["doctor", "--rebuild"]);
     assert_eq!(env.brief(), before);
-    std::fs::remove_file(env.home().join("view-5.db")).unwrap();
+    std::fs::remove_file(env.home().join("view-6.db")).unwrap();
     assert_eq!(env.brief(), before);
     env.set_now(Some("2026-03-30T13:35:14Z"));
     env.ok(&["memory", "session-cleanup"]);

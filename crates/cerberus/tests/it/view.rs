@@ -1,5 +1,9 @@
 //! The journal is the truth: the view can be deleted, damaged or made anew, and every brief stays the same.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 
 use crate::env;
@@ -56,6 +60,191 @@ fn a_damaged_view_is_set_aside_and_made_anew() {
     }
 }
 
+fn view_of(env: &TestEnv) -> PathBuf {
+    let is_view = |path: &PathBuf| path.extension().is_some_and(|end| end == "db");
+    fs::read_dir(env.home()).unwrap().map(|entry| entry.unwrap().path()).find(is_view).unwrap()
+}
+
+fn remove_view(env: &TestEnv) -> PathBuf {
+    let view = view_of(env);
+    for part in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{part}", view.display()));
+    }
+    view
+}
+
+/// What stands in the view's place, what is done to put it there, and whether it is kept whatever its age.
+type Misplaced = (&'static str, fn(&Path), bool);
+
+const MISPLACED: [Misplaced; 12] = [
+    ("other tables", |view| sql(view, "CREATE TABLE notes (text); INSERT INTO notes VALUES ('theirs')"), true),
+    ("tables of our names", |view| sql(view, "CREATE TABLE fact (text); PRAGMA user_version=6"), true),
+    ("our tables with other columns", |view| sql(view, "CREATE TABLE segment (x); PRAGMA user_version=6"), false),
+    ("only a version", |view| sql(view, "PRAGMA user_version=6"), true),
+    ("a folder", |view| fs::create_dir(view).unwrap(), true),
+    (
+        "a folder with files",
+        |view| {
+            fs::create_dir(view).unwrap();
+            fs::write(view.join("theirs"), "x").unwrap();
+        },
+        true,
+    ),
+    ("a pipe", |view| make_pipe(view), true),
+    ("a socket", |view| drop(std::os::unix::net::UnixListener::bind(view).unwrap()), true),
+    ("a link to nothing", |view| symlink("nowhere", view).unwrap(), true),
+    ("a link to a device", |view| symlink("/dev/zero", view).unwrap(), true),
+    ("no database", |view| fs::write(view, "x".repeat(5000)).unwrap(), false),
+    (
+        "a file that nobody may read",
+        |view| {
+            sql(view, "CREATE TABLE segment (x)");
+            fs::set_permissions(view, fs::Permissions::from_mode(0o000)).unwrap();
+        },
+        false,
+    ),
+];
+
+fn sql(path: &Path, statements: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(statements).unwrap();
+}
+
+fn make_pipe(path: &Path) {
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+}
+
+fn aside(env: &TestEnv) -> Vec<String> {
+    let names = fs::read_dir(env.home()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.contains(".damaged")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn whatever_stands_in_the_views_place_is_set_aside_and_the_view_made_anew() {
+    let mut env = env();
+    fill(&mut env);
+    let before = everything(&env);
+    for (what, put, is_foreign) in MISPLACED {
+        put(&remove_view(&env));
+        assert_eq!(everything(&env), before, "{what}");
+        let kept = aside(&env);
+        assert!(!kept.is_empty(), "{what}: it is kept");
+        assert_eq!(kept.iter().all(|name| name.contains("foreign")), is_foreign, "{what}: {kept:?}");
+        kept.iter().for_each(|name| {
+            let path = env.home().join(name);
+            let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+        });
+        let noted = fs::read_to_string(env.home().join("failures.jsonl")).unwrap();
+        assert!(noted.contains("the view was made anew"), "{what}: {noted}");
+        fs::remove_file(env.home().join("failures.jsonl")).unwrap();
+    }
+    fs::create_dir(remove_view(&env)).unwrap();
+    env.set_now(None);
+    let told = env.run(&["doctor"]);
+    let told = String::from_utf8_lossy(&told.stdout);
+    assert!(told.contains("the view was made anew") && told.contains("damaged-foreign"), "{told}");
+}
+
+#[test]
+fn no_hook_is_disturbed_by_what_stands_in_the_views_place() {
+    for (what, put, _) in MISPLACED {
+        let env = env();
+        env.start("s1", "startup");
+        env.write_file("s1", "t1", "a.rs", "");
+        put(&remove_view(&env));
+        assert_eq!(env.start("s2", "startup"), "proj:hydra\nimpl:a.rs", "{what}");
+    }
+}
+
+#[test]
+fn our_view_with_something_in_it_that_is_not_ours_is_made_anew() {
+    let mut env = env();
+    fill(&mut env);
+    let before = everything(&env);
+    for change in [
+        "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM fact; END",
+        "CREATE VIEW seen AS SELECT * FROM prompt",
+        "CREATE TABLE other (x)",
+        "ALTER TABLE fact ADD COLUMN more TEXT",
+        "PRAGMA user_version=3",
+        "PRAGMA user_version=0",
+    ] {
+        sql(&view_of(&env), change);
+        assert_eq!(everything(&env), before, "{change}");
+        assert_eq!(aside(&env).iter().filter(|name| !name.contains("foreign")).count(), aside(&env).len(), "{change}");
+    }
+    let kept: Vec<String> =
+        aside(&env).into_iter().filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm")).collect();
+    assert_eq!(kept.len(), 6, "none took another's place: {kept:?}");
+}
+
+#[test]
+fn a_log_that_is_no_file_is_set_aside_too() {
+    let mut env = env();
+    fill(&mut env);
+    let before = everything(&env);
+    for part in ["-wal", "-shm"] {
+        for (what, put) in [("pipe", make_pipe as fn(&Path)), ("folder", |path: &Path| fs::create_dir(path).unwrap())] {
+            let path = PathBuf::from(format!("{}{part}", view_of(&env).display()));
+            let _ = fs::remove_file(&path);
+            put(&path);
+            assert_eq!(everything(&env), before, "{part} is a {what}");
+        }
+    }
+}
+
+/// A view of another version, or a damaged one, holds prompts too.
+#[test]
+fn views_of_no_use_are_removed() {
+    let age = |path: &Path, days: u64| {
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 24 * 60 * 60);
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    };
+    for by_hook in [true, false] {
+        let env = env();
+        env.start("s1", "startup");
+        env.write_file("s1", "t1", "a.rs", "");
+        let old = [
+            ("view-1.db", 0),
+            ("view-1.db-wal", 0),
+            ("view-99.db", 0),
+            ("view-00c0ffee00c0ffee.db", 0),
+            ("view-1.damaged", 31),
+            ("view-6.damaged-2-wal", 31),
+        ];
+        let kept = [("view-6.damaged", 29), ("view-6.damaged-foreign", 400), ("view-notes.txt", 400)];
+        for (name, days) in old.into_iter().chain(kept) {
+            fs::write(env.home().join(name), "prompts").unwrap();
+            age(&env.home().join(name), days);
+        }
+        match by_hook {
+            true => drop(env.start("s2", "startup")),
+            false => drop(env.ok(&["status"])),
+        }
+        old.iter().for_each(|(name, _)| assert!(!env.home().join(name).exists(), "{name}"));
+        kept.iter().for_each(|(name, _)| assert!(env.home().join(name).exists(), "{name}"));
+    }
+}
+
+/// While the view is behind the journal, the other one may still be of use.
+#[test]
+fn a_view_of_another_version_stays_until_the_own_one_is_complete() {
+    let env = env();
+    env.start("s1", "startup");
+    let view = view_of(&env);
+    let other = env.home().join("view-1.db");
+    fs::write(&other, "prompts").unwrap();
+    env.write_file("s1", "t1", "a.rs", "");
+    let writer = rusqlite::Connection::open(&view).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    env.ok(&["brief"]);
+    assert!(other.exists(), "another process is folding");
+    writer.execute_batch("ROLLBACK").unwrap();
+    env.ok(&["brief"]);
+    assert!(!other.exists());
+}
+
 #[test]
 fn torn_records_are_skipped_counted_and_hurt_nobody() {
     let env = env();
@@ -74,7 +263,6 @@ fn torn_records_are_skipped_counted_and_hurt_nobody() {
 
 #[test]
 fn everything_in_the_home_is_for_its_owner_alone() {
-    use std::os::unix::fs::PermissionsExt;
     let mut env = env();
     fill(&mut env);
     env.hook_bytes(b"bad");

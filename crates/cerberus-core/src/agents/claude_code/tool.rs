@@ -96,8 +96,7 @@ pub(crate) fn tool_use<'a>(
             }
             tool::shell(&mut used, input.command, error, || printed(&response));
         }
-        // What failed changed and showed nothing.
-        _ if outcome != Outcome::Done => used.error = error.map(|error| cleaner.clean(error, Keep::ERROR)),
+        _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
         "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
         "TodoWrite" => {

@@ -12,7 +12,7 @@ use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
-use crate::agents::transcripts::{Told, Transcript};
+use crate::agents::transcripts::{Told, Transcript, Unfinished};
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
@@ -76,15 +76,14 @@ struct Block<'a> {
 
 /// Reads a whole transcript.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader =
-        Reader { cleaner, read: Transcript::default(), standing: None, pending: HashMap::new(), last_words: None };
+    let (read, pending) = (Transcript::default(), HashMap::new());
+    let mut reader = Reader { cleaner, read, standing: None, pending, begun: 0, last_words: None, is_at_work: false };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) => reader.line(line),
             Err(_) => reader.read.damaged_lines += 1,
         }
     }
-    reader.finish_turn();
     reader.finish()
 }
 
@@ -96,14 +95,25 @@ struct Standing<'a> {
     branch: Option<Cow<'a, str>>,
 }
 
+/// A tool use that has no result yet.
+struct Pending<'a> {
+    number: usize,
+    began_at: Timestamp,
+    tool: Cow<'a, str>,
+    input: ToolInput<'a>,
+}
+
 struct Reader<'a> {
     cleaner: &'a Cleaner,
     read: Transcript<'a>,
     standing: Option<Standing<'a>>,
-    /// Tool uses that have no result yet, by their id, with their number.
-    pending: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, ToolInput<'a>)>,
+    /// By their id.
+    pending: HashMap<Cow<'a, str>, Pending<'a>>,
+    begun: usize,
     /// The agent's last words of this turn, still escaped, with their line.
     last_words: Option<(&'a str, Cow<'a, str>, Standing<'a>)>,
+    /// It used a tool after them, so its turn goes on.
+    is_at_work: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -151,12 +161,16 @@ impl<'a> Reader<'a> {
         for Object(block) in blocks {
             match block.kind.0.as_deref() {
                 Some("tool_use") => {
-                    if let (Some(id), Some(name)) = (block.id.0, block.name.0) {
-                        self.pending.insert(id, (self.pending.len(), name, block.input.0));
+                    if let (Some(id), Some(tool)) = (block.id.0, block.name.0) {
+                        self.begun += 1;
+                        self.is_at_work |= !is_sidechain;
+                        let (number, began_at, input) = (self.begun, standing.at, block.input.0);
+                        self.pending.insert(id, Pending { number, began_at, tool, input });
                     }
                 }
                 Some("text") if !is_sidechain && !block.text.0.is_empty() => {
                     self.last_words = Some((block.text.0, uuid.clone(), standing.clone()));
+                    self.is_at_work = false;
                 }
                 _ => {}
             }
@@ -174,12 +188,11 @@ impl<'a> Reader<'a> {
         for Object(block) in blocks {
             match (block.kind.0.as_deref(), block.tool_use_id.0) {
                 (Some("tool_result"), Some(id)) => {
-                    let Some((_, name, input)) = self.pending.remove(&id) else { continue };
+                    let Some(Pending { tool, input, .. }) = self.pending.remove(&id) else { continue };
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
                     let response = Object(std::mem::take(&mut result));
-                    let used =
-                        tool_use(self.cleaner, Call { tool: name, input: Object(input), response, error, outcome });
+                    let used = tool_use(self.cleaner, Call { tool, input: Object(input), response, error, outcome });
                     self.push(standing, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
                 }
                 (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
@@ -222,16 +235,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is still pending was never answered.
+    /// What is still pending was never answered. Words before a tool use announce it: a turn that ended there was cut off.
     fn finish(mut self) -> Transcript<'a> {
+        if !self.is_at_work {
+            self.finish_turn();
+        }
         let mut pending: Vec<_> = self.pending.into_iter().collect();
-        pending.sort_by_key(|(_, (number, ..))| *number);
-        let target = |input: ToolInput<'a>| input.command.0.or(input.file_path.0).or(input.notebook_path.0);
-        let shown = pending.into_iter().map(|(id, (_, name, input))| match target(input) {
-            Some(target) => (id.to_string(), format!("{name}: {target}")),
-            None => (id.to_string(), name.to_string()),
+        pending.sort_by_key(|(_, call)| call.number);
+        let unfinished = pending.into_iter().map(|(id, Pending { began_at, tool, input, .. })| {
+            let target = input.command.0.or(input.file_path.0).or(input.notebook_path.0).map(Cow::into_owned);
+            let key = self.cleaner.clean(id, Keep::NAME).to_string();
+            Unfinished { key, began_at, tool: tool.into_owned(), target }
         });
-        self.read.in_flight = shown.collect();
+        self.read.in_flight = unfinished.collect();
         self.read
     }
 
@@ -310,10 +326,9 @@ mod tests {
             tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
         ];
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        assert_eq!(
-            read(&BUILT_IN, text.as_bytes()).in_flight,
-            [("toolu_4".to_string(), "Read: never answered".to_string())]
-        );
+        let read = read(&BUILT_IN, text.as_bytes());
+        let unfinished: Vec<_> = read.in_flight.iter().map(|open| (&*open.key, open.shown("/home"))).collect();
+        assert_eq!(unfinished, [("toolu_4", "Read: never answered".to_string())]);
         let (events, damaged) = told(&lines);
         assert_eq!(damaged, 0);
         let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();

@@ -12,6 +12,7 @@ use crate::agents::transcripts::{Scribe, UseKey};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, clip, clip_front};
 use crate::model::event::{FileTouch, Outcome, ToolUse, Touch};
+use crate::model::time::Timestamp;
 
 /// Longer than any output of which the ends are kept.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
@@ -91,8 +92,10 @@ impl<'a> Ended<'a> {
     }
 }
 
+#[derive(Default)]
 struct Call<'a> {
     number: usize,
+    began_at: Option<Timestamp>,
     tool: Cow<'a, str>,
     /// An object's JSON, or a patch.
     arguments: Cow<'a, str>,
@@ -111,7 +114,7 @@ pub struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    pub fn begin(&mut self, id: Cow<'a, str>, name: Cow<'a, str>, arguments: Raw<'a>) {
+    pub fn begin(&mut self, began_at: Option<Timestamp>, id: Cow<'a, str>, name: Cow<'a, str>, arguments: Raw<'a>) {
         // What the hooks call it.
         let tool = match &*name {
             "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" => Cow::Borrowed("Bash"),
@@ -119,7 +122,7 @@ impl<'a> Calls<'a> {
         };
         self.begun += 1;
         let arguments = tools::unpacked(&arguments);
-        self.open.insert(id, Call { number: self.begun, tool, arguments, ended: None, output: String::new() });
+        self.open.insert(id, Call { number: self.begun, began_at, tool, arguments, ..Call::default() });
     }
 
     /// The client told how a use ended; its output may follow, or have been there.
@@ -136,7 +139,7 @@ impl<'a> Calls<'a> {
             None => {
                 let tool = Cow::Borrowed(if ended.changes.0.is_empty() { "Bash" } else { "apply_patch" });
                 let arguments = Cow::Borrowed("{}");
-                Call { number: 0, tool, arguments, ended: Some(ended), output: String::new() }
+                Call { tool, arguments, ended: Some(ended), ..Call::default() }
             }
         };
         let output = Cow::Owned(call.output.clone());
@@ -196,7 +199,10 @@ impl<'a> Calls<'a> {
         for (id, call) in open {
             match call.ended {
                 Some(_) => self.tell(scribe, id, call, Answer::default()),
-                None => scribe.in_flight(&id, Arguments::read(&call.arguments).shown(&call.tool)),
+                None => {
+                    let arguments = Arguments::read(&call.arguments);
+                    scribe.in_flight(UseKey::Id(id), call.began_at, &call.tool, &arguments);
+                }
             }
         }
     }

@@ -185,7 +185,7 @@ mod tests {
                 "apply_patch",
                 json!({"command": patch}),
                 json!("Exit code: 1\nOutput:\nno such context\n"),
-                json!({"outcome": "failed", "error": "no such context\n"}),
+                json!({"outcome": "failed", "error": "no such context"}),
             ),
             (
                 "update_plan",

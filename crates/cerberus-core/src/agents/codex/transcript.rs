@@ -152,7 +152,7 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
     };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
     reader.calls.finish(&mut reader.scribe);
-    reader.scribe.finish_turn();
+    reader.scribe.finish();
     Transcript { damaged_lines, ..reader.scribe.read }
 }
 
@@ -230,6 +230,7 @@ impl<'a> Reader<'a> {
             Some("user_message") => self.prompt(said.message.0.unwrap_or_default(), Form::Message),
             Some("agent_message") => self.says(said.message.0),
             Some("task_complete" | "turn_complete") => {
+                self.turn = said.turn_id.0.or(self.turn.take());
                 self.says(said.last_agent_message.0);
                 self.scribe.finish_turn();
             }
@@ -256,10 +257,12 @@ impl<'a> Reader<'a> {
 
     fn response(&mut self, item: ResponseItem<'a>) {
         let Some(id) = item.call_id.0 else { return };
+        let at = self.scribe.at;
+        self.scribe.uses_tool();
         match item.kind.0.as_deref() {
-            Some("function_call") => self.calls.begin(id, item.name.0.unwrap_or_default(), item.arguments),
-            Some("custom_tool_call") => self.calls.begin(id, item.name.0.unwrap_or_default(), item.input),
-            Some("local_shell_call") => self.calls.begin(id, Cow::Borrowed("local_shell"), item.action),
+            Some("function_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.arguments),
+            Some("custom_tool_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.input),
+            Some("local_shell_call") => self.calls.begin(at, id, Cow::Borrowed("local_shell"), item.action),
             Some("function_call_output" | "custom_tool_call_output") => {
                 let output = match item.output {
                     TextOrList::Text(text) => text,

@@ -13,6 +13,7 @@ use crate::agents::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
 use crate::agents::transcripts::{Scribe, Transcript, UseKey, each_line};
 use crate::clean::Cleaner;
 use crate::model::event::Outcome;
+use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -103,9 +104,17 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
 
 struct Reader<'a> {
     scribe: Scribe<'a>,
-    /// Tool uses that have no result yet, by their id, with their number.
-    open: HashMap<Cow<'a, str>, (usize, Cow<'a, str>, Raw<'a>)>,
+    /// By their id.
+    open: HashMap<Cow<'a, str>, Open<'a>>,
     begun: usize,
+}
+
+/// A tool use that has no result yet.
+struct Open<'a> {
+    number: usize,
+    tool: Cow<'a, str>,
+    given: Raw<'a>,
+    began_at: Option<Timestamp>,
 }
 
 impl<'a> Reader<'a> {
@@ -133,9 +142,13 @@ impl<'a> Reader<'a> {
                 self.scribe.compacted(data.summary.0.unwrap_or_default(), &id);
             }
             Some("tool.execution_start") => {
+                if is_own {
+                    self.scribe.uses_tool();
+                }
                 if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
                     self.begun += 1;
-                    self.open.insert(call, (self.begun, tool, data.arguments));
+                    let (number, began_at) = (self.begun, self.scribe.at);
+                    self.open.insert(call, Open { number, tool, given: data.arguments, began_at });
                 }
             }
             Some("tool.execution_complete") => self.answered(data),
@@ -152,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 
     fn answered(&mut self, data: Data<'a>) {
-        let Some((id, (_, tool, given))) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
+        let Some((id, Open { tool, given, .. })) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
             return;
         };
         let content = data.result.0.content.0.unwrap_or_default();
@@ -180,11 +193,12 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
-        self.scribe.finish_turn();
+        self.scribe.finish();
         let mut open: Vec<_> = self.open.into_iter().collect();
-        open.sort_by_key(|(_, (number, ..))| *number);
-        for (id, (_, tool, given)) in open {
-            self.scribe.in_flight(&id, Arguments::read(&unpacked(&given)).shown(&tool));
+        open.sort_by_key(|(_, call)| call.number);
+        for (id, Open { tool, given, began_at, .. }) in open {
+            let key = UseKey::Given { arguments: given.0, id };
+            self.scribe.in_flight(key, began_at, &tool, &Arguments::read(&unpacked(&given)));
         }
         Transcript { damaged_lines, ..self.scribe.read }
     }

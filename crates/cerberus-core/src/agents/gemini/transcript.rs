@@ -191,13 +191,18 @@ impl<'a> Reader<'a> {
                 }
                 Some(SUMMARY) => self.scribe.compacted(spoken(message.content), &id),
                 Some("gemini") => {
+                    let is_at_work = !message.calls.0.is_empty();
                     message.calls.0.into_iter().for_each(|call| self.call(call.0));
                     self.scribe.says(spoken(message.content), id);
+                    // It is asked again with what the tools returned.
+                    if is_at_work {
+                        self.scribe.uses_tool();
+                    }
                 }
                 _ => {}
             }
         }
-        self.scribe.finish_turn();
+        self.scribe.finish();
         Transcript { damaged_lines, ..self.scribe.read }
     }
 
@@ -220,7 +225,10 @@ impl<'a> Reader<'a> {
             }
             Some("error") => Answer { outcome: Outcome::Failed, output: printed, ..Answer::default() },
             Some("cancelled") => Answer { outcome: Outcome::Interrupted, output: printed, ..Answer::default() },
-            _ => return self.scribe.in_flight(&id, arguments.shown(&name)),
+            _ => {
+                let key = UseKey::Given { arguments: call.args.0, id };
+                return self.scribe.in_flight(key, self.scribe.at, &name, &arguments);
+            }
         };
         let used = tool_use(self.scribe.cleaner, &name, &arguments, &answer);
         self.scribe.tool(UseKey::Given { arguments: call.args.0, id }, used);

@@ -146,13 +146,19 @@ fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
             _ => continue,
         };
         let mut words = Cow::Borrowed("");
+        let mut is_at_work = false;
         for Object(part) in message.parts.0 {
             match part.kind.0.as_deref() {
                 Some("text") if !part.synthetic.0 && !part.ignored.0 => {
                     let text = part.text.0.unwrap_or_default();
+                    let text = if is_users { unquoted(text) } else { text };
                     words = if words.is_empty() { text } else { Cow::Owned(format!("{words}\n{text}")) };
+                    is_at_work = false;
                 }
-                Some("tool") => used(&mut scribe, part),
+                Some("tool") => {
+                    used(&mut scribe, part);
+                    is_at_work = true;
+                }
                 _ => {}
             }
         }
@@ -165,10 +171,22 @@ fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
                 true => scribe.compacted(words, &id),
                 false => scribe.says(words, id),
             }
+            if is_at_work {
+                scribe.uses_tool();
+            }
         }
     }
-    scribe.finish_turn();
+    scribe.finish();
     scribe.read
+}
+
+/// `opencode run` puts an argument that has spaces in quotes; our plugin takes them off too.
+fn unquoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let inside = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|inside| !inside.contains('"'));
+    match inside {
+        Some(inside) => Cow::Owned(inside.to_string()),
+        None => text,
+    }
 }
 
 fn stands_at(scribe: &mut Scribe<'_>, millis: &Text<'_>) {
@@ -195,7 +213,7 @@ fn used<'a>(scribe: &mut Scribe<'a>, part: Part<'a>) {
             let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
             Answer { outcome, output: error, ..Answer::default() }
         }
-        _ => return scribe.in_flight(&call, arguments.shown(&tool)),
+        _ => return scribe.in_flight(UseKey::Id(call), scribe.at, &tool, &arguments),
     };
     stands_at(scribe, &state.time.0.end);
     scribe.tool(UseKey::Id(call), tool_use(scribe.cleaner, &tool, &arguments, &answer));

@@ -9,8 +9,10 @@ mod tests;
 pub mod tools;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Display;
 
+use self::tools::Arguments;
 use crate::agents;
 use crate::agents::key::prompt_key;
 use crate::clean::Cleaner;
@@ -19,6 +21,7 @@ use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, ToolUse};
 use crate::model::id::{Agent, fnv1a};
+use crate::model::path;
 use crate::model::time::Timestamp;
 
 /// More than any session has.
@@ -40,10 +43,38 @@ pub struct Transcript<'a> {
     pub events: Vec<Told<'a>>,
     /// The folder the session began in.
     pub cwd: Option<Cow<'a, str>>,
-    /// Tool uses without a result, newest last: their id, and `Bash: cargo test`.
-    pub in_flight: Vec<(String, String)>,
+    /// Tool uses without a result, newest last.
+    pub in_flight: Vec<Unfinished>,
     /// Lines that are no JSON.
     pub damaged_lines: usize,
+}
+
+/// A tool use that has no result in the transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The key its event would have.
+    pub key: String,
+    pub began_at: Timestamp,
+    pub tool: String,
+    /// The command it runs, or the file it touches.
+    pub target: Option<String>,
+}
+
+impl Unfinished {
+    /// A transcript lags behind the hooks: `known` holds the keys of the session's events, and when they happened.
+    pub fn is_finished(&self, known: &HashMap<String, Timestamp>) -> bool {
+        match shared_part(&self.key) {
+            Some(shared) => known.iter().any(|(key, at)| key.starts_with(shared) && *at >= self.began_at),
+            None => known.contains_key(&self.key),
+        }
+    }
+
+    /// `Bash: cargo test`; a file of the project is named by its path below `root`.
+    pub fn shown(&self, root: &str) -> String {
+        let Some(target) = &self.target else { return self.tool.clone() };
+        let inside = target.starts_with('/').then(|| path::below(root, target)).flatten();
+        format!("{}: {}", self.tool, inside.as_deref().unwrap_or(target))
+    }
 }
 
 /// Reads a transcript of `agent`; `None` when we know of none that it writes.
@@ -94,6 +125,17 @@ pub(crate) enum UseKey<'a> {
     Given { arguments: &'a str, id: Cow<'a, str> },
 }
 
+impl<'a> UseKey<'a> {
+    fn clean(self, cleaner: &Cleaner) -> Clean<'a> {
+        match self {
+            UseKey::Id(id) => cleaner.clean(id, Keep::NAME),
+            UseKey::Given { arguments, id } => {
+                use_key(cleaner, arguments, format_args!("{:016x}", fnv1a(id.as_bytes())))
+            }
+        }
+    }
+}
+
 /// Writes a transcript event by event. Where a line stands is carried on to lines that do not say.
 pub(crate) struct Scribe<'a> {
     pub(crate) cleaner: &'a Cleaner,
@@ -106,13 +148,15 @@ pub(crate) struct Scribe<'a> {
     pub(crate) is_subagent: bool,
     /// The agent's last words of this turn, when it said them, and their key.
     pub(crate) last_words: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
+    /// It used a tool after its last words, so its turn goes on.
+    pub(crate) is_at_work: bool,
 }
 
 impl<'a> Scribe<'a> {
     pub(crate) fn new(cleaner: &'a Cleaner) -> Scribe<'a> {
         let read = Transcript::default();
         let (at, session, branch, cwd, last_words) = (None, None, None, None, None);
-        Scribe { cleaner, read, at, session, branch, cwd, is_subagent: false, last_words }
+        Scribe { cleaner, read, at, session, branch, cwd, is_subagent: false, last_words, is_at_work: false }
     }
 
     pub(crate) fn stands_at(&mut self, timestamp: Option<Cow<'a, str>>) {
@@ -143,6 +187,18 @@ impl<'a> Scribe<'a> {
     pub(crate) fn says(&mut self, words: Cow<'a, str>, key: Cow<'a, str>) {
         if let Some(at) = self.at.filter(|_| !self.is_subagent && !words.trim().is_empty()) {
             self.last_words = Some((words, at, key));
+            self.is_at_work = false;
+        }
+    }
+
+    pub(crate) fn uses_tool(&mut self) {
+        self.is_at_work = true;
+    }
+
+    /// The end of the transcript. Words before a tool use announce it: a turn that ended there was cut off.
+    pub(crate) fn finish(&mut self) {
+        if !self.is_at_work {
+            self.finish_turn();
         }
     }
 
@@ -156,16 +212,10 @@ impl<'a> Scribe<'a> {
     }
 
     pub(crate) fn tool(&mut self, key: UseKey<'a>, mut used: ToolUse<'static>) {
-        let key = match key {
-            UseKey::Id(id) => self.cleaner.clean(id, Keep::NAME),
-            UseKey::Given { arguments, id } => {
-                use_key(self.cleaner, arguments, format_args!("{:016x}", fnv1a(id.as_bytes())))
-            }
-        };
         if let Some(cwd) = self.cwd.as_deref() {
             tools::stands_in(self.cleaner, &mut used, cwd);
         }
-        self.push(key, Event::Tool(used));
+        self.push(key.clean(self.cleaner), Event::Tool(used));
     }
 
     pub(crate) fn compacted(&mut self, summary: Cow<'a, str>, key: &str) {
@@ -174,8 +224,14 @@ impl<'a> Scribe<'a> {
         self.push(self.cleaner.clean(format!("compact-{key}"), Keep::NAME), event);
     }
 
-    pub(crate) fn in_flight(&mut self, id: &str, what: String) {
-        self.read.in_flight.push((id.to_string(), what));
+    /// A tool use that has no result, and when it began.
+    pub(crate) fn in_flight(&mut self, key: UseKey<'a>, began_at: Option<Timestamp>, tool: &str, given: &Arguments) {
+        self.read.in_flight.push(Unfinished {
+            key: key.clean(self.cleaner).to_string(),
+            began_at: began_at.unwrap_or(Timestamp::EPOCH),
+            tool: tool.to_string(),
+            target: given.target(tool),
+        });
     }
 
     pub(crate) fn push(&mut self, key: Clean<'a>, event: Event<'a>) {

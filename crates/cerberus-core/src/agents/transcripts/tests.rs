@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::agents::{self, codex, copilot, gemini, opencode};
+use crate::agents::{self, claude_code, codex, copilot, gemini, opencode};
 use crate::clean::BUILT_IN;
 
 const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
@@ -46,6 +46,10 @@ fn check(agent: Agent, text: &str, expected: &[(i64, &str, Value)]) {
         assert_eq!(told.get(index), Some(&(*at, key.to_string(), event.clone())), "event {index}");
     }
     assert_eq!(told.len(), expected.len(), "{:?}", told.last());
+}
+
+fn unfinished<'t>(read: &'t Transcript) -> Vec<(&'t str, String)> {
+    read.in_flight.iter().map(|open| (&*open.key, open.shown("/home/dev/hydra"))).collect()
 }
 
 fn prompt(text: &str) -> Value {
@@ -113,7 +117,7 @@ fn codex_in_its_older_form() {
         ],
     );
     let read = agents::codex::transcript::read(&BUILT_IN, CODEX_OLDER.as_bytes());
-    assert_eq!(read.in_flight, [("call_never".to_string(), "Bash: cargo bench".to_string())]);
+    assert_eq!(unfinished(&read), [("call_never", "Bash: cargo bench".to_string())]);
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "thread-1"));
     assert_eq!(read.events[0].branch.as_deref(), Some("store"));
 }
@@ -181,7 +185,7 @@ fn copilot_events() {
         ],
     );
     let read = agents::copilot::transcript::read(&BUILT_IN, COPILOT.as_bytes());
-    assert_eq!(read.in_flight, [("t9".to_string(), "bash: sleep 9".to_string())]);
+    assert_eq!(unfinished(&read)[0].1, "bash: sleep 9");
     assert_eq!(read.cwd.as_deref(), Some("/home/dev/hydra"), "the project, not the folder in it");
     let branches: Vec<_> = [0, 12].map(|index| read.events[index].branch.as_deref().unwrap()).into();
     assert_eq!(branches, ["main", "style"]);
@@ -212,7 +216,7 @@ fn gemini_chats() {
         ],
     );
     let read = agents::gemini::transcript::read(&BUILT_IN, GEMINI.as_bytes());
-    assert_eq!(read.in_flight, [("p1".to_string(), "run_shell_command: sleep 9".to_string())]);
+    assert_eq!(unfinished(&read)[0].1, "run_shell_command: sleep 9");
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "gem-1"));
     check(
         gemini::AGENT,
@@ -220,7 +224,7 @@ fn gemini_chats() {
         &[
             (1, "prompt", prompt("Write c")),
             (3, "tool", tool("write_file", json!({"files": [whole("c.go")], "names": ["C"]}))),
-            (3, "stop-m2", stop("Done.")),
+            (4, "stop-m3", stop("Done.")),
         ],
     );
     let subagent = GEMINI.replace("\"kind\":\"main\"", "\"kind\":\"subagent\"");
@@ -251,7 +255,7 @@ fn opencode_exports() {
     );
     let read = agents::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes());
     assert!(read.events.iter().all(|told| &*told.session == "ses_1"), "what a subagent did is its session's");
-    assert_eq!(read.in_flight, [("c7".to_string(), "read: /home/dev/hydra/go.mod".to_string())]);
+    assert_eq!(unfinished(&read), [("c7", "read: go.mod".to_string())]);
 }
 
 #[test]
@@ -289,6 +293,103 @@ fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
     assert!(shared_part(&heard.key).is_some());
     for key in ["call_1-2", "toolu_1", "tool-abc-1", "prompt-x", "stop-0123456789abcdef-1"] {
         assert_eq!(shared_part(key), None, "{key}");
+    }
+}
+
+#[test]
+fn what_a_hook_saw_finished_is_not_in_flight() {
+    let begun = Timestamp::parse("2026-02-03T09:00:10Z").unwrap();
+    let open = |key: &str| Unfinished { key: key.to_string(), began_at: begun, tool: "x".to_string(), target: None };
+    let earlier = Timestamp::parse("2026-02-03T09:00:09Z").unwrap();
+    for (key, known, at, is_finished) in [
+        ("call_1", "call_1", earlier, true),
+        ("call_1", "call_11", begun, false),
+        ("tool-0123456789abcdef-aa", "tool-0123456789abcdef-bb", begun, true),
+        ("tool-0123456789abcdef-aa", "tool-0123456789abcdef-bb", earlier, false),
+        ("tool-0123456789abcdef-aa", "tool-0000456789abcdef-bb", begun, false),
+    ] {
+        let known = HashMap::from([(known.to_string(), at)]);
+        assert_eq!(open(key).is_finished(&known), is_finished, "{key} {known:?}");
+    }
+}
+
+#[test]
+fn an_edit_that_was_never_answered_is_named_by_its_file() {
+    let patch = "*** Begin Patch\n*** Update File: src/store.rs\n@@\n-a\n+b\n*** End Patch";
+    let meta =
+        json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}});
+    let call = json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch});
+    let call = json!({"timestamp": "2026-02-03T09:00:01Z", "type": "response_item", "payload": call});
+    let text = format!("{meta}\n{call}");
+    assert_eq!(unfinished(&read(&BUILT_IN, codex::AGENT, text.as_bytes()).unwrap())[0].1, "apply_patch: src/store.rs");
+    for (tool, input, shown) in [
+        ("write", json!({"filePath": "/home/dev/hydra/src/a.go", "content": "x"}), "write: src/a.go"),
+        ("edit", json!({"filePath": "/elsewhere/a.go", "newString": "x"}), "edit: /elsewhere/a.go"),
+        ("bash", json!({"command": "./run.sh"}), "bash: ./run.sh"),
+        ("todowrite", json!({}), "todowrite"),
+    ] {
+        let part = json!({"type": "tool", "callID": "c", "tool": tool, "state": {"status": "running", "input": input}});
+        let message = json!({"info": {"id": "m", "role": "assistant", "time": {"created": 1}}, "parts": [part]});
+        let text = json!({"info": {"id": "s"}, "messages": [message]}).to_string();
+        assert_eq!(unfinished(&read(&BUILT_IN, opencode::AGENT, text.as_bytes()).unwrap())[0].1, shown);
+    }
+}
+
+/// Each agent announces a tool use, uses it, and is cut off: it never came to the end of its turn.
+#[test]
+fn words_before_a_tool_use_do_not_end_a_turn() {
+    let codex =
+        |kind: &str, payload: Value| json!({"timestamp": "2026-02-03T09:00:00Z", "type": kind, "payload": payload});
+    let copilot =
+        |kind: &str, data: Value| json!({"type": kind, "id": "e", "timestamp": "2026-02-03T09:00:00Z", "data": data});
+    let lines = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let call = json!({"id": "w", "name": "run_shell_command", "args": {"command": "ls"}, "status": "success"});
+    let state = json!({"status": "completed", "input": {"command": "ls"}});
+    let texts = [
+        (
+            codex::AGENT,
+            lines(&[
+                codex("session_meta", json!({"id": "s"})),
+                codex("event_msg", json!({"type": "agent_message", "message": "I will look."})),
+                codex("response_item", json!({"type": "function_call", "name": "shell", "call_id": "c", "arguments": "{}"})),
+                codex("response_item", json!({"type": "function_call_output", "call_id": "c", "output": "x"})),
+            ]),
+        ),
+        (
+            copilot::AGENT,
+            lines(&[
+                copilot("session.start", json!({"sessionId": "s"})),
+                copilot("assistant.message", json!({"content": "I will look."})),
+                copilot("tool.execution_start", json!({"toolCallId": "t", "toolName": "bash", "arguments": {}})),
+                copilot("tool.execution_complete", json!({"toolCallId": "t", "success": true})),
+            ]),
+        ),
+        (
+            gemini::AGENT,
+            lines(&[
+                json!({"sessionId": "s", "kind": "main"}),
+                json!({"id": "m", "timestamp": "2026-02-03T09:00:00Z", "type": "gemini", "content": "I will look.", "toolCalls": [call]}),
+            ]),
+        ),
+        (
+            opencode::AGENT,
+            json!({"info": {"id": "s"}, "messages": [{"info": {"id": "m", "role": "assistant", "time": {"created": 1}},
+                "parts": [{"type": "text", "text": "I will look."}, {"type": "tool", "callID": "c", "tool": "bash", "state": state}]}]})
+            .to_string(),
+        ),
+        (
+            claude_code::AGENT,
+            lines(&[
+                json!({"type": "assistant", "uuid": "u1", "sessionId": "s", "timestamp": "2026-02-03T09:00:00Z", "message": {"content": [
+                    {"type": "text", "text": "I will look."}, {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}]}}),
+                json!({"type": "user", "uuid": "u2", "sessionId": "s", "timestamp": "2026-02-03T09:00:00Z", "message": {"content": [
+                    {"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}),
+            ]),
+        ),
+    ];
+    for (agent, text) in texts {
+        let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
+        assert!(matches!(read.events[..], [Told { event: Event::Tool(_), .. }]), "{agent}: {:?}", read.events);
     }
 }
 

@@ -130,10 +130,11 @@ impl<'a> Arguments<'a> {
         single.into_iter().chain(self.questions.0.iter().filter_map(|asked| asked.0.question.0.as_deref()))
     }
 
-    /// What a use that never came to an end was about.
-    pub fn shown(&self, tool: &str) -> String {
-        let target = self.command_line().or_else(|| self.touched_path().map(Cow::Borrowed));
-        target.map_or_else(|| tool.to_string(), |target| format!("{tool}: {target}"))
+    /// What a use is about: a command, or the first file that is touched.
+    pub fn target(&self, tool: &str) -> Option<String> {
+        let named = self.command_line().or_else(|| self.touched_path().map(Cow::Borrowed)).map(Cow::into_owned);
+        let patch = self.patch_text().filter(|_| matches!(verb(tool), Verb::Patch));
+        named.or_else(|| patch::first_file(patch?))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! What cannot be read as JSON is left out and counted.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,10 +10,10 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::agents::transcripts::{Database, DatabaseError, Exported};
 
-/// How long it is waited for while the client writes.
-const BUSY: Duration = Duration::from_millis(1_500);
-
 type Result<T> = std::result::Result<T, DatabaseError>;
+
+/// Subagents of one session that are looked at.
+const SUBAGENTS_MAX: &str = "50";
 
 pub(super) struct OpencodeDatabase {
     connection: Connection,
@@ -20,12 +21,13 @@ pub(super) struct OpencodeDatabase {
 }
 
 impl OpencodeDatabase {
-    pub(super) fn open(path: &Path) -> Result<OpencodeDatabase> {
+    /// `busy` is how long to wait while the client keeps the database locked.
+    pub(super) fn open(path: &Path, busy: Duration) -> Result<OpencodeDatabase> {
         let name = path.display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || -> rusqlite::Result<Connection> {
-            let connection = Connection::open_with_flags(uri(&name), flags)?;
-            connection.busy_timeout(BUSY)?;
+            let connection = Connection::open_with_flags(uri(path), flags)?;
+            connection.busy_timeout(busy)?;
             connection.execute_batch("PRAGMA query_only=ON")?;
             Ok(connection)
         };
@@ -43,15 +45,9 @@ impl OpencodeDatabase {
         };
         ask().map_err(|source| failed(&self.path, source))
     }
-}
 
-impl Database for OpencodeDatabase {
-    fn sessions(&self) -> Result<Vec<String>> {
-        self.rows("SELECT id FROM session ORDER BY time_created, id", &[], |row| row.get(0))
-    }
-
-    /// A session with all its messages. A subagent's names the session that it all began with.
-    fn export(&self, session: &str) -> Result<Exported> {
+    /// A session with its newest messages, as many as fit.
+    fn newest(&self, session: &str, bytes_max: usize) -> Result<Exported> {
         let described = self.rows(
             "WITH RECURSIVE above(id, parent, depth) AS (
                  SELECT id, parent_id, 0 FROM session WHERE id = ?1
@@ -64,23 +60,68 @@ impl Database for OpencodeDatabase {
             |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)),
         )?;
         let (directory, parent) = described.into_iter().next().unwrap_or_default();
-        let messages = self.rows(
-            "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id",
+        let ids: Vec<String> = self.rows(
+            "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created DESC, id DESC",
             &[session],
-            pair,
+            |row| row.get(0),
         )?;
-        let mut damaged_rows = 0;
+        let (mut damaged_rows, mut bytes, mut is_whole) = (0, 0, true);
         let mut exported = Vec::new();
-        for (id, info) in &messages {
-            let Some(info) = json(info, &mut damaged_rows) else { continue };
+        for id in &ids {
+            bytes += self.bytes_of(id)?;
+            if bytes > bytes_max {
+                is_whole = false;
+                break;
+            }
+            let message = self.rows("SELECT id, data FROM message WHERE id = ?1", &[id], pair)?.pop();
+            let Some(info) = message.and_then(|(_, info)| json(&info, &mut damaged_rows)) else { continue };
             let parts = self.rows("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id", &[id], pair)?;
             let parts: Vec<_> = parts.iter().filter_map(|(_, part)| json(part, &mut damaged_rows)).collect();
             // Each is checked on its own, so that one that is damaged does not cost the rest.
             exported.push(serde_json::json!({"id": id, "info": info, "parts": parts}));
         }
+        exported.reverse();
         let info = serde_json::json!({"id": session, "parentID": parent, "directory": directory});
         let json = serde_json::json!({"info": info, "messages": exported}).to_string().into_bytes();
-        Ok(Exported { json, damaged_rows })
+        Ok(Exported { json, damaged_rows, is_whole })
+    }
+
+    fn bytes_of(&self, message: &str) -> Result<usize> {
+        let sql = "SELECT (SELECT sum(length(CAST(data AS BLOB))) FROM message WHERE id = ?1)
+            + coalesce((SELECT sum(length(CAST(data AS BLOB))) FROM part WHERE message_id = ?1), 0)";
+        let bytes = self.rows(sql, &[message], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(bytes.into_iter().flatten().map(|bytes| bytes as usize).sum())
+    }
+}
+
+impl Database for OpencodeDatabase {
+    fn sessions(&self) -> Result<Vec<String>> {
+        self.rows("SELECT id FROM session ORDER BY time_created, id", &[], |row| row.get(0))
+    }
+
+    /// A session with all its messages. A subagent's names the session that it all began with.
+    fn export(&self, session: &str) -> Result<Exported> {
+        self.newest(session, usize::MAX)
+    }
+
+    fn ending(&self, session: &str, bytes_max: usize) -> Result<Exported> {
+        let ids: Vec<String> = self.rows(
+            "WITH RECURSIVE below(id, depth) AS (
+                 SELECT id, 0 FROM session WHERE id = ?1
+                 UNION ALL
+                 SELECT session.id, depth + 1 FROM session JOIN below ON session.parent_id = below.id WHERE depth < 20)
+             SELECT id FROM below LIMIT CAST(?2 AS INTEGER)",
+            &[session, SUBAGENTS_MAX],
+            |row| row.get(0),
+        )?;
+        let mut ending = Exported { json: Vec::new(), damaged_rows: 0, is_whole: true };
+        for id in ids {
+            let exported = self.newest(&id, bytes_max.saturating_sub(ending.json.len()))?;
+            ending.json.extend(exported.json);
+            ending.damaged_rows += exported.damaged_rows;
+            ending.is_whole &= exported.is_whole;
+        }
+        Ok(ending)
     }
 }
 
@@ -99,16 +140,28 @@ fn json(text: &str, damaged_rows: &mut usize) -> Option<serde_json::Value> {
 }
 
 /// Without a log nobody is at work, and nothing beside the file may be made: it is then read as it lies there.
-fn uri(path: &str) -> String {
-    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let is_at_rest = !std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0);
-    format!("file:{escaped}{}", if is_at_rest { "?immutable=1" } else { "" })
+fn uri(path: &Path) -> String {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    let is_at_rest = !std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' | 0x80.. => uri.push_str(&format!("%{byte:02x}")),
+            plain => uri.push(char::from(*plain)),
+        }
+    }
+    uri + if is_at_rest { "?immutable=1" } else { "" }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
     use serde_json::{Value, json};
+
+    const BUSY: Duration = Duration::from_millis(1_500);
 
     /// The tables as the client makes them, as far as we look at them.
     fn database(path: &Path) -> Connection {
@@ -147,10 +200,10 @@ mod tests {
     #[test]
     fn sessions_are_told_as_they_would_be_exported() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("odd %20 ?name#.db");
+        let path = folder.path().join(OsStr::from_bytes(b"odd %20 ?name#\xc3\xa4\xff.db"));
         let writer = database(&path);
         let check = || {
-            let store = OpencodeDatabase::open(&path).unwrap();
+            let store = OpencodeDatabase::open(&path, BUSY).unwrap();
             assert_eq!(store.sessions().unwrap(), ["ses_1", "ses_2", "ses_3"]);
             let (text, said) = (json!({"type": "text", "text": "hi"}), json!({"type": "text", "text": "ho"}));
             let messages = json!([
@@ -172,13 +225,37 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_session_has_its_newest_messages_and_its_subagents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opencode.db");
+        drop(database(&path));
+        let store = OpencodeDatabase::open(&path, BUSY).unwrap();
+        let told = |bytes_max| {
+            let ending = store.ending("ses_1", bytes_max).unwrap();
+            let exports = serde_json::Deserializer::from_slice(&ending.json).into_iter::<Value>();
+            let ids = |export: &Value| {
+                let messages = export["messages"].as_array().unwrap();
+                messages.iter().map(|message| message["id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+            };
+            let exports: Vec<Value> = exports.map(|export| export.unwrap()).collect();
+            (exports.iter().map(ids).collect::<Vec<_>>(), ending.is_whole)
+        };
+        let (all, is_whole) = told(10_000);
+        assert_eq!(all, [vec!["msg_1", "msg_2"], vec![], vec!["msg_4"]]);
+        assert!(is_whole);
+        let (newest, is_whole) = told(70);
+        assert_eq!((&newest[0], is_whole), (&vec!["msg_2".to_string()], false));
+        assert_eq!(store.ending("ses_none", 10_000).unwrap().json, b"");
+    }
+
+    #[test]
     fn what_is_no_database_of_theirs_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("opencode.db");
         std::fs::write(&path, "no database, but long enough to be taken for one at the first look").unwrap();
-        let failed = OpencodeDatabase::open(&path).and_then(|store| store.sessions()).unwrap_err().to_string();
+        let failed = OpencodeDatabase::open(&path, BUSY).and_then(|store| store.sessions()).unwrap_err().to_string();
         assert!(failed.starts_with("opencode's database"), "{failed}");
-        assert!(OpencodeDatabase::open(&folder.path().join("absent.db")).is_err());
+        assert!(OpencodeDatabase::open(&folder.path().join("absent.db"), BUSY).is_err());
         assert!(!folder.path().join("absent.db").exists());
     }
 }

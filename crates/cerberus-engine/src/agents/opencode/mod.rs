@@ -77,6 +77,8 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     },
     only: None,
     beside: |_| Beside::default(),
-    open: Some(|path| Ok(Box::new(OpencodeDatabase::open(path)?))),
-    is_tail_enough: false,
+    open: Some(|path, busy| Ok(Box::new(OpencodeDatabase::open(path, busy)?))),
+    // Its database holds all sessions.
+    find: |_, _| None,
+    notes_uses_at_their_end: false,
 };

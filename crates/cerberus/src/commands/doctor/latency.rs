@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::{Check, bad, good};
 use crate::context::Context;
+use crate::render;
 
 /// Often enough that the median says something, so few that nobody waits for it.
 const RUNS: usize = 11;
@@ -32,7 +33,7 @@ fn median(context: &Context) -> std::io::Result<Duration> {
     let scratch = scratch(context)?;
     let mut taken = Vec::with_capacity(RUNS);
     for run in 0..RUNS {
-        let payload = json!({"session_id": "doctor", "cwd": context.cwd, "hook_event_name": "PostToolUse",
+        let payload = json!({"session_id": "doctor", "cwd": render::path(&context.cwd), "hook_event_name": "PostToolUse",
             "tool_name": "Bash", "tool_use_id": format!("doctor-{run}"), "tool_input": {"command": "true"}});
         let begun = Instant::now();
         let mut child = Command::new(std::env::current_exe()?)

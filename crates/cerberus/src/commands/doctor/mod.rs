@@ -142,7 +142,8 @@ fn storing(context: &Context) -> Check {
 }
 
 fn lately(context: &Context) -> Check {
-    let failures = failures::lately(&context.home, context.clock.now);
+    // What was found wrong only just now counts too.
+    let failures = failures::lately(&context.home, context.now_again().clock.now);
     match failures.last() {
         None => good("failures", "none lately"),
         Some(last) => {

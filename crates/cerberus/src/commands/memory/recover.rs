@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
+use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -91,7 +92,9 @@ fn find(context: &Context, store: &cerberus_engine::store::Store, id: &str) -> R
 fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = find(context, &store, id)?;
-    let recovered = recover::recover(&context.home, &context.clock, &mut store, &session, false).hint(DOCTOR)?;
+    let recovered =
+        recover::recover(&context.home, &context.clock, &mut store, &surroundings(context), &session, false);
+    let recovered = recovered.hint(DOCTOR)?;
     if recovered.is_some() {
         context.ended(std::slice::from_ref(&session))?;
     }

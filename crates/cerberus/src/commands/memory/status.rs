@@ -62,7 +62,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     let shown: Result<Vec<Value>> = sessions.iter().map(|session| session_json(&store, session, now)).collect();
     let shown = shown?;
     if context.json {
-        let project = json!({"name": located.name, "root": located.root});
+        let project = json!({"name": located.name, "root": render::path(&located.root)});
         render::json(&json!({"project": project, "sessions": shown}));
         return Ok(());
     }

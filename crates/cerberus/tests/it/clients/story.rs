@@ -1,13 +1,16 @@
 //! One story, told by every client: a session edits two files, runs a test that fails, decides something and leaves
 //! something to do. However it ends, the first request of the next session carries all of that to the model.
 
+use std::time::Duration;
+
 use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
+use cerberus_testkit::process::{Running, kill_group, wait_until};
 use serde_json::{Value, json};
 
-use super::{Stage, finish, kill_after, times, told};
+use super::{LIMIT, Stage, finish, kill_after, times, told};
 
 const CODE: &str = "let tokens = 1\n\nexport function takeToken() {\n  return tokens-- >= 0\n}\n";
 const TEST: &str = "import test from 'node:test'
@@ -78,6 +81,28 @@ fn tell(client: &dyn Client, end: End) {
     assert_eq!(states.len(), 2, "{states:?}");
 }
 
+/// Killed while a command runs, which no hook reported yet: the client's own transcript tells of it.
+fn interrupt(client: &dyn Client, is_written_at_once: bool) {
+    let stage = Stage::new(client);
+    let started = stage.scratch.repo().join("started");
+    let code = stage.scratch.repo().join("limiter.mjs");
+    let server = ModelServer::start([client.write(&code, CODE), client.run("touch started; sleep 600"), Reply::hang()]);
+    let mut running = Running::spawn(&mut client.session(&stage.place(&server), "Wait for it")).unwrap();
+    if let Err(late) = wait_until("the command to run", LIMIT, || started.exists().then_some(())) {
+        panic!("{late}\n{:?}", running.wait(Duration::ZERO));
+    }
+    kill_group(running.pid()).unwrap();
+    let _ = running.wait(LIMIT).unwrap();
+
+    let text = told(&stage, client, "Go on");
+    let killed = stage.sessions().pop().unwrap();
+    assert_eq!((times(&text, "impl:limiter.mjs"), &killed["status"]), (1, &json!("recovered")), "{killed}");
+    assert_eq!(times(&text, "next:interrupted:Wait-for-it"), 1, "{killed}");
+    let is_told = text.lines().any(|line| line.contains("next:interrupted:") && line.contains("touch-started"));
+    assert_eq!(is_told, is_written_at_once, "the brief is {}", stage.cerberus(&["brief"]));
+    assert_eq!(killed["turn_count"], 1, "{killed}");
+}
+
 /// What the model itself records, through the MCP server that `install` wired, is told next time too.
 fn record(client: &dyn Client) {
     let stage = Stage::new(client);
@@ -121,13 +146,23 @@ fn codex_is_killed() {
     tell(&Codex, End::Kill);
 }
 
+#[test]
+fn claude_code_is_interrupted() {
+    interrupt(&ClaudeCode, true);
+}
+
+#[test]
+fn codex_is_interrupted() {
+    interrupt(&Codex, true);
+}
+
 #[cfg(feature = "all-clients")]
 mod all {
     use cerberus_testkit::clients::copilot::Copilot;
     use cerberus_testkit::clients::gemini::Gemini;
     use cerberus_testkit::clients::opencode::Opencode;
 
-    use super::{End, record, tell};
+    use super::{End, interrupt, record, tell};
 
     #[test]
     fn gemini_records() {
@@ -142,6 +177,12 @@ mod all {
     #[test]
     fn gemini_is_killed() {
         tell(&Gemini, End::Kill);
+    }
+
+    #[test]
+    fn gemini_is_interrupted() {
+        // It writes a tool use down when it has ended.
+        interrupt(&Gemini, false);
     }
 
     #[test]
@@ -160,6 +201,11 @@ mod all {
     }
 
     #[test]
+    fn opencode_is_interrupted() {
+        interrupt(&Opencode, true);
+    }
+
+    #[test]
     fn copilot_records() {
         record(&Copilot);
     }
@@ -172,5 +218,10 @@ mod all {
     #[test]
     fn copilot_is_killed() {
         tell(&Copilot, End::Kill);
+    }
+
+    #[test]
+    fn copilot_is_interrupted() {
+        interrupt(&Copilot, true);
     }
 }

@@ -1,0 +1,277 @@
+//! Whether the file in the view's place is the view, and what is done with one that is not.
+//!
+//! The view can always be made anew from the journal, so whatever stands in its place is renamed, never repaired and never
+//! waited for. What came from us holds prompts: it is removed once it is of no use. What did not is left to the user.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cerberus_core::model::id::fnv1a;
+use cerberus_core::model::time::Timestamp;
+use rusqlite::Connection;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+use rustix::io::Errno;
+
+use super::files::{VIEW, view_file, with};
+use super::fold::FoldError;
+use super::{SCHEMA, SCHEMA_VERSION, Store, StoreError};
+use crate::journal;
+use crate::os::clock::Clock;
+use crate::os::failures;
+use crate::os::home::Home;
+
+/// How long a damaged view is kept for whoever wants to look at it.
+const DAMAGED_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Names that are tried for a file that is set aside.
+const ASIDE_MAX: usize = 100;
+
+/// The files of one database.
+const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+
+/// What stands in the view's place and is not the view.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    #[error("its tables are not those that this version makes")]
+    Altered,
+    #[error("a database of another program stands in its place")]
+    Foreign,
+    #[error("what stands in its place cannot be used: {0}")]
+    NotAFile(String),
+}
+
+/// What a database holds.
+pub(super) enum Content {
+    Nothing,
+    View,
+    Misfit(Misfit),
+}
+
+/// Looks at the tables only; nothing is changed.
+pub(super) fn look(connection: &Connection) -> rusqlite::Result<Content> {
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let (version, mark) = (number("user_version")?, number("application_id")?);
+    let tables = tables(connection)?;
+    Ok(match (version, mark) {
+        (0, 0) if tables.is_empty() => Content::Nothing,
+        _ if version == SCHEMA_VERSION as i32 && mark == mark_of(&tables) => Content::View,
+        _ if tables.contains("\ntable segment ") => Content::Misfit(Misfit::Altered),
+        _ => Content::Misfit(Misfit::Foreign),
+    })
+}
+
+/// Makes the tables, all or none. Two first commands may race; the loser finds them there.
+pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
+    let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
+    if let Content::Nothing = look(&transaction)? {
+        transaction.execute_batch(SCHEMA)?;
+        let mark = mark_of(&tables(&transaction)?);
+        transaction.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}; PRAGMA application_id={mark}"))?;
+    }
+    transaction.commit()
+}
+
+/// Everything that the database defines: tables, indexes, triggers, views.
+fn tables(connection: &Connection) -> rusqlite::Result<String> {
+    let sql = "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut all = String::new();
+    while let Some(row) = rows.next()? {
+        for (before, column) in [("\n", 0), (" ", 1), (" ", 2)] {
+            all.push_str(before);
+            all.push_str(row.get_ref(column)?.as_str().unwrap_or_default());
+        }
+    }
+    Ok(all)
+}
+
+/// A number that a view carries, and that neither another schema nor other tables give.
+fn mark_of(tables: &str) -> i32 {
+    let hash = fnv1a(tables.as_bytes()) ^ fnv1a(SCHEMA.as_bytes()).rotate_left(1);
+    // 0 is what a database has that carries none.
+    (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
+}
+
+/// Why the file in the view's place cannot be opened, if that is for what it is, not for want of room or handles.
+pub(super) fn misfit(error: &io::Error) -> Option<Misfit> {
+    use io::ErrorKind::{InvalidInput, IsADirectory, Other, PermissionDenied};
+    let is_of_the_file = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
+        || error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
+    is_of_the_file.then(|| Misfit::NotAFile(error.to_string()))
+}
+
+/// Is one of the view's files no file at all? SQLite opens its logs by itself.
+pub(super) fn is_obstructed(home: &Home) -> bool {
+    let view = view_file(home);
+    PARTS.iter().any(|part| fs::symlink_metadata(with(&view, part)).is_ok_and(|known| !known.is_file()))
+}
+
+/// Renames what stands in the view's place and notes it for `doctor`.
+pub(super) fn set_aside(home: &Home, error: &StoreError) {
+    let view = view_file(home);
+    let is_file = fs::symlink_metadata(&view).is_ok_and(|known| known.is_file());
+    let is_ours = is_file && !matches!(error, StoreError::Misfit { misfit: Misfit::Foreign, .. });
+    let name = if is_ours { "damaged" } else { "damaged-foreign" };
+    let names = (1..=ASIDE_MAX).map(|number| if number == 1 { name.to_string() } else { format!("{name}-{number}") });
+    let is_free = |aside: &PathBuf| PARTS.iter().all(|part| fs::symlink_metadata(with(aside, part)).is_err());
+    let Some(aside) = names.map(|name| view.with_extension(name)).find(is_free) else { return };
+    let moved = PARTS.map(|part| fs::rename(with(&view, part), with(&aside, part)));
+    if moved.iter().all(Result::is_err) {
+        return;
+    }
+    if is_ours {
+        touch(&aside);
+    }
+    let detail = format!("{error}; it is now {}", aside.file_name().unwrap_or_default().to_string_lossy());
+    failures::note(home, Clock::new(None).wall, "the view was made anew", &detail);
+}
+
+/// Its age counts from now.
+fn touch(path: &Path) {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let _ = utimensat(CWD, path, &Timestamps { last_access: now, last_modification: now }, AtFlags::SYMLINK_NOFOLLOW);
+}
+
+/// Removes the views of other versions once this one holds everything, and damaged ones that were kept long enough.
+/// Costs one look at the home where there are none.
+pub fn tidy(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
+    let entries = fs::read_dir(home.root()).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let named = files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    let of_no_use = |(name, path): &(String, PathBuf)| match kind_of(name) {
+        Some(Kind::OtherVersion) => true,
+        Some(Kind::Damaged) => age(path, wall).is_some_and(|age| age > DAMAGED_MAX),
+        None => false,
+    };
+    let doomed: Vec<(String, PathBuf)> = named.filter(of_no_use).collect();
+    if !doomed.is_empty() && is_complete(home, store)? {
+        doomed.iter().for_each(|(_, path)| drop(fs::remove_file(path)));
+    }
+    Ok(())
+}
+
+fn is_complete(home: &Home, store: &Store) -> Result<bool, FoldError> {
+    let folded: HashMap<String, u64> = store.segments()?.into_iter().map(|(name, bytes, ..)| (name, bytes)).collect();
+    for segment in journal::segments(home)? {
+        let offset = folded.get(&segment.name).copied().unwrap_or(0);
+        // A last line that was cut short is never folded.
+        if offset < segment.bytes && journal::read(home, &segment.name, offset)?.next_offset > offset {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    OtherVersion,
+    Damaged,
+}
+
+/// What a name in the home says of a file that came from us.
+fn kind_of(name: &str) -> Option<Kind> {
+    let (version, rest) = name.strip_prefix("view-")?.split_once('.')?;
+    if version.is_empty() || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let plain = ["-wal", "-shm", "-journal"].iter().find_map(|part| rest.strip_suffix(part)).unwrap_or(rest);
+    if plain == "db" {
+        return (!name.starts_with(VIEW)).then_some(Kind::OtherVersion);
+    }
+    (plain.starts_with("damaged") && !plain.starts_with("damaged-foreign")).then_some(Kind::Damaged)
+}
+
+fn age(path: &Path, wall: Timestamp) -> Option<Duration> {
+    let modified: SystemTime = fs::symlink_metadata(path).ok()?.modified().ok()?;
+    let modified = modified.duration_since(UNIX_EPOCH).ok()?;
+    Some(wall.since(Timestamp::from_millis(modified.as_millis().try_into().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_may_be_removed() {
+        for (name, kind) in [
+            ("view-1.db", Some(Kind::OtherVersion)),
+            ("view-1.db-wal", Some(Kind::OtherVersion)),
+            ("view-999.db-shm", Some(Kind::OtherVersion)),
+            ("view-00c0ffee00c0ffee.db", Some(Kind::OtherVersion)),
+            (VIEW, None),
+            (&format!("{VIEW}-wal"), None),
+            ("view-1.damaged", Some(Kind::Damaged)),
+            ("view-5.damaged-2-wal", Some(Kind::Damaged)),
+            ("view-00c0ffee00c0ffee.damaged", Some(Kind::Damaged)),
+            ("view-5.damaged-foreign", None),
+            ("view-5.damaged-foreign-2", None),
+            ("view-x.db", None),
+            ("view-1.txt", None),
+            ("config.toml", None),
+        ] {
+            assert_eq!(kind_of(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn any_other_table_column_trigger_or_version_is_noticed() {
+        let made = || {
+            let connection = Connection::open_in_memory().unwrap();
+            create(&connection).unwrap();
+            connection
+        };
+        assert!(matches!(look(&made()).unwrap(), Content::View));
+        assert!(matches!(look(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
+        for (change, misfit) in [
+            ("CREATE TABLE other (x)", Misfit::Altered),
+            ("ALTER TABLE fact ADD COLUMN x TEXT", Misfit::Altered),
+            ("CREATE VIEW seen AS SELECT 1", Misfit::Altered),
+            ("CREATE TRIGGER t AFTER INSERT ON fact BEGIN DELETE FROM fact; END", Misfit::Altered),
+            ("DROP INDEX fact_said", Misfit::Altered),
+            ("PRAGMA user_version=0", Misfit::Altered),
+            ("PRAGMA user_version=99", Misfit::Altered),
+            ("PRAGMA application_id=0", Misfit::Altered),
+            ("DROP TABLE segment", Misfit::Foreign),
+        ] {
+            let connection = made();
+            connection.execute_batch(change).unwrap();
+            assert!(matches!(look(&connection).unwrap(), Content::Misfit(found) if found == misfit), "{change}");
+        }
+        let foreign = Connection::open_in_memory().unwrap();
+        foreign.execute_batch("CREATE TABLE fact (x)").unwrap();
+        create(&foreign).unwrap();
+        assert!(matches!(look(&foreign).unwrap(), Content::Misfit(Misfit::Foreign)), "it is left as it is");
+    }
+
+    #[test]
+    fn other_views_are_removed_once_all_whole_lines_are_folded() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        fs::create_dir_all(home.journal_dir()).unwrap();
+        let old = home.root().join("view-1.db");
+        let tidied = |journal: &str, store: &Store| {
+            fs::write(&old, "").unwrap();
+            fs::write(home.journal_dir().join("2026-01-02.jsonl"), journal).unwrap();
+            tidy(&home, store, Clock::new(None).wall).unwrap();
+            !old.exists()
+        };
+        fs::write(home.journal_dir().join("2026-01-01.jsonl"), "").unwrap();
+        let store = super::super::fold::open(&home).unwrap();
+        assert!(!tidied("a line that is not folded\n", &store));
+        let store = super::super::fold::open(&home).unwrap();
+        assert!(tidied("a line that is not folded\n", &store));
+        assert!(tidied("a line that is not folded\nand one that was cut sh", &store));
+    }
+
+    #[test]
+    fn a_vacuum_changes_nothing() {
+        let connection = Connection::open_in_memory().unwrap();
+        create(&connection).unwrap();
+        connection.execute_batch("VACUUM").unwrap();
+        assert!(matches!(look(&connection).unwrap(), Content::View));
+    }
+}

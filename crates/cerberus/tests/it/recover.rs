@@ -1,0 +1,477 @@
+//! Sessions of every agent that were killed: what their transcripts tell beyond their hooks is carried over, and what was
+//! in flight is told to the next session.
+
+use std::path::{Path, PathBuf};
+
+use cerberus_testkit::env::{TestEnv, codes};
+use serde_json::{Value, json};
+
+use crate::env;
+use crate::lifecycle::Agent;
+
+const ID: &str = "0f3a9b1c-77aa-4c1e-9d1e-5a5a5a5a5a5a";
+
+/// Second `second` of the minute in which everything happens.
+fn at(second: u64) -> String {
+    format!("2026-01-22T13:35:{second:02}.000Z")
+}
+
+fn millis(second: u64) -> u64 {
+    1_769_088_900_000 + second * 1_000
+}
+
+fn lines(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What an agent's hooks report: the start, a prompt, and an edit of `store.rs`.
+type Heard = fn(cwd: &str, transcript: Option<&Path>) -> Vec<Value>;
+
+/// What it wrote down: the same, an edit of `late.rs`, and an edit of `half.rs` and a command without a result.
+type Written = fn(cwd: &str) -> String;
+
+struct Case {
+    agent: &'static str,
+    heard: Heard,
+    written: Written,
+    /// Below the user's home; where it can be found without having been recorded.
+    place: &'static str,
+    /// What was in flight.
+    edit: &'static str,
+    command: &'static str,
+}
+
+const CASES: [Case; 6] = [
+    Case {
+        agent: "claude-code",
+        heard: heard_by_claude,
+        written: written_by_claude,
+        place: ".claude/projects/CWD/ID.jsonl",
+        edit: "Write:-half.rs",
+        command: "Bash:-cargo-bench",
+    },
+    Case {
+        agent: "codex",
+        heard: heard_by_codex,
+        written: written_by_codex,
+        place: ".codex/sessions/2026/01/22/rollout-2026-01-22T14-35-00-ID.jsonl",
+        edit: "apply_patch:-half.rs",
+        command: "Bash:-cargo-bench",
+    },
+    Case {
+        agent: "copilot",
+        heard: heard_by_copilot,
+        written: written_by_copilot,
+        place: ".copilot/session-state/ID/events.jsonl",
+        edit: "create:-half.rs",
+        command: "bash:-cargo-bench",
+    },
+    Case {
+        agent: "gemini",
+        heard: heard_by_gemini,
+        written: written_by_gemini,
+        place: ".gemini/tmp/hydra/chats/session-2026-01-22T13-35-0f3a9b1c.jsonl",
+        edit: "write_file:-half.rs",
+        command: "run_shell_command:-cargo-bench",
+    },
+    Case {
+        agent: "gemini",
+        heard: heard_by_gemini,
+        written: written_by_older_gemini,
+        place: ".gemini/tmp/hydra/chats/session-2026-01-22T13-35-0f3a9b1c.json",
+        edit: "write_file:-half.rs",
+        command: "run_shell_command:-cargo-bench",
+    },
+    Case {
+        agent: "opencode",
+        heard: heard_by_opencode,
+        written: |_| String::new(),
+        place: ".local/share/opencode/opencode.db",
+        edit: "write:-half.rs",
+        command: "bash:-cargo-bench",
+    },
+];
+
+fn merged(mut base: Value, extra: Value) -> Value {
+    base.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    base
+}
+
+fn heard_by_claude(cwd: &str, transcript: Option<&Path>) -> Vec<Value> {
+    let base = |name: &str, extra| {
+        merged(json!({"session_id": ID, "cwd": cwd, "hook_event_name": name, "transcript_path": transcript}), extra)
+    };
+    let input = json!({"file_path": format!("{cwd}/store.rs"), "content": "x"});
+    vec![
+        base("SessionStart", json!({"source": "startup"})),
+        base("UserPromptSubmit", json!({"prompt": "Write the store"})),
+        base("PostToolUse", json!({"tool_name": "Write", "tool_use_id": "t1", "tool_input": input})),
+    ]
+}
+
+fn written_by_claude(cwd: &str) -> String {
+    let line = |kind: &str, second, content: Value| {
+        json!({"type": kind, "uuid": format!("u{second}"), "sessionId": ID, "cwd": cwd, "timestamp": at(second),
+            "message": {"content": content}})
+    };
+    let used = |id: &str, tool: &str, input: Value| json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+    let write = |id: &str, name: &str| used(id, "Write", json!({"file_path": format!("{cwd}/{name}"), "content": "x"}));
+    let done = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "ok"}]);
+    lines(&[
+        line("user", 1, json!("Write the store")),
+        line("assistant", 2, json!([{"type": "text", "text": "I will."}, write("t1", "store.rs")])),
+        line("user", 3, done("t1")),
+        line("assistant", 4, json!([write("t2", "late.rs")])),
+        line("user", 5, done("t2")),
+        line("assistant", 6, json!([write("t3", "half.rs"), used("t4", "Bash", json!({"command": "cargo bench"}))])),
+    ])
+}
+
+fn patch(name: &str) -> String {
+    format!("*** Begin Patch\n*** Add File: {name}\n+x\n*** End Patch")
+}
+
+fn heard_by_codex(cwd: &str, transcript: Option<&Path>) -> Vec<Value> {
+    let base = |name: &str, extra| {
+        merged(json!({"session_id": ID, "cwd": cwd, "hook_event_name": name, "transcript_path": transcript}), extra)
+    };
+    let used = json!({"tool_name": "apply_patch", "tool_use_id": "t1", "turn_id": "1",
+        "tool_input": {"command": patch("store.rs")}, "tool_response": "Exit code: 0\nOutput:\nSuccess."});
+    vec![
+        base("SessionStart", json!({"source": "startup"})),
+        base("UserPromptSubmit", json!({"prompt": "Write the store", "turn_id": "1"})),
+        base("PostToolUse", used),
+    ]
+}
+
+fn written_by_codex(cwd: &str) -> String {
+    let line = |second, kind: &str, payload: Value| json!({"timestamp": at(second), "type": kind, "payload": payload});
+    let call = |second, id: &str, name: &str| {
+        let call = json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": patch(name)});
+        line(second, "response_item", call)
+    };
+    let done = |second, id: &str| {
+        let output = "Exit code: 0\nOutput:\nSuccess.";
+        line(second, "response_item", json!({"type": "custom_tool_call_output", "call_id": id, "output": output}))
+    };
+    let bench = json!({"cmd": "cargo bench"}).to_string();
+    lines(&[
+        line(0, "session_meta", json!({"id": ID, "cwd": cwd, "source": "cli"})),
+        line(1, "event_msg", json!({"type": "user_message", "message": "Write the store"})),
+        line(1, "event_msg", json!({"type": "agent_message", "message": "I will."})),
+        call(2, "t1", "store.rs"),
+        done(3, "t1"),
+        call(4, "t2", "late.rs"),
+        done(5, "t2"),
+        call(6, "t3", "half.rs"),
+        line(
+            7,
+            "response_item",
+            json!({"type": "function_call", "name": "exec_command", "call_id": "t4", "arguments": bench}),
+        ),
+    ])
+}
+
+fn created(cwd: &str, name: &str) -> Value {
+    json!({"path": format!("{cwd}/{name}"), "file_text": "x"})
+}
+
+fn heard_by_copilot(cwd: &str, _: Option<&Path>) -> Vec<Value> {
+    let base = |second, extra| merged(json!({"sessionId": ID, "timestamp": millis(second), "cwd": cwd}), extra);
+    let result = json!({"resultType": "success", "textResultForLlm": "Created"});
+    vec![
+        base(0, json!({"source": "new", "initialPrompt": "Write the store"})),
+        base(1, json!({"prompt": "Write the store"})),
+        base(3, json!({"toolName": "create", "toolArgs": created(cwd, "store.rs"), "toolResult": result})),
+    ]
+}
+
+fn copilot_line(second: u64, kind: &str, data: Value) -> Value {
+    json!({"type": kind, "id": format!("e{second}"), "timestamp": at(second), "data": data})
+}
+
+fn copilot_begins(second: u64, id: &str, tool: &str, arguments: Value) -> Value {
+    let data = json!({"toolCallId": id, "toolName": tool, "arguments": arguments});
+    copilot_line(second, "tool.execution_start", data)
+}
+
+fn copilot_ends(second: u64, id: &str) -> Value {
+    let data = json!({"toolCallId": id, "success": true, "result": {"content": "ok\n<exited with exit code 0>"}});
+    copilot_line(second, "tool.execution_complete", data)
+}
+
+fn written_by_copilot(cwd: &str) -> String {
+    lines(&[
+        copilot_line(0, "session.start", json!({"sessionId": ID, "context": {"cwd": cwd, "gitRoot": cwd}})),
+        copilot_line(1, "user.message", json!({"content": "Write the store"})),
+        copilot_line(1, "assistant.message", json!({"content": "I will."})),
+        copilot_begins(2, "t1", "create", created(cwd, "store.rs")),
+        copilot_ends(3, "t1"),
+        copilot_begins(4, "t2", "create", created(cwd, "late.rs")),
+        copilot_ends(5, "t2"),
+        copilot_begins(6, "t3", "create", created(cwd, "half.rs")),
+        copilot_begins(7, "t4", "bash", json!({"command": "cargo bench"})),
+    ])
+}
+
+fn gemini_args(cwd: &str, name: &str) -> Value {
+    json!({"file_path": format!("{cwd}/{name}"), "content": "x"})
+}
+
+fn heard_by_gemini(cwd: &str, transcript: Option<&Path>) -> Vec<Value> {
+    let base = |name: &str, second, extra| {
+        let said = json!({"session_id": ID, "cwd": cwd, "hook_event_name": name, "timestamp": at(second),
+            "transcript_path": transcript});
+        merged(said, extra)
+    };
+    let used = json!({"tool_name": "write_file", "tool_input": gemini_args(cwd, "store.rs"), "tool_response": {"llmContent": "ok"}});
+    vec![
+        base("SessionStart", 0, json!({"source": "startup"})),
+        base("BeforeAgent", 1, json!({"prompt": "Write the store"})),
+        base("AfterTool", 3, used),
+    ]
+}
+
+fn gemini_messages(cwd: &str) -> Vec<Value> {
+    let write = |second, id: &str, name: &str, status: &str| json!({"id": id, "name": "write_file", "args": gemini_args(cwd, name), "status": status, "timestamp": at(second)});
+    let says = |second, id: &str, words: &str, calls: Vec<Value>| json!({"id": id, "timestamp": at(second), "type": "gemini", "content": words, "toolCalls": calls});
+    let bench = json!({"id": "t4", "name": "run_shell_command", "args": {"command": "cargo bench"}, "status": "executing",
+        "timestamp": at(7)});
+    vec![
+        json!({"id": "m1", "timestamp": at(1), "type": "user", "content": [{"text": "Write the store"}]}),
+        says(2, "m2", "I will.", vec![write(2, "t1", "store.rs", "success")]),
+        says(4, "m3", "", vec![write(4, "t2", "late.rs", "success")]),
+        says(6, "m4", "", vec![write(6, "t3", "half.rs", "executing"), bench]),
+    ]
+}
+
+fn written_by_gemini(cwd: &str) -> String {
+    let mut all = vec![json!({"sessionId": ID, "projectHash": "9", "startTime": at(0), "kind": "main"})];
+    all.extend(gemini_messages(cwd));
+    lines(&all)
+}
+
+fn written_by_older_gemini(cwd: &str) -> String {
+    let chat = json!({"sessionId": ID, "projectHash": "9", "startTime": at(0), "messages": gemini_messages(cwd)});
+    serde_json::to_string_pretty(&chat).unwrap()
+}
+
+fn heard_by_opencode(cwd: &str, _: Option<&Path>) -> Vec<Value> {
+    let base = |event: &str, second, extra| {
+        merged(json!({"event": event, "sessionID": ID, "cwd": cwd, "at": millis(second)}), extra)
+    };
+    let args = json!({"filePath": format!("{cwd}/store.rs"), "content": "x"});
+    vec![
+        base("start", 0, json!({"source": "startup"})),
+        base("prompt", 1, json!({"id": "m1", "text": "Write the store"})),
+        base("tool", 3, json!({"id": "t1", "tool": "write", "args": args})),
+    ]
+}
+
+/// The client's database; the edit of `late.rs` is a subagent's.
+fn write_opencode(path: &Path, cwd: &str) {
+    let database = rusqlite::Connection::open(path).unwrap();
+    let tables = "CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_created INTEGER);
+        CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);";
+    database.execute_batch(tables).unwrap();
+    for (id, parent) in [(ID, None), ("other", None), ("child", Some(ID))] {
+        database.execute("INSERT INTO session VALUES (?1, ?2, ?3, 1)", (id, parent, cwd)).unwrap();
+    }
+    let message = |id: &str, session: &str, second: u64, role: &str, parts: Vec<Value>| {
+        let info = json!({"role": role, "time": {"created": millis(second)}}).to_string();
+        let sql = "INSERT INTO message VALUES (?1, ?2, ?3, ?4)";
+        database.execute(sql, (id, session, millis(second), info)).unwrap();
+        for (index, part) in parts.iter().enumerate() {
+            let sql = "INSERT INTO part VALUES (?1, ?2, ?3, ?4)";
+            database.execute(sql, (format!("{id}{index}"), id, session, part.to_string())).unwrap();
+        }
+    };
+    let tool = |id: &str, tool: &str, status: &str, second: u64, input: Value| {
+        let state = json!({"status": status, "input": input, "output": "ok", "time": {"end": millis(second)}});
+        json!({"type": "tool", "callID": id, "tool": tool, "state": state})
+    };
+    let write = |id: &str, status: &str, second, name: &str| {
+        tool(id, "write", status, second, json!({"filePath": format!("{cwd}/{name}"), "content": "x"}))
+    };
+    let text = |words: &str| json!({"type": "text", "text": words});
+    message("m1", ID, 1, "user", vec![text("Write the store")]);
+    message("m2", ID, 2, "assistant", vec![text("I will."), write("t1", "completed", 3, "store.rs")]);
+    message("m3", "child", 4, "assistant", vec![write("t2", "completed", 5, "late.rs")]);
+    let bench = tool("t4", "bash", "running", 7, json!({"command": "cargo bench"}));
+    message("m4", ID, 6, "assistant", vec![write("t3", "running", 6, "half.rs"), bench]);
+    message("m5", "other", 6, "assistant", vec![write("t5", "completed", 6, "other.rs")]);
+}
+
+impl Case {
+    fn place(&self, env: &TestEnv) -> PathBuf {
+        let project = env.project();
+        let cwd: String =
+            project.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        env.root().join("user").join(self.place.replace("ID", ID).replace("CWD", &cwd))
+    }
+
+    fn write(&self, path: &Path, cwd: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match self.agent {
+            "opencode" => write_opencode(path, cwd),
+            _ => std::fs::write(path, (self.written)(cwd)).unwrap(),
+        }
+    }
+
+    /// The session is held and killed; its transcript lies at `path`.
+    fn die(&self, env: &mut TestEnv, path: &Path, recorded: Option<&Path>) {
+        env.set_now(Some(&at(0)));
+        let project = env.project();
+        let cwd = project.to_str().unwrap();
+        let mut agent = Agent::start_as(env, self.agent);
+        for payload in (self.heard)(cwd, recorded) {
+            agent.say(payload.to_string().into_bytes());
+        }
+        agent.kill();
+        self.write(path, cwd);
+        env.set_now(Some(&at(14)));
+    }
+
+    fn check(&self, env: &TestEnv) {
+        let agent = self.agent;
+        let told = env.start("next", "startup");
+        for code in ["impl:store.rs", "impl:late.rs", "next:interrupted:Write-the-store"] {
+            assert_eq!(told.lines().filter(|line| *line == code).count(), 1, "{agent}: {code} in {told}");
+        }
+        for what in [self.edit, self.command] {
+            let code = format!("next:interrupted:{what}");
+            assert_eq!(told.lines().filter(|line| **line == code).count(), 1, "{agent}: {code} in {told}");
+        }
+        assert!(!told.contains("impl:half.rs") && !told.contains("other.rs"), "{agent}: {told}");
+        let dead =
+            |env: &TestEnv| env.sessions().into_iter().find(|session| session["agent_session_id"] == ID).unwrap();
+        let session = dead(env);
+        assert_eq!((&session["status"], &session["turn_count"]), (&json!("recovered"), &json!(1)), "{agent}");
+        let mut edited = codes(&session, "file");
+        edited.sort();
+        assert_eq!(edited, ["impl:late.rs", "impl:store.rs"], "{agent}");
+        let id = session["id"].as_str().unwrap();
+        assert_eq!(
+            env.json(&["memory", "recover", id])["recovery_actions"],
+            json!(["was recovered before"]),
+            "{agent}"
+        );
+        env.ok(&["doctor", "--rebuild"]);
+        assert_eq!(dead(env), session, "{agent}: twice equals once");
+    }
+}
+
+#[test]
+fn a_transcript_is_found_where_the_agent_keeps_it() {
+    for case in CASES {
+        let mut env = env();
+        let path = case.place(&env);
+        case.die(&mut env, &path, None);
+        case.check(&env);
+    }
+}
+
+#[test]
+fn a_transcript_is_read_where_the_sessions_start_said() {
+    for case in CASES.into_iter().filter(|case| !matches!(case.agent, "copilot" | "opencode")) {
+        let mut env = env();
+        let name = Path::new(case.place).file_name().unwrap();
+        let path = env.root().join("elsewhere").join(name);
+        case.die(&mut env, &path, Some(&path));
+        case.check(&env);
+    }
+}
+
+#[test]
+fn a_rollout_that_was_compressed_is_read() {
+    let mut env = env();
+    let case = &CASES[1];
+    let path = case.place(&env);
+    case.die(&mut env, &path, Some(&path));
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &std::fs::read(&path).unwrap()).unwrap();
+    std::fs::write(path.with_extension("jsonl.gz"), packed.finish().unwrap()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    case.check(&env);
+}
+
+/// Copilot does not name its tool uses: the third of the same is new, also where the first two are beyond the part that
+/// is read.
+#[test]
+fn of_a_long_transcript_the_end_is_counted_right() {
+    let mut env = env();
+    let project = env.project();
+    let cwd = project.to_str().unwrap();
+    let mut all = vec![copilot_line(0, "session.start", json!({"sessionId": ID, "context": {"cwd": cwd}}))];
+    let run = |second| {
+        let id = format!("t{second}");
+        [copilot_begins(second, &id, "bash", json!({"command": "cargo test"})), copilot_ends(second, &id)]
+    };
+    all.extend(run(1));
+    all.extend(run(2));
+    let filler = copilot_line(3, "session.info", json!({"content": "x".repeat(1000)}));
+    all.extend(std::iter::repeat_n(filler, 1500));
+    all.extend(run(30));
+    all.push(copilot_begins(31, "t31", "bash", json!({"command": "cargo test"})));
+    let path = CASES[2].place(&env);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, lines(&all)).unwrap();
+
+    let mut agent = Agent::start_as(&env, "copilot");
+    let hear = |agent: &mut Agent, second: u64, extra: Value| {
+        let payload = merged(json!({"sessionId": ID, "timestamp": millis(second), "cwd": cwd}), extra);
+        agent.say(payload.to_string().into_bytes());
+    };
+    hear(&mut agent, 0, json!({"source": "new"}));
+    agent.kill();
+    for second in [1, 2] {
+        env.set_now(Some(&at(second)));
+        let result = json!({"resultType": "success", "textResultForLlm": "ok\n<exited with exit code 0>"});
+        let mut agent = Agent::start_as(&env, "copilot");
+        hear(
+            &mut agent,
+            second,
+            json!({"toolName": "bash", "toolArgs": {"command": "cargo test"}, "toolResult": result}),
+        );
+        agent.kill();
+    }
+    env.set_now(Some(&at(40)));
+    let told = env.start("next", "startup");
+    assert!(told.contains("next:interrupted:bash:-cargo-test"), "{told}");
+    let sessions = env.sessions();
+    let dead = sessions.iter().find(|session| session["agent_session_id"] == ID).unwrap();
+    assert_eq!(dead["tools_used"], json!({"bash": 3}));
+}
+
+/// Gemini writes a tool use down when it has ended: words at the end of a chat may announce one.
+#[test]
+fn last_words_that_no_hook_reported_do_not_end_a_turn_of_gemini() {
+    let mut env = env();
+    let case = &CASES[3];
+    let path = case.place(&env);
+    case.die(&mut env, &path, None);
+    let words = json!({"id": "m9", "timestamp": at(9), "type": "gemini", "content": "I will run the tests."});
+    std::fs::write(&path, format!("{}{words}\n", written_by_gemini(env.project().to_str().unwrap()))).unwrap();
+    case.check(&env);
+}
+
+#[test]
+fn an_id_that_is_a_path_leads_nowhere() {
+    let env = env();
+    let project = env.project();
+    let cwd = project.to_str().unwrap();
+    let id = "../../../stolen";
+    let outside = env.root().join("stolen/events.jsonl");
+    std::fs::create_dir_all(outside.parent().unwrap()).unwrap();
+    std::fs::create_dir_all(env.root().join("user/.copilot/session-state")).unwrap();
+    std::fs::write(&outside, written_by_copilot(cwd).replace(ID, id)).unwrap();
+    let mut agent = Agent::start_as(&env, "copilot");
+    for mut payload in heard_by_copilot(cwd, None) {
+        payload["sessionId"] = json!(id);
+        agent.say(payload.to_string().into_bytes());
+    }
+    agent.kill();
+    let told = env.start("next", "startup");
+    assert!(told.contains("impl:store.rs") && !told.contains("late.rs"), "{told}");
+}
