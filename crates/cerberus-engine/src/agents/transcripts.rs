@@ -16,7 +16,7 @@ pub struct TranscriptFiles {
     /// What the place of a file says of its session.
     pub beside: fn(&Path) -> Beside,
     /// Opens a file that ends in `.db`, where the agent keeps its sessions in a database.
-    pub open: Option<fn(&Path) -> Result<Box<dyn Database>, DatabaseError>>,
+    pub open: Option<OpenDatabase>,
     /// Can the end of one be understood without what stands before it?
     pub is_tail_enough: bool,
 }
@@ -28,6 +28,8 @@ pub struct Beside {
     /// The session that started this one.
     pub parent: Option<String>,
 }
+
+pub type OpenDatabase = fn(&Path) -> Result<Box<dyn Database>, DatabaseError>;
 
 /// A database of many sessions, only ever read.
 pub trait Database {

@@ -41,12 +41,12 @@ fn circles(imports: &Imports, allowed: &[(&str, &str)]) -> Vec<String> {
     let is_allowed = |from: &str, to: &str| allowed.contains(&(from, to));
     let edges: BTreeSet<(&str, &str)> =
         imports.keys().map(|(from, to)| (from.as_str(), to.as_str())).filter(|(a, b)| !is_allowed(a, b)).collect();
-    let closing = edges.iter().filter(|(from, to)| leads_to(&edges, to, from));
-    let mut wrong: Vec<String> = closing
-        .map(|(from, to)| {
-            format!("{from} imports {to} in a circle: {}", imports[&(from.to_string(), to.to_string())].join(", "))
-        })
-        .collect();
+    let places = |from: &str, to: &str| &imports[&(from.to_string(), to.to_string())];
+    let mut closing: Vec<_> = edges.iter().filter(|(from, to)| leads_to(&edges, to, from)).collect();
+    // Of a circle the import that is rarest is most likely the wrong one.
+    closing.sort_by_key(|(from, to)| places(from, to).len());
+    let told = |(from, to): &&(&str, &str)| format!("{from} imports {to} in a circle: {}", places(from, to).join(", "));
+    let mut wrong: Vec<String> = closing.iter().map(told).collect();
     for (from, to) in allowed {
         let exists = imports.contains_key(&(from.to_string(), to.to_string()));
         if !exists || !leads_to(&edges, to, from) {
