@@ -21,7 +21,7 @@ pub struct TranscriptFiles {
     pub beside: fn(&Path) -> Beside,
     /// Opens a file that ends in `.db`, where the agent keeps its sessions in a database. The time is how long to wait
     /// while the agent keeps it locked.
-    pub open: Option<fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>>,
+    pub open: Option<OpenDatabase>,
     /// Finds the file of one session below one of the roots.
     pub find: fn(root: &Path, sought: &mut Sought) -> Option<PathBuf>,
     /// A tool use is written only when it has ended, so the last words of a transcript may announce one.
@@ -35,6 +35,9 @@ pub struct Beside {
     /// The session that started this one.
     pub parent: Option<String>,
 }
+
+/// Opens a database of sessions, waiting at most so long while the agent keeps it locked.
+pub type OpenDatabase = fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>;
 
 /// The session whose file is looked for.
 #[derive(Debug)]

@@ -6,11 +6,10 @@ use std::time::Duration;
 use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::CHARS_MAX;
+use cerberus_core::brief::MemoryItem;
 use cerberus_core::brief::memories::BOTH_TOKENS;
-use cerberus_core::clean::Cleaner;
-use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::{Event, Record, StartSource};
-use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
 use crate::agents::Surroundings;
@@ -125,9 +124,9 @@ fn at_start(
         session: session.as_ref(),
     };
     let brief = recall::brief(&store, &waiting.located, &question)?.brief;
-    let codes = brief.items.into_iter().map(|item| home.cleaner().clean(item.code, Keep::NAME)).collect();
-    let memories = brief.memories.into_iter().map(|item| item.id).collect();
-    Ok(waiting.told(home.cleaner(), clock, Occasion::Start, &brief.text, codes, memories, Some(source)))
+    let codes = brief.items.into_iter().map(|item| item.code);
+    let event = receipt(home, Some(source), codes, &brief.memories);
+    Ok(waiting.told(home, clock, Occasion::Start, &brief.text, event))
 }
 
 fn on_prompt(
@@ -147,10 +146,21 @@ fn on_prompt(
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    let codes = relevant.items.iter().map(|item| home.cleaner().clean(item.code.clone(), Keep::NAME)).collect();
+    let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
     let brief = relevant.after(items, Vec::new());
-    let memories = brief.memories.into_iter().map(|item| item.id).collect();
-    Ok(waiting.told(home.cleaner(), clock, Occasion::Prompt, &brief.text, codes, memories, None))
+    let event = receipt(home, None, codes, &brief.memories);
+    Ok(waiting.told(home, clock, Occasion::Prompt, &brief.text, event))
+}
+
+fn receipt(
+    home: &Home,
+    source: Option<StartSource>,
+    codes: impl IntoIterator<Item = String>,
+    memories: &[MemoryItem],
+) -> Event<'static> {
+    let clean = |text: String| home.cleaner().clean(text, Keep::NAME);
+    let memories = memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
+    Event::Receipt { source, codes: codes.into_iter().map(clean).collect(), memories }
 }
 
 impl Waiting {
@@ -165,26 +175,23 @@ impl Waiting {
 
     fn told(
         &self,
-        cleaner: &Cleaner,
+        home: &Home,
         clock: &Clock,
         occasion: Occasion,
         text: &str,
-        codes: Vec<Clean<'static>>,
-        memories: Vec<MemoryId>,
-        source: Option<StartSource>,
+        event: Event<'static>,
     ) -> Option<Answer> {
         let reply =
             Some(text).filter(|text| !text.is_empty()).and_then(|text| agents::reply(self.agent, occasion, text))?;
-        let memories = memories.iter().map(|id| cleaner.clean(id.as_str().to_string(), Keep::NAME)).collect();
         let receipt = Record {
             at: clock.now,
-            key: cleaner.clean(self.receipt_key(), Keep::NAME),
+            key: home.cleaner().clean(self.receipt_key(), Keep::NAME),
             agent: self.agent,
             imported: false,
             heard_by: None,
             session: self.session.clone(),
-            place: self.located.place(cleaner),
-            event: Event::Receipt { source, codes, memories },
+            place: self.located.place(home.cleaner()),
+            event,
         };
         Some(Answer { reply, receipt })
     }
