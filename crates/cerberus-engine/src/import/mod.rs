@@ -203,7 +203,9 @@ fn without_forgotten<'a>(
             .iter()
             .map(|(session, key)| ForgottenRecord { record: namer.event(agent, session, key), kept: None });
         let sessions = forgotten.iter().map(|(session, _)| session).collect::<BTreeSet<_>>().into_iter();
-        let sessions = sessions.map(|session| (namer.session(agent, session), Timestamp::EPOCH)).collect();
+        let sessions = sessions.map(|session| namer.session(agent, session));
+        let alike = forgotten.iter().filter_map(|(session, key)| Some(namer.alike(agent, session, shared_part(key)?)));
+        let sessions = sessions.chain(alike).map(|name| (name, Timestamp::EPOCH)).collect();
         let names = Forgotten { records: records.collect(), sessions, is_taken_back: true };
         rewrite::take_back(import.home, import.clock.wall, names)?;
         return Ok(transcript);

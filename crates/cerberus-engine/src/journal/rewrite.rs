@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
+use cerberus_core::agents::transcripts::shared_part;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
@@ -50,7 +51,7 @@ pub struct Rewrite {
 /// nothing else holds what was removed.
 pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
     begin(home)?;
-    let Prepared { copies, forgotten, last_seq } = prepare(home, rewrite)?;
+    let Prepared { copies, forgotten, last_seq } = prepare(home, wall, rewrite)?;
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
     // The copies have old places; what is appended next must not follow those.
@@ -100,16 +101,19 @@ struct Prepared {
     last_seq: u64,
 }
 
-fn prepare(home: &Home, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
+fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
     let namer = Namer::open(home)?;
     let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
-    let (mut copies, mut records, mut last_seq) = (Vec::new(), Vec::new(), 0);
+    let (mut copies, mut records, mut alike, mut last_seq) = (Vec::new(), Vec::new(), Vec::new(), 0);
     each_line(home, |position, line| {
         let Line::Whole(sealed) = line else { return };
         last_seq = position.order(&sealed).seq.max(last_seq);
         let Some(change) = changes.get(&position) else { return };
         let kept = match change {
-            Change::Remove => None,
+            Change::Remove => {
+                alike.extend(alike_of(&namer, &sealed, wall));
+                None
+            }
             Change::Replace(json) => {
                 let open = json.trim_end().strip_suffix('}').unwrap_or(json).as_bytes();
                 copies.push(encode_open(open, sealed.version.max(FORMAT), position.order(&sealed)));
@@ -119,7 +123,8 @@ fn prepare(home: &Home, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
         records.extend(name_of(&namer, &sealed).map(|record| ForgottenRecord { record, kept }));
     })?;
     let sessions = rewrite.sessions.iter();
-    let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until)).collect();
+    let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until));
+    let sessions = sessions.chain(alike).collect();
     Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, last_seq })
 }
 
@@ -138,6 +143,13 @@ fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
             Some(namer.event(&newer.agent, &newer.session, &newer.key))
         }
     }
+}
+
+/// What a transcript says of the same event, under a key of its own, must not come back either.
+fn alike_of(namer: &Namer, sealed: &Sealed, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
+    let record = sealed.record()?;
+    let name = namer.alike(record.agent.name(), &record.session, shared_part(&record.key)?);
+    Some((name, wall.max(record.at.plus(Duration::from_millis(1)))))
 }
 
 /// The records that list what was forgotten.

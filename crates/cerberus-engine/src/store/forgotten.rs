@@ -1,5 +1,6 @@
 //! What was forgotten, as the journal lists it, and the lines that hold it again.
 
+use cerberus_core::agents::transcripts::shared_part;
 use cerberus_core::model::event::{Forgotten, Record};
 use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::time::Timestamp;
@@ -122,8 +123,15 @@ impl Store {
         let whole = until(&namer.session(agent, session))?.into_iter().flatten().max();
         let mut found = Vec::new();
         for (key, at) in events {
-            let is_in_session = whole.is_some_and(|until| at.millis() < until);
-            if is_in_session || !until(&namer.event(agent, session, key))?.is_empty() {
+            let is_before = |until: i64| at.millis() < until;
+            let alike = match shared_part(key) {
+                Some(shared) => until(&namer.alike(agent, session, shared))?.into_iter().flatten().max(),
+                None => None,
+            };
+            let is_forgotten = whole.is_some_and(is_before)
+                || alike.is_some_and(is_before)
+                || !until(&namer.event(agent, session, key))?.is_empty();
+            if is_forgotten {
                 found.push(key);
             }
         }

@@ -228,6 +228,24 @@ fn forgetting_wins_over_importing_until_it_is_taken_back() {
 }
 
 #[test]
+fn what_a_hook_captured_and_was_forgotten_does_not_return_through_the_transcript() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T10:00:01Z"));
+    env.start("old", "startup");
+    env.hook("old", "UserPromptSubmit", json!({"prompt": "Tune the xylophone", "prompt_id": "1"}));
+    env.set_now(Some("2026-01-22T13:35:14Z"));
+    let between = ["forget", "--since", "2026-01-22T10:00:00Z", "--until", "2026-01-22T10:00:02Z", "--yes"];
+    env.ok(&between);
+    assert!(!holds(&env, "Tune the xylophone"));
+    let file = transcript(&env);
+    let import = ["import", "claude-code", file.to_str().unwrap()];
+    assert_eq!(env.json(&import)["forgotten_events"], 1, "the prompt has another key in the transcript");
+    assert!(!holds(&env, "Tune the xylophone") && holds(&env, "xylophone.rs"), "the rest was never forgotten");
+    env.ok(&["import", "claude-code", "--forgotten", file.to_str().unwrap()]);
+    assert!(holds(&env, "Tune the xylophone"));
+}
+
+#[test]
 fn what_was_forgotten_does_not_return_through_a_hook_or_an_old_segment() {
     let env = env();
     let words = json!({"prompt": "Tune the xylophone", "prompt_id": "1"});
