@@ -184,8 +184,8 @@ const READ_CLEAN_TEXT_BACK: [&str; 4] = [
 /// Files that take clean text out of the view.
 const TAKE_CLEAN_TEXT_FROM_THE_VIEW: [&str; 3] = [
     "crates/cerberus-core/src/clean/text.rs",
-    "crates/cerberus-engine/src/sessions/lifecycle.rs",
     "crates/cerberus-engine/src/store/memories.rs",
+    "crates/cerberus-engine/src/store/read.rs",
 ];
 /// Files that make or use a cleaner without the user's rules: the home before they are read, and ids of the system.
 const CLEAN_WITHOUT_THE_USERS_RULES: [&str; 4] = [
