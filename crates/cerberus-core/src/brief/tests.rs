@@ -302,6 +302,122 @@ fn what_was_interrupted_is_told_before_everything_else() {
     assert_eq!(text(&facts), expected);
 }
 
+#[test]
+fn in_a_section_the_objective_comes_first_and_notes_last() {
+    let facts = [
+        words("s", 3, Kind::Note, "the api is slow"),
+        words("s", 2, Kind::Next, "write tests"),
+        words("s", 1, Kind::Objective, "ship it"),
+    ];
+    assert_eq!(text(&facts), "proj:hydra\ngoal:ship-it\nnext:write-tests\nnote:the-api-is-slow");
+}
+
+#[test]
+fn who_said_a_thing_last_is_who_said_it() {
+    for (secs, said_last) in [([1, 1, 1], "c"), ([1, 3, 2], "b"), ([3, 2, 1], "a")] {
+        let facts: Vec<Known> = ["a", "b", "c"]
+            .iter()
+            .zip(secs)
+            .map(|(session, secs)| words(session, secs, Kind::Decision, "tabs"))
+            .collect();
+        let brief = compose_with(&facts, &[], BUDGET_TOKENS);
+        let item = &brief.items[0];
+        assert_eq!((item.times, item.session.clone()), (3, Some(SessionId::new(said_last))), "{secs:?}");
+    }
+}
+
+#[test]
+fn what_settles_comes_later_is_of_the_same_kind_and_says_the_same() {
+    let open = words("a", 5, Kind::Next, "add mutex to process struct");
+    let code = "next:add-mutex-to-process-struct";
+    for (secs, event, kind, settled_code, outcome, reason) in [
+        (9, 9, Kind::Next, code, Settled::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, code, Settled::Dropped, Some("dropped 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, "next:mutex-process-struct", Settled::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, "next:add-mutex", Settled::Done, None),
+        (9, 9, Kind::Blocker, code, Settled::Done, None),
+        // In the same instant, the place in the journal decides.
+        (5, 6, Kind::Next, code, Settled::Done, Some("resolved 2026-01-22T13:35:19Z")),
+        (5, 5, Kind::Next, code, Settled::Done, None),
+        (4, 9, Kind::Next, code, Settled::Done, None),
+    ] {
+        let closing = Closing { target: Target::Code(kind, settled_code.into()), outcome };
+        let settlement = Settlement { closing, session: SessionId::new("b"), at: at(secs), event };
+        let brief = compose_with(std::slice::from_ref(&open), &[settlement], BUDGET_TOKENS);
+        let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
+        assert_eq!(reasons, Vec::from_iter(reason), "{secs} {event} {kind:?} {settled_code}");
+        assert_eq!(brief.text.is_empty(), reason.is_some());
+    }
+}
+
+#[test]
+fn what_is_said_again_is_open_and_what_is_gone_is_named_once() {
+    let said = |secs| words("a", secs, Kind::Next, "write tests");
+    let done = || words("b", 5, Kind::Done, "write tests");
+    let brief = compose_with(&[said(1), said(2), done()], &[], BUDGET_TOKENS);
+    assert_eq!((brief.text.as_str(), brief.dropped.len()), ("", 1));
+    let brief = compose_with(&[said(1), done(), said(9)], &[], BUDGET_TOKENS);
+    assert_eq!((brief.text.as_str(), brief.dropped.len()), ("proj:hydra\nnext:write-tests", 0));
+}
+
+#[test]
+fn the_last_settlement_of_a_reference_counts() {
+    let fact = Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, "write tests") };
+    let facts = [known("a", 5, fact)];
+    for (times, is_open) in [([1, 4], true), ([9, 1], false), ([1, 9], false), ([5, 5], true)] {
+        let settlements = times.map(|secs| settled("a", secs, Target::Reference("task:1".into())));
+        assert_eq!(!compose_with(&facts, &settlements, BUDGET_TOKENS).text.is_empty(), is_open, "{times:?}");
+    }
+}
+
+#[test]
+fn what_was_interrupted_is_open_until_another_session_works() {
+    let fact = Fact { reference: Some("interrupted".into()), ..Fact::words(Kind::Next, "interrupted:run the tests") };
+    let broken_off = known("a", 5, fact);
+    let read = |session, secs| known(session, secs, Fact::file(Kind::Read, "x.rs"));
+    for (other, is_open) in [
+        (file("b", 6, "x.rs"), false),
+        (words("b", 6, Kind::Done, "something"), false),
+        (file("a", 6, "x.rs"), true),
+        (file("b", 4, "x.rs"), true),
+        (read("b", 6), true),
+        (words("b", 6, Kind::Next, "something"), true),
+    ] {
+        let brief = compose_with(&[broken_off.clone(), other.clone()], &[], BUDGET_TOKENS);
+        assert_eq!(brief.text.contains("next:interrupted:run-the-tests"), is_open, "{other:?}");
+        let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
+        assert_eq!(reasons.contains(&"b went on"), !is_open, "{other:?}");
+    }
+}
+
+#[test]
+fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
+    let task = |text| Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, text) };
+    let facts = [
+        known("a", 1, task("first words")),
+        known("a", 2, task("better words")),
+        known("b", 3, task("of another session")),
+        known("a", 4, Fact::words(Kind::Next, "without a number")),
+    ];
+    let by = |session, target, outcome| {
+        let closing = Closing { target, outcome };
+        [Settlement { closing, session: SessionId::new(session), at: at(9), event: 9 }]
+    };
+    let number = |number: &str| Target::Reference(format!("task:{number}"));
+    for (settlement, expected) in [
+        (by("a", number("1"), Settled::Done), Some("done:better-words")),
+        (by("b", number("1"), Settled::Done), Some("done:of-another-session")),
+        (by("a", number("2"), Settled::Done), None),
+        (by("a", number("1"), Settled::Dropped), None),
+        (by("a", Target::Code(Kind::Next, "next:better-words".into()), Settled::Done), None),
+    ] {
+        let done = done_by_reference(&facts, &settlement);
+        let codes: Vec<&str> = done.iter().map(|known| known.fact.code.as_str()).collect();
+        assert_eq!(codes, Vec::from_iter(expected), "{settlement:?}");
+        assert!(done.iter().all(|known| (known.at, known.event, &known.session) == (at(9), 9, &settlement[0].session)));
+    }
+}
+
 proptest! {
     #[test]
     fn never_over_budget_never_a_broken_line(

@@ -167,6 +167,13 @@ mod tests {
         }
         assert!(!Glob::of("*.pem").may_match(Letters::of("src/main.rs")));
         assert!(Glob::parse("").is_err() && Glob::parse("/").is_err() && Glob::parse(&"a".repeat(128)).is_err());
+        // The longest pattern still has a bit for its end.
+        for pattern in ["a".repeat(127), format!("{}*", "a".repeat(126)), format!("*{}", "a".repeat(126))] {
+            let glob = Glob::parse(&pattern).unwrap();
+            let name = "a".repeat(127);
+            assert!(glob.matches(&name) && glob.matches(&format!("x/{name}/y")), "{pattern}");
+            assert!(!glob.matches(&"a".repeat(125)) && !glob.matches(&"b".repeat(127)), "{pattern}");
+        }
     }
 
     #[test]

@@ -253,6 +253,11 @@ mod tests {
         }
         assert_eq!(slug("one two three four", 11), "one-two");
         assert_eq!(slug(&"x".repeat(50), 10), "x".repeat(10));
+        for (max_chars, cut) in
+            [(18, "one-two-three-four"), (17, "one-two-three"), (7, "one-two"), (6, "one-tw"), (3, "one")]
+        {
+            assert_eq!(slug("one two three four", max_chars), cut, "{max_chars}");
+        }
     }
 
     #[test]
@@ -266,6 +271,15 @@ mod tests {
             ("impl:Map<Key>", "impl:Map<Key>"),
             ("dec:a<b", "dec:a<b"),
             ("impl:a\nb", "impl:a?b"),
+            // Two letters are a type's parameter; after a word so are more, unless there is a hyphen.
+            ("note:<ab>", "note:<ab>"),
+            ("note:<abc>", "note:‹abc>"),
+            ("note:<abc", "note:<abc"),
+            ("note:_<abc>", "note:_<abc>"),
+            ("note:x<abc>", "note:x<abc>"),
+            ("note:x<a-b>", "note:x‹a-b>"),
+            ("note:<a_b>", "note:‹a_b>"),
+            ("note:<?xml", "note:‹?xml"),
         ] {
             assert_eq!(code(text), told);
         }
@@ -292,6 +306,37 @@ mod tests {
             let long = format!("123 {key} {}tail", "x".repeat(filler));
             let kept = BUILT_IN.clean(long.as_str(), keep);
             assert!(kept.starts_with("123 [redac") && kept.ends_with("xtail"), "{}", &*kept);
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_secret_escapes_across_an_edge() {
+        let keep = Keep { head_bytes: 60, tail_bytes: 60 };
+        let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+        for length in [70, 400, 1_000, 1_200, 3_000] {
+            for shift in 0..=100 {
+                let filler = "word ".repeat(length / 5);
+                for text in [
+                    format!("{} {key} {filler}", &filler[..shift.min(filler.len())]),
+                    format!("{filler} {key} {}", &filler[..shift.min(filler.len())]),
+                ] {
+                    let kept = Clean::new(text.as_str(), keep);
+                    let has_part = key.as_bytes().windows(8).any(|part| kept.as_bytes().windows(8).any(|w| w == part));
+                    assert!(!has_part, "{length} {shift}: {}", &*kept);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_is_whole_and_what_does_not_is_cut_whoever_owns_it() {
+        let keep = Keep { head_bytes: 10, tail_bytes: 5 };
+        for (text, kept) in [
+            ("0123456789abcde", "0123456789abcde"),
+            ("0123456789abcdef", "0123456789\n…\nbcdef"),
+            ("0123456789<private>x</private>", "0123456789"),
+        ] {
+            assert_eq!((&*Clean::new(text, keep), &*Clean::new(text.to_string(), keep)), (kept, kept));
         }
     }
 

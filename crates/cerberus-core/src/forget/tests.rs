@@ -6,6 +6,7 @@ use crate::clean::BUILT_IN;
 use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
+use crate::model::memory::Background;
 
 fn clean(text: &str) -> Clean<'_> {
     BUILT_IN.clean(text, Keep::PROMPT)
@@ -121,4 +122,217 @@ fn what_others_were_told_of_it_is_taken_back() {
     };
     assert!(json.contains("[\"impl:aa.rs\",\"next:go-on\"]"), "{json}");
     assert_eq!(traces.fate(&wish, &told(&["next:go-on"])), Fate::Stays);
+}
+
+fn sessions(name: &str) -> Wish {
+    Wish::Sessions(HashSet::from([(Agent::Codex, name.to_string())]))
+}
+
+fn expired(name: &str) -> Wish {
+    Wish::Expired(HashSet::from([(Agent::Codex, name.to_string())]))
+}
+
+fn project(anchor: &[u8], name: &str) -> Wish {
+    Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(anchor)]), name: name.to_string() }
+}
+
+fn between(since: i64, until: i64) -> Wish {
+    Wish::Between(Timestamp::from_millis(since), Timestamp::from_millis(until))
+}
+
+fn memory<'a>(status: Status, is_automatic: bool, sources: &[&'a str]) -> Memory<'a> {
+    let said = |session: &&'a str| Evidence {
+        text: clean("use tabs"),
+        agent: clean(Agent::Codex.name()),
+        session: clean(session),
+        key: clean("k"),
+    };
+    Memory {
+        status,
+        content: clean("Use tabs in plan.md"),
+        category: clean("rule"),
+        scope: clean("universal"),
+        project: None,
+        confidence: 1.0,
+        created_at: Timestamp::from_millis(50),
+        updated_at: Timestamp::from_millis(50),
+        source: clean("corrections"),
+        background: Background {
+            rationale: Some(clean("because it was said")),
+            evidence: sources.iter().map(said).collect(),
+            is_automatic,
+            ..Background::default()
+        },
+    }
+}
+
+fn changed<'a>(id: &'a str, memory: &Memory<'a>) -> Event<'a> {
+    Event::Memory(MemoryChange { id: clean(id), stands: Some(Box::new(memory.clone())) })
+}
+
+#[test]
+fn a_stump_is_of_no_use_to_anybody_but_must_not_hold_what_is_meant() {
+    let id = ProjectId::of_anchor(b"/p");
+    let stump = format!("{{\"at\":5,\"session\":\"s1\",\"project\":\"{}\",\"na", id.as_str());
+    for (wish, stump, may_be) in [
+        (sessions("s1"), stump.as_str(), true),
+        (sessions("s2"), &stump, false),
+        (expired("s1"), &stump, false),
+        (project(b"/p", "p"), &stump, true),
+        (project(b"/q", "q"), &stump, false),
+        (paths("secret/**"), &stump, true),
+        (paths("secret/**"), "{\"at\":5,\"session\":\"s1\"", false),
+        (between(5, 6), &stump, true),
+        (between(6, 9), &stump, false),
+        (between(1, 5), &stump, false),
+        // When it was written is not known: it may have been then.
+        (between(1, 2), "{\"at\":", true),
+        (between(1, 2), "rubbish", true),
+    ] {
+        assert_eq!(wish.may_be_in(stump), may_be, "{wish:?} {stump}");
+    }
+}
+
+#[test]
+fn memories_are_decided_apart_and_so_is_what_was_looked_up() {
+    let stands = memory(Status::Approved, false, &[]);
+    let used = || Event::Used { memories: vec![clean("m-1")] };
+    for (wish, event, fate) in [
+        (sessions("s1"), changed("m-1", &stands), Fate::Stays),
+        (project(b"/p", "p"), changed("m-1", &stands), Fate::Stays),
+        (between(1, 99), changed("m-1", &stands), Fate::Stays),
+        (sessions("s1"), used(), Fate::Stays),
+        (expired("s1"), used(), Fate::Stays),
+        (project(b"/p", "p"), used(), Fate::Goes),
+        (between(1, 99), used(), Fate::Goes),
+        (expired("s1"), Event::Prompt { text: clean("x") }, Fate::Goes),
+        (expired("s2"), Event::Prompt { text: clean("x") }, Fate::Stays),
+    ] {
+        assert_eq!(wish.fate(&record("s1", 50, event)), fate, "{wish:?}");
+    }
+}
+
+/// The traces of a session that is forgotten.
+fn traces_of(wish: &Wish, session: &str) -> Traces {
+    let mut traces = Traces::default();
+    traces.add(wish, &record(session, 1, Event::Prompt { text: clean("Always use tabs") }));
+    traces
+}
+
+#[test]
+fn a_memory_goes_with_all_that_it_was_learnt_from_unless_the_user_decided() {
+    let (approved, proposed, rejected) = (Status::Approved, Status::Proposed, Status::Rejected);
+    for (wish, status, is_automatic, sources, goes) in [
+        (sessions("s1"), proposed, false, &["s1"][..], true),
+        (sessions("s1"), rejected, false, &["s1"], true),
+        (sessions("s1"), approved, true, &["s1"], true),
+        (sessions("s1"), approved, false, &["s1"], false),
+        (sessions("s1"), proposed, false, &["s1", "s2"], false),
+        (sessions("s1"), proposed, false, &["s2"], false),
+        (sessions("s1"), proposed, false, &[], false),
+        (expired("s1"), proposed, false, &["s1"], false),
+        (between(50, 51), approved, false, &[], true),
+        (between(40, 50), approved, false, &[], false),
+        (paths("secret/**"), approved, false, &[], true),
+        (project(b"/p", "p"), approved, false, &[], false),
+    ] {
+        let memory = memory(status, is_automatic, sources);
+        let mut traces = traces_of(&wish, "s1");
+        let case = format!("{wish:?} {status:?} {is_automatic} {sources:?}");
+        assert_eq!(traces.add_memory(&wish, "m-1", &memory), goes, "{case}");
+        let is_gone = traces.fate(&wish, &record("memories", 60, changed("m-1", &memory))) == Fate::Goes;
+        assert_eq!(is_gone, goes, "{case}");
+    }
+}
+
+#[test]
+fn a_memory_of_a_project_goes_with_it_and_no_other() {
+    for (scope, known, goes) in [
+        ("project:p", None, true),
+        ("project:q", None, false),
+        ("universal", None, false),
+        ("project:p", Some(b"/p"), true),
+        // Names alone are shared.
+        ("project:p", Some(b"/q"), false),
+    ] {
+        let id = known.map(|anchor| ProjectId::of_anchor(anchor));
+        let memory = Memory { scope: clean(scope), project: id, ..memory(Status::Approved, false, &[]) };
+        assert_eq!(Traces::default().add_memory(&project(b"/p", "p"), "m-1", &memory), goes, "{scope} {known:?}");
+    }
+}
+
+#[test]
+fn a_memory_that_stays_loses_the_words_it_was_learnt_from() {
+    let stands = memory(Status::Approved, false, &["s1", "s2"]);
+    let change = record("memories", 60, changed("m-1", &stands));
+    let after = |traces: &Traces, wish: &Wish| match traces.fate(wish, &change) {
+        Fate::Becomes(json) => json,
+        fate => panic!("{fate:?}"),
+    };
+    let wish = sessions("s1");
+    let json = after(&traces_of(&wish, "s1"), &wish);
+    let kept: Record = serde_json::from_str(&json).unwrap();
+    let Event::Memory(MemoryChange { stands: Some(memory), .. }) = &kept.event else { panic!("{json}") };
+    assert_eq!((memory.background.evidence.len(), &*memory.background.evidence[0].session), (1, "s2"));
+    assert_eq!((&memory.background.rationale, &kept.place), (&None, &change.place));
+    // Of a project that is forgotten, a memory does not say where it was learnt.
+    let wish = project(b"/p", "p");
+    let json = after(&Traces::default(), &wish);
+    let kept: Record = serde_json::from_str(&json).unwrap();
+    let place = &kept.place;
+    assert_eq!((&*place.name, &*place.root, &*place.cwd, &place.branch), ("", "", "", &None));
+    assert_eq!(kept.event, change.event);
+    for wish in [sessions("s3"), project(b"/q", "q"), between(1, 2)] {
+        assert_eq!(traces_of(&wish, "s3").fate(&wish, &change), Fate::Stays, "{wish:?}");
+    }
+}
+
+#[test]
+fn what_was_told_is_known_by_its_code_its_branch_or_its_path() {
+    let wish = sessions("s1");
+    let note = |text| {
+        let why = None;
+        Event::Note(Note {
+            kind: Kind::Decision,
+            text: clean(text),
+            why,
+            sort: None,
+            severity: None,
+            custom_key: None,
+            resolved: false,
+        })
+    };
+    let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
+    let edit = Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() });
+    let mut traces = Traces::default();
+    traces.add(&wish, &record("s1", 1, note("use tabs")));
+    traces.add(&wish, &record("s1", 2, edit));
+    traces.add(&wish, &record("s2", 3, note("use spaces")));
+    for (code, was_told) in [
+        ("dec:use-tabs", true),
+        ("dec:use-tabs@main", true),
+        ("dec:use-tabs-everywhere", false),
+        ("dec:use-spaces", false),
+        ("impl:a.rs", true),
+        ("see:deep/a.rs", true),
+        ("impl:src/deep/a.rs", true),
+        ("impl:p/a.rs", false),
+        ("impl:rs", false),
+        ("impl:", false),
+    ] {
+        assert_eq!(traces.was_told(code), was_told, "{code}");
+    }
+    let mut none = Traces::default();
+    none.add(&expired("s1"), &record("s1", 1, note("use tabs")));
+    assert!(!none.was_told("dec:use-tabs"), "what leaves for want of room was not unsaid");
+}
+
+#[test]
+fn what_a_record_still_says_is_no_trace() {
+    let wish = paths("secret/**");
+    let touch = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() };
+    let files = vec![touch("secret/plan.md"), touch("src/a.rs")];
+    let mut traces = Traces::default();
+    traces.add(&wish, &record("s", 1, Event::Tool(ToolUse { tool: clean("W"), files, ..ToolUse::default() })));
+    assert!(traces.was_told("impl:plan.md") && !traces.was_told("impl:a.rs"));
 }

@@ -311,4 +311,82 @@ mod tests {
         assert_eq!(mode(&home.journal_dir().join("1970-01-01.jsonl")), 0o600);
         assert_eq!(mode(&home.device()), 0o600);
     }
+
+    /// A home whose journal has this one segment.
+    fn home_with(dir: &tempfile::TempDir, segment: &str, bytes: &[u8]) -> Home {
+        let home = Home::new(dir.path().join("home"));
+        create_dir(&home.journal_dir()).unwrap();
+        fs::write(home.journal_dir().join(segment), bytes).unwrap();
+        home
+    }
+
+    #[test]
+    fn a_long_segment_is_read_in_stretches_of_whole_lines() {
+        let text = "x".repeat(5_000);
+        let line = encode(&record(&text)).unwrap();
+        let count = 2 * CHUNK_BYTES as usize / line.len() + 2;
+        let dir = tempfile::tempdir().unwrap();
+        let home = home_with(&dir, "1970-01-01.jsonl", &line.repeat(count));
+        let stretches: Vec<(u64, Stretch)> = stretches(&home, "1970-01-01.jsonl").collect::<Result<_, _>>().unwrap();
+        assert_eq!(stretches.len(), 3);
+        let mut expected = 0;
+        for (begun, stretch) in &stretches {
+            assert_eq!(*begun, expected);
+            expected += stretch.bytes.len() as u64;
+            assert_eq!(stretch.next_offset, expected);
+            assert!(stretch.bytes.len() as u64 <= CHUNK_BYTES && stretch.lines().all(|line| decode(line).is_some()));
+        }
+        assert_eq!(expected, segments(&home).unwrap()[0].bytes);
+        assert_eq!(stretches.iter().flat_map(|(_, stretch)| stretch.lines()).count(), count);
+    }
+
+    #[test]
+    fn what_is_no_line_is_waited_for_unless_it_is_too_long_to_be_one() {
+        let whole = encode(&record("after")).unwrap();
+        let chunk = CHUNK_BYTES as usize;
+        for (before, records, next_offset) in [
+            // Its writer may be at work.
+            ("x".repeat(9), 0, 0),
+            ("x".repeat(chunk - 1), 0, 0),
+            // No journal at all: stepped over.
+            ("x".repeat(chunk), 0, chunk),
+            ("x".repeat(chunk + 9), 0, chunk),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let home = home_with(&dir, "1970-01-01.jsonl", before.as_bytes());
+            let read = read(&home, "1970-01-01.jsonl", 0).unwrap();
+            assert_eq!((read.next_offset, read.bytes.len()), (next_offset as u64, next_offset), "{}", before.len());
+            assert_eq!(read.lines().filter_map(decode).count(), records);
+            let home = home_with(&dir, "1970-01-01.jsonl", &[before.as_bytes(), &whole].concat());
+            let all: Vec<(u64, Stretch)> = stretches(&home, "1970-01-01.jsonl").collect::<Result<_, _>>().unwrap();
+            let found = all.iter().flat_map(|(_, stretch)| stretch.lines()).filter_map(decode).count();
+            assert_eq!(found, 1, "a record after {} bytes of anything is read", before.len());
+        }
+    }
+
+    #[test]
+    fn segments_are_the_files_of_the_journal_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(segments(&Home::new(dir.path().join("nothing"))).unwrap(), []);
+        let home = home_with(&dir, "1970-01-02.jsonl", b"two");
+        fs::write(home.journal_dir().join("1970-01-01.jsonl"), b"one one").unwrap();
+        fs::write(home.journal_dir().join("notes.txt"), b"not ours").unwrap();
+        let segment = |name: &str, bytes| Segment { name: name.to_string(), bytes };
+        assert_eq!(segments(&home).unwrap(), [segment("1970-01-01.jsonl", 7), segment("1970-01-02.jsonl", 3)]);
+        assert!(matches!(read(&home, "1970-01-03.jsonl", 0), Err(JournalError::Read { .. })));
+    }
+
+    #[test]
+    fn many_records_are_all_appended_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let texts: Vec<String> = (0..300).map(|number| format!("{number} {}", "x".repeat(5_000))).collect();
+        let records: Vec<Record> = texts.iter().map(|text| record(text)).collect();
+        append_all(&home, Timestamp::EPOCH, &records[..299]).unwrap();
+        append_all(&home, Timestamp::EPOCH, &[]).unwrap();
+        append_all(&home, Timestamp::EPOCH, &records[299..]).unwrap();
+        let written = fs::read(home.journal_dir().join("1970-01-01.jsonl")).unwrap();
+        let expected: Vec<u8> = records.iter().flat_map(|record| encode(record).unwrap()).collect();
+        assert!(written == expected, "{} bytes, not {}", written.len(), expected.len());
+    }
 }
