@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::fact::{Settled, Target};
+use crate::model::fact::{ClosedAs, Target};
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::parse("2026-01-22T13:35:14Z").unwrap().plus(Duration::from_secs(secs as u64))
@@ -23,7 +23,7 @@ fn words(session: &str, secs: i64, kind: Kind, text: &str) -> Known {
 
 fn settled(session: &str, secs: i64, target: Target) -> Settlement {
     Settlement {
-        closing: Closing { target, outcome: Settled::Done },
+        closing: Closing { target, outcome: ClosedAs::Done },
         session: SessionId::new(session),
         at: at(secs),
         event: secs,

@@ -31,9 +31,9 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
     }
 }
 
-fn paths(pattern: &str) -> Wish {
+fn paths(pattern: &str) -> ForgetRequest {
     let bases = HashSet::from(["plan.md".to_string()]);
-    Wish::Paths(Paths {
+    ForgetRequest::Paths(Paths {
         glob: Glob::parse_exact(pattern).unwrap(),
         projects: HashSet::from([ProjectId::of_anchor(b"/p")]),
         bases,
@@ -43,19 +43,19 @@ fn paths(pattern: &str) -> Wish {
 #[test]
 fn a_record_goes_when_it_is_meant() {
     let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
-    let sessions = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
-    let project = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
-    let other = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
-    let between = |a, b| Wish::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
-    for (wish, session, expected) in [
-        (&sessions, "s1", Fate::Goes),
-        (&sessions, "s2", Fate::Stays),
-        (&project, "s2", Fate::Goes),
-        (&other, "s2", Fate::Stays),
-        (&between(50, 51), "s2", Fate::Goes),
-        (&between(40, 50), "s2", Fate::Stays),
+    let sessions = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
+    let project = ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
+    let other = ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
+    let between = |a, b| ForgetRequest::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
+    for (request, session, expected) in [
+        (&sessions, "s1", RecordAction::Remove),
+        (&sessions, "s2", RecordAction::Keep),
+        (&project, "s2", RecordAction::Remove),
+        (&other, "s2", RecordAction::Keep),
+        (&between(50, 51), "s2", RecordAction::Remove),
+        (&between(40, 50), "s2", RecordAction::Keep),
     ] {
-        assert_eq!(wish.fate(&said(session)), expected, "{wish:?}");
+        assert_eq!(request.action_for(&said(session)), expected, "{request:?}");
     }
     assert!(sessions.may_be_in("{\"at\":5,\"session\":\"s1\",\"pl") && !sessions.may_be_in("{\"at\":5"));
     assert!(between(1, 9).may_be_in("{\"at\":5,\"k") && !between(1, 5).may_be_in("{\"at\":5,\"k"));
@@ -63,7 +63,7 @@ fn a_record_goes_when_it_is_meant() {
 
 #[test]
 fn a_path_takes_along_what_speaks_of_it() {
-    let wish = paths("secret/**");
+    let request = paths("secret/**");
     let touch = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() };
     let tool = |files: &[&'static str]| {
         let files = files.iter().map(|path| touch(path)).collect();
@@ -84,7 +84,7 @@ fn a_path_takes_along_what_speaks_of_it() {
         Event::Task(Task { id: None, subject: Some(clean("finish plan.md")), state: TaskState::Open }),
     ];
     for event in gone {
-        assert_eq!(wish.fate(&record("s", 1, event.clone())), Fate::Goes, "{event:?}");
+        assert_eq!(request.action_for(&record("s", 1, event.clone())), RecordAction::Remove, "{event:?}");
     }
     let kept = [
         tool(&["src/a.rs"]),
@@ -92,10 +92,10 @@ fn a_path_takes_along_what_speaks_of_it() {
         Event::Prompt { text: clean("the secret of a good plan") },
     ];
     for event in kept {
-        assert_eq!(wish.fate(&record("s", 1, event.clone())), Fate::Stays, "{event:?}");
+        assert_eq!(request.action_for(&record("s", 1, event.clone())), RecordAction::Keep, "{event:?}");
     }
-    let rest = |event: Event| match wish.fate(&record("s", 1, event)) {
-        Fate::Becomes(json) => json,
+    let rest = |event: Event| match request.action_for(&record("s", 1, event)) {
+        RecordAction::Rewrite(json) => json,
         fate => panic!("{fate:?}"),
     };
     let prompt =
@@ -107,18 +107,20 @@ fn a_path_takes_along_what_speaks_of_it() {
 
 #[test]
 fn what_others_were_told_of_it_is_taken_back() {
-    let wish = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
+    let request = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
     let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
     let edit = record("s1", 1, Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() }));
-    let mut traces = Traces::default();
-    traces.add(&wish, &edit);
+    let mut residue = Residue::default();
+    residue.add(&request, &edit);
     let told = |codes: &[&'static str]| {
         let codes = codes.iter().map(|code| clean(code)).collect();
         record("s2", 2, Event::Receipt { source: None, codes, memories: Vec::new() })
     };
-    let Fate::Becomes(json) = traces.fate(&wish, &told(&["impl:deep/a.rs", "impl:aa.rs", "next:go-on"])) else {
+    let RecordAction::Rewrite(json) =
+        residue.action_for(&request, &told(&["impl:deep/a.rs", "impl:aa.rs", "next:go-on"]))
+    else {
         panic!("the receipt has a trace")
     };
     assert!(json.contains("[\"impl:aa.rs\",\"next:go-on\"]"), "{json}");
-    assert_eq!(traces.fate(&wish, &told(&["next:go-on"])), Fate::Stays);
+    assert_eq!(residue.action_for(&request, &told(&["next:go-on"])), RecordAction::Keep);
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::model::kind::EventKind;
-use cerberus_core::private::Wishes;
+use cerberus_core::private::PrivacyRules;
 
 use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
@@ -95,7 +95,7 @@ pub struct Store {
     path: String,
     caller: Caller,
     /// What may not be stored in it, for what reaches it past the journal.
-    wishes: Arc<Wishes>,
+    privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
 }
 
@@ -136,14 +136,14 @@ impl Store {
         };
         match open() {
             Ok(connection) => {
-                Ok(Store { connection, path: name, caller, wishes: Arc::default(), cleaner: Cleaner::default() })
+                Ok(Store { connection, path: name, caller, privacy_rules: Arc::default(), cleaner: Cleaner::default() })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
     }
 
-    pub fn with_wishes(self, home: &Home) -> Store {
-        Store { wishes: Arc::clone(home.wishes()), cleaner: home.cleaner().clone(), ..self }
+    pub fn with_privacy_rules(self, home: &Home) -> Store {
+        Store { privacy_rules: Arc::clone(home.privacy_rules()), cleaner: home.cleaner().clone(), ..self }
     }
 
     pub fn cleaner(&self) -> &Cleaner {
@@ -154,8 +154,8 @@ impl Store {
         self.caller
     }
 
-    pub fn wishes(&self) -> &Wishes {
-        &self.wishes
+    pub fn privacy_rules(&self) -> &PrivacyRules {
+        &self.privacy_rules
     }
 
     /// Takes the write lock, or fails when another writer keeps it too long.
