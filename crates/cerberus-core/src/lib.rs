@@ -1,7 +1,7 @@
-//! Everything that decides, and nothing that acts: bytes become events, events become facts, facts become a brief.
+//! Makes all decisions and performs no I/O: bytes become events, events become facts, facts become a brief.
 //!
-//! This crate never opens a file, reads a clock or the environment, speaks SQL or waits. Time, paths and text are
-//! arguments, so every rule here is tested as data.
+//! This crate never opens a file, reads a clock or the environment, runs SQL or waits. Time, paths and text are
+//! arguments, so every rule is tested as data.
 
 pub mod agents;
 pub mod brief;

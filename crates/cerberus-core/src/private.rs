@@ -1,8 +1,8 @@
-//! What the user wants kept private: files by pattern, whole projects, and what stands in `<private>…</private>`.
+//! Keeps private what the user wants private: files by pattern, whole projects, and text in `<private>…</private>`.
 //!
-//! Of a private file nothing is kept: not its path, not the names it defines, not what a command printed that was given
-//! it. In what people say its path is hidden too, but the sort of file (`.env`) may be spoken of: "never commit .env" is
-//! a rule worth keeping. Decides only; it reads no settings.
+//! Nothing of a private file is stored: not its path, not the names it defines, not the output of a command that was
+//! given it. Its path is also removed from prompts and messages, but the kind of file (`.env`) may be mentioned:
+//! "never commit .env" is a rule worth keeping. Decides only; it reads no settings.
 
 use crate::clean::Cleaner;
 use crate::clean::glob::{Glob, Letters};
@@ -27,15 +27,15 @@ static PATHS: [Glob; 13] = [
     Glob::of("secrets/**"),
 ];
 
-/// What stands where something was.
+/// Replaces a private path.
 const MARK: &str = "[private]";
 
-/// What the settings say, beside [`PATHS`].
+/// The user's own rules, in addition to [`PATHS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
-    /// Patterns and whether they are exceptions (`!`); the last one that matches decides.
+pub struct PrivacyRules {
+    /// Patterns, and whether each is an exception (`!`). The last match decides.
     own_paths: Vec<(Glob, IsException)>,
-    /// Whole folders, from the machine's top.
+    /// Absolute paths of private folders.
     projects: Vec<Glob>,
 }
 
@@ -45,18 +45,18 @@ enum IsException {
     Yes,
 }
 
-/// How a text speaks of files.
+/// How a text refers to files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speech {
-    /// A command or what it printed: every path is a path.
+    /// A command or its output: every path is a real path.
     Exact,
-    /// A sentence, which may be about a sort of files.
+    /// A sentence, which may be about a kind of file.
     Spoken,
 }
 
-impl Wishes {
-    /// `home` is what `~` stands for.
-    pub fn read(paths: &[String], projects: &[String], home: Option<&str>) -> Result<Wishes, String> {
+impl PrivacyRules {
+    /// `home` replaces `~`.
+    pub fn read(paths: &[String], projects: &[String], home: Option<&str>) -> Result<PrivacyRules, String> {
         let expand = |text: &str| match (text.strip_prefix("~/"), home) {
             (Some(rest), Some(home)) => format!("{home}/{rest}"),
             _ => text.to_string(),
@@ -69,21 +69,21 @@ impl Wishes {
             let folder = expand(text);
             match folder.starts_with('/') {
                 true => Glob::parse(&folder),
-                false => Err(format!("{text:?} is not a folder from the top: write /home/me/work, or ~/work")),
+                false => Err(format!("{text:?} is not an absolute path; write it as /home/me/work or ~/work")),
             }
         };
-        Ok(Wishes {
+        Ok(PrivacyRules {
             own_paths: paths.iter().map(path).collect::<Result<_, String>>()?,
             projects: projects.iter().map(project).collect::<Result<_, String>>()?,
         })
     }
 
-    /// May nothing of this folder be stored? It is given from the machine's top.
+    /// Must nothing of this folder be stored? `folder` is absolute.
     pub fn is_private_project(&self, folder: &str) -> bool {
         self.projects.iter().any(|glob| glob.matches(folder))
     }
 
-    /// May nothing of this file be stored? Relative to its project, or from the machine's top.
+    /// Must nothing of this file be stored? `path` is relative to its project, or absolute.
     pub fn is_private(&self, path: &str) -> bool {
         self.pattern_of(path).is_some()
     }
@@ -103,15 +103,15 @@ impl Wishes {
         }
     }
 
-    /// The event as it may be stored; `None` when it holds nothing private.
+    /// The event as it may be stored; `None` if it contains nothing private.
     pub fn hide<'a>(&self, cleaner: &Cleaner, event: &Event<'a>) -> Option<Event<'a>> {
-        Hiding { wishes: self, cleaner }.event(event)
+        Hiding { privacy_rules: self, cleaner }.event(event)
     }
 
-    /// The words of a text that name a private file, each with where it begins.
+    /// The words of a text that name a private file, each with its offset.
     fn private_words<'t>(&self, text: &'t str, speech: Speech) -> impl Iterator<Item = (usize, &'t str)> {
         words(text).filter(move |(_, word)| {
-            // Plain words are no files of a pattern of ours.
+            // A plain word never matches a built-in pattern.
             let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
             let glob = if may_be { self.pattern_of(word) } else { None };
             glob.is_some_and(|glob| speech == Speech::Exact || !glob.is_named_by(word))
@@ -119,9 +119,9 @@ impl Wishes {
     }
 }
 
-/// What hides private things in an event; what is left of a text is cleaned again.
+/// Hides private parts of an event. The remaining text is cleaned again.
 struct Hiding<'w> {
-    wishes: &'w Wishes,
+    privacy_rules: &'w PrivacyRules,
     cleaner: &'w Cleaner,
 }
 
@@ -138,8 +138,8 @@ impl Hiding<'_> {
             }
             Event::Task(task) => Event::Task(self.task(task)?),
             Event::Note(note) => Event::Note(self.note(note)?),
-            // A look at a file that has become private since: nothing of it is needed.
-            Event::Named(named) if self.wishes.is_private(&named.path) => Event::Pulse,
+            // The file has become private since: nothing of it is needed.
+            Event::Named(named) if self.privacy_rules.is_private(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {
                 let mut kept = recovery.clone();
                 for text in kept.actions.iter_mut().chain(&mut kept.in_flight) {
@@ -167,15 +167,15 @@ impl Hiding<'_> {
     }
 
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
-        let touches = used.files.iter().any(|file| self.wishes.is_private(&file.path));
+        let touches = used.files.iter().any(|file| self.privacy_rules.is_private(&file.path));
         let command = used.command.as_ref().and_then(|text| self.text(text, Keep::COMMAND, Speech::Exact));
         if !touches && command.is_none() && !self.is_mentioned(used) {
             return None;
         }
         let mut kept = used.clone();
         if touches || command.is_some() {
-            kept.files.retain(|file| !self.wishes.is_private(&file.path));
-            // Whose names they are, and what of it was printed, cannot be told apart.
+            kept.files.retain(|file| !self.privacy_rules.is_private(&file.path));
+            // It is unknown which names and which output belong to the private file.
             kept.names.clear();
             (kept.error, kept.output) = (None, None);
             kept.command = command.or(kept.command);
@@ -202,9 +202,9 @@ impl Hiding<'_> {
         Some(Event::Tool(kept))
     }
 
-    /// Does anything that was printed, asked or planned name a private file?
+    /// Does any output, question or plan name a private file?
     fn is_mentioned(&self, used: &ToolUse) -> bool {
-        let names = |text: &Clean, speech| self.wishes.private_words(text, speech).next().is_some();
+        let names = |text: &Clean, speech| self.privacy_rules.private_words(text, speech).next().is_some();
         let tasks = used.todos.iter().flatten().chain(&used.task).filter_map(|task| task.subject.as_ref());
         let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
         used.error.iter().chain(&used.output).any(|text| names(text, Speech::Exact))
@@ -224,11 +224,11 @@ impl Hiding<'_> {
         (kept != *note).then_some(kept)
     }
 
-    /// The text with the paths of private files hidden; `None` when it names none.
+    /// The text with the paths of private files hidden; `None` if it names none.
     fn text<'a>(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'a>> {
         let mut out = String::new();
         let mut kept = 0;
-        for (start, word) in self.wishes.private_words(text, speech) {
+        for (start, word) in self.privacy_rules.private_words(text, speech) {
             out.push_str(&text[kept..start]);
             out.push_str(MARK);
             kept = start + word.len();
@@ -247,7 +247,8 @@ fn replace<'a>(text: &mut Option<Clean<'a>>, hide: impl Fn(&Clean<'a>) -> Option
     }
 }
 
-/// The words of a text that may be paths, each with where it begins. What ends a sentence is no part of one.
+/// The words of a text that may be paths, each with its offset. Punctuation at the end of a sentence is not part of a
+/// path.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let ends = |c: char| {
         let opens_or_closes = matches!(c, '\'' | '"' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>');

@@ -1,7 +1,8 @@
-//! The original tool's files, `active-{project}.json`: read in all the forms it ever wrote, written in its last one.
+//! The original tool's files, `active-{project}.json`: reads every form the tool ever wrote, writes the last one.
 //!
-//! Three forms exist: codes by section with `metadata.expires_at`; the same with more metadata; and a summary with
-//! `key_context` and a top-level `expires_at`. What cannot be read is an error that says why; nothing is guessed.
+//! There are three forms: codes by section with `metadata.expires_at`; the same with more metadata; and a summary with
+//! `key_context` and a top-level `expires_at`. A file that cannot be read is an error that says why; nothing is
+//! guessed.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::model::fact::{Fact, Kind};
 use crate::model::session::CARRY_OVER;
 use crate::model::time::{NotATime, Timestamp};
 
-/// Longer lists were never written by the tool.
+/// The tool never wrote longer lists.
 const CODES_MAX: usize = 1_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +27,7 @@ pub enum SeedError {
     Time(#[from] NotATime),
 }
 
-/// One file, understood.
+/// One parsed file.
 #[derive(Debug, PartialEq)]
 pub struct SeedFile {
     pub session_id: String,
@@ -90,7 +91,7 @@ fn code(cleaner: &Cleaner, value: &Value) -> Option<Clean<'static>> {
     (!text.trim().is_empty()).then(|| cleaner.clean(text, Keep::SUBJECT))
 }
 
-/// `impl:proxy.go` is a file, `impl:supervisor.Process` is not: only the ending tells.
+/// `impl:proxy.go` is a file, `impl:supervisor.Process` is not; only the file extension tells them apart.
 fn names_a_file(code: &str) -> bool {
     let name = code.strip_prefix(Kind::File.prefix()).unwrap_or(code);
     match name.rsplit_once('.') {
@@ -99,7 +100,7 @@ fn names_a_file(code: &str) -> bool {
     }
 }
 
-/// Is this what names of source files end with, after the dot?
+/// Is this the extension of a source file, without the dot?
 pub(crate) fn is_file_ending(ending: &str) -> bool {
     ENDINGS.contains(&ending)
 }
@@ -111,7 +112,7 @@ const ENDINGS: &[&str] = &[
     "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 
-/// The sections in the order in which they are told.
+/// The sections in the order in which a brief lists them.
 pub fn sections<'b, 'a>(codes: &'b SeedCodes<'a>) -> [(Kind, &'b [Clean<'a>]); 5] {
     [
         (Kind::File, &codes.files),
@@ -122,7 +123,7 @@ pub fn sections<'b, 'a>(codes: &'b SeedCodes<'a>) -> [(Kind, &'b [Clean<'a>]); 5
     ]
 }
 
-/// The fact behind a code; the code itself stays as it was written.
+/// The fact for a code. The code itself is kept as written.
 pub fn fact(kind: Kind, code: &str) -> Fact {
     let name = code.strip_prefix(kind.prefix()).unwrap_or(code);
     match kind {

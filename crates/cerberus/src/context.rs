@@ -40,13 +40,13 @@ pub struct Context {
     pub cwd: PathBuf,
     pub json: bool,
     /// What the user wants kept private cannot be read: nothing may be stored.
-    wishes_unknown: Option<String>,
+    privacy_rules_unknown: Option<String>,
 }
 
 impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
         let home = home().hint("set CERBERUS_HOME to the folder that should hold the data")?;
-        let (home, wishes_unknown) = match with_wishes(home.clone()) {
+        let (home, privacy_rules_unknown) = match with_privacy_rules(home.clone()) {
             Ok(home) => (home, None),
             Err(error) => (home, Some(error.to_string())),
         };
@@ -56,20 +56,20 @@ impl Context {
         if !cwd.is_dir() {
             return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("give --cwd a folder that exists");
         }
-        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json, wishes_unknown })
+        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json, privacy_rules_unknown })
     }
 
     /// The same, at this moment: for commands that go on for long.
     pub fn now_again(&self) -> Context {
         let given = self.clock.is_given.then_some(self.clock.now);
-        let wishes_unknown = self.wishes_unknown.clone();
+        let privacy_rules_unknown = self.privacy_rules_unknown.clone();
         let (home, cwd) = (self.home.clone(), self.cwd.clone());
-        Context { home, clock: Clock::new(given), cwd, json: self.json, wishes_unknown }
+        Context { home, clock: Clock::new(given), cwd, json: self.json, privacy_rules_unknown }
     }
 
     /// Nothing may be stored while it cannot be read what is to be kept private.
     pub fn wishes_known(&self) -> Result<()> {
-        match &self.wishes_unknown {
+        match &self.privacy_rules_unknown {
             Some(problem) => Err(anyhow::anyhow!("{problem}"))
                 .hint("correct the file first: what is to be kept private stands in it"),
             None => Ok(()),
@@ -183,9 +183,9 @@ fn set(name: &str) -> Option<PathBuf> {
 }
 
 /// The home with what its owner wants cut and kept private, from now on.
-pub fn with_wishes(home: Home) -> std::result::Result<Home, ConfigError> {
-    match config::wishes(&home, set("HOME").as_deref())? {
-        Some((own, wishes)) => Ok(home.with_wishes(Cleaner::with(own), wishes)),
+pub fn with_privacy_rules(home: Home) -> std::result::Result<Home, ConfigError> {
+    match config::privacy_rules(&home, set("HOME").as_deref())? {
+        Some((own, privacy_rules)) => Ok(home.with_privacy_rules(Cleaner::with(own), privacy_rules)),
         None => Ok(home),
     }
 }

@@ -52,7 +52,7 @@ pub fn run(agent: &str) -> ExitCode {
     if let Some(problem) = problem {
         failures::note(&home, clock.wall, "reading CERBERUS_NOW", &problem);
     }
-    let result = match (agents::find(agent), context::with_wishes(home.clone())) {
+    let result = match (agents::find(agent), context::with_privacy_rules(home.clone())) {
         (Some(agent), Ok(home)) => heard(&home, &clock, agent),
         (None, _) => Err(HookError::UnknownAgent(line(agent, 40))),
         // What is to be kept private stands in it, so nothing is kept. The client must not find its pipe broken.

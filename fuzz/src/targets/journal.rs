@@ -7,7 +7,7 @@ use cerberus_core::agents::claude_code;
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::forget::{Fate, Paths, Wish};
+use cerberus_core::forget::{ForgetRequest, Paths, RecordAction};
 use cerberus_core::model::event::{Event, Place, Record};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::order::Order;
@@ -77,12 +77,12 @@ pub fn reader() -> anyhow::Result<Check> {
 pub fn forget() -> anyhow::Result<Check> {
     let glob = Glob::parse_exact("src/**").map_err(anyhow::Error::msg)?;
     let projects = HashSet::from([ProjectId::of_anchor(b"/p")]);
-    let wish = Wish::Paths(Paths { glob, projects, bases: HashSet::from(["a.rs".to_string()]) });
+    let request = ForgetRequest::Paths(Paths { glob, projects, bases: HashSet::from(["a.rs".to_string()]) });
     Ok(Box::new(move |input| {
         let text = String::from_utf8_lossy(input);
         let said = record(&text);
-        let Fate::Becomes(json) = wish.fate(&said) else { return Ok(()) };
+        let RecordAction::Rewrite(json) = request.action_for(&said) else { return Ok(()) };
         let after: Record = serde_json::from_str(&json).map_err(|error| error.to_string())?;
-        holds(wish.fate(&after) == Fate::Stays, "forgetting twice is once", &json)
+        holds(request.action_for(&after) == RecordAction::Keep, "forgetting twice is once", &json)
     }))
 }

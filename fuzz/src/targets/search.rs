@@ -87,6 +87,6 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
             cwd: word("/p"),
             branch: None,
         },
-        event: Event::Memory(MemoryChange { id, stands: Some(Box::new(memory)), based_on: None }),
+        event: Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: None }),
     }
 }

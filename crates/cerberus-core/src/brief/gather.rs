@@ -8,7 +8,7 @@ use crate::clean::text;
 use crate::clean::text::words;
 use crate::extract::INTERRUPTED;
 use crate::language::tokens;
-use crate::model::fact::{Fact, Kind, Settled, Target};
+use crate::model::fact::{ClosedAs, Fact, Kind, Target};
 use crate::model::time::Timestamp;
 
 /// A thing done settles a thing to do when it says this much of it.
@@ -53,7 +53,7 @@ pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec
 
 /// Tasks that were finished by their number only: what was done is what was to be done under it.
 pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
-    let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == Settled::Done);
+    let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
     let done = |settlement: &Settlement| {
         let Target::Reference(reference) = &settlement.closing.target else { return None };
         let is_it =
@@ -171,7 +171,7 @@ impl<'a> Settling<'a> {
         }
         for (settlement, kind, code) in &self.by_code {
             if (settlement.at, settlement.event) > said && *kind == fact.kind && same_thing(code, &fact.code) {
-                let verb = if settlement.closing.outcome == Settled::Done { "resolved" } else { "dropped" };
+                let verb = if settlement.closing.outcome == ClosedAs::Done { "resolved" } else { "dropped" };
                 return Some(format!("{verb} {}", settlement.at));
             }
         }

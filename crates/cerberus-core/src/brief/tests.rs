@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::fact::{Settled, Target};
+use crate::model::fact::{ClosedAs, Target};
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::parse("2026-01-22T13:35:14Z").unwrap().plus(Duration::from_secs(secs as u64))
@@ -23,7 +23,7 @@ fn words(session: &str, secs: i64, kind: Kind, text: &str) -> Known {
 
 fn settled(session: &str, secs: i64, target: Target) -> Settlement {
     Settlement {
-        closing: Closing { target, outcome: Settled::Done },
+        closing: Closing { target, outcome: ClosedAs::Done },
         session: SessionId::new(session),
         at: at(secs),
         event: secs,
@@ -331,15 +331,15 @@ fn what_settles_comes_later_is_of_the_same_kind_and_says_the_same() {
     let open = words("a", 5, Kind::Next, "add mutex to process struct");
     let code = "next:add-mutex-to-process-struct";
     for (secs, event, kind, settled_code, outcome, reason) in [
-        (9, 9, Kind::Next, code, Settled::Done, Some("resolved 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, code, Settled::Dropped, Some("dropped 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, "next:mutex-process-struct", Settled::Done, Some("resolved 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, "next:add-mutex", Settled::Done, None),
-        (9, 9, Kind::Blocker, code, Settled::Done, None),
+        (9, 9, Kind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, code, ClosedAs::Dropped, Some("dropped 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, "next:mutex-process-struct", ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, "next:add-mutex", ClosedAs::Done, None),
+        (9, 9, Kind::Blocker, code, ClosedAs::Done, None),
         // In the same instant, the place in the journal decides.
-        (5, 6, Kind::Next, code, Settled::Done, Some("resolved 2026-01-22T13:35:19Z")),
-        (5, 5, Kind::Next, code, Settled::Done, None),
-        (4, 9, Kind::Next, code, Settled::Done, None),
+        (5, 6, Kind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:19Z")),
+        (5, 5, Kind::Next, code, ClosedAs::Done, None),
+        (4, 9, Kind::Next, code, ClosedAs::Done, None),
     ] {
         let closing = Closing { target: Target::Code(kind, settled_code.into()), outcome };
         let settlement = Settlement { closing, session: SessionId::new("b"), at: at(secs), event };
@@ -405,11 +405,11 @@ fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
     };
     let number = |number: &str| Target::Reference(format!("task:{number}"));
     for (settlement, expected) in [
-        (by("a", number("1"), Settled::Done), Some("done:better-words")),
-        (by("b", number("1"), Settled::Done), Some("done:of-another-session")),
-        (by("a", number("2"), Settled::Done), None),
-        (by("a", number("1"), Settled::Dropped), None),
-        (by("a", Target::Code(Kind::Next, "next:better-words".into()), Settled::Done), None),
+        (by("a", number("1"), ClosedAs::Done), Some("done:better-words")),
+        (by("b", number("1"), ClosedAs::Done), Some("done:of-another-session")),
+        (by("a", number("2"), ClosedAs::Done), None),
+        (by("a", number("1"), ClosedAs::Dropped), None),
+        (by("a", Target::Code(Kind::Next, "next:better-words".into()), ClosedAs::Done), None),
     ] {
         let done = done_by_reference(&facts, &settlement);
         let codes: Vec<&str> = done.iter().map(|known| known.fact.code.as_str()).collect();

@@ -1,12 +1,12 @@
-//! File patterns as `.gitignore` knows them: `*` and `?` within a name, `**` across folders.
+//! File patterns with `.gitignore` syntax: `*` and `?` within a name, `**` across folders.
 //!
-//! A pattern is found wherever a name begins, and what it finds is private with everything below it; one that begins
-//! with `/` only at the top. Letters match in either case: better too much than too little. All positions of a pattern
-//! are followed at once, so the work is bounded by both lengths, whatever is written.
+//! A pattern matches at the start of any path component and covers everything below the match. A pattern that begins
+//! with `/` matches only at the top. Matching ignores case: matching too much is better than too little. All positions
+//! of a pattern are tracked at once, so the work is bounded by the two lengths for any input.
 
 use std::borrow::Cow;
 
-/// One bit for each position of a pattern, and one for its end.
+/// One bit for each position in a pattern, and one for its end.
 const PATTERN_BYTES_MAX: usize = 127;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// A pattern of our own, known to be one.
+    /// A pattern from our own source, known to be valid.
     pub const fn of(pattern: &'static str) -> Glob {
         Glob { pattern: Cow::Borrowed(pattern), is_anchored: false }
     }
@@ -33,8 +33,8 @@ impl Glob {
         Ok(Glob { pattern: Cow::Owned(pattern.to_string()), is_anchored })
     }
 
-    /// The same, where too much would be as wrong as too little: with a folder in it, a pattern means a path from the
-    /// top, as git reads it, and one that means everything is none.
+    /// Like [`Glob::parse`], for uses where matching too much is as bad as too little. A pattern with a folder in it
+    /// is a path from the top, as in git, and a pattern that matches everything is rejected.
     pub fn parse_exact(text: &str) -> Result<Glob, String> {
         let text = text.trim();
         if text.bytes().all(|byte| matches!(byte, b'*' | b'?' | b'/' | b'.')) {
@@ -45,10 +45,10 @@ impl Glob {
         Glob::parse(&if is_path { format!("/{inner}") } else { inner.to_string() })
     }
 
-    /// Does the pattern name this path, or a folder above it?
+    /// Does the pattern match this path, or a folder above it?
     pub fn matches(&self, path: &str) -> bool {
         let (pattern, path) = (self.pattern.as_bytes(), path.as_bytes());
-        // A pattern from the top means the project's top, or the machine's where the path is from there.
+        // An anchored pattern starts at the project's root, or at the file system's root for an absolute path.
         let path = if self.is_anchored { path.strip_prefix(b"/").unwrap_or(path) } else { path };
         let end = 1u128 << pattern.len();
         let mut at = 0u128;
@@ -68,14 +68,13 @@ impl Glob {
         at & end != 0
     }
 
-    /// Might it name a path of these letters? Nearly every path lacks one that the pattern has, so that a path need not be
-    /// read again for each of many patterns.
+    /// A cheap test before [`Glob::matches`]: nearly every path lacks a letter that the pattern has.
     pub fn may_match(&self, path_letters: Letters) -> bool {
         let plain = self.pattern.bytes().filter(|byte| !matches!(byte, b'*' | b'?' | b'/'));
         plain.fold(0, |all, byte| all | letter(byte)) & !path_letters.0 == 0
     }
 
-    /// Does the word only say which sort of files is meant: `.env` and `*.pem`, but not `prod.pem`?
+    /// Does the word only name a kind of file: `.env` and `*.pem`, but not `prod.pem`?
     pub fn is_named_by(&self, word: &str) -> bool {
         let word = word.trim_end_matches('/');
         let plain = self.pattern.bytes().filter(|byte| !matches!(byte, b'*' | b'?'));
@@ -85,7 +84,7 @@ impl Glob {
     }
 }
 
-/// Which letters a path has, in either case; what is not ASCII counts as none.
+/// The set of letters in a path, ignoring case. Bytes that are not ASCII count as none.
 #[derive(Clone, Copy, Debug)]
 pub struct Letters(u128);
 
@@ -107,7 +106,7 @@ fn step(pattern: &[u8], at: u128, byte: u8) -> u128 {
         let position = left.trailing_zeros() as usize;
         left &= left - 1;
         next |= match pattern[position.min(pattern.len())..] {
-            // Folders, of which the last ends here.
+            // Folders; the last one ends here.
             [b'*', b'*', b'/', ..] if byte == b'/' => 1 << position | enter(pattern, position + 3),
             [b'*', b'*', b'/', ..] => 1 << position,
             [b'*', b'*', ..] => enter(pattern, position),
@@ -120,7 +119,7 @@ fn step(pattern: &[u8], at: u128, byte: u8) -> u128 {
     next
 }
 
-/// A position, and those after it that need no byte: stars may stand for nothing, `**/` for no folder at all.
+/// A position, and the later ones that need no byte: stars may match nothing, `**/` no folder at all.
 fn enter(pattern: &[u8], position: usize) -> u128 {
     let (mut all, mut position) = (1u128 << position, position);
     loop {
@@ -213,7 +212,7 @@ mod tests {
         }
     }
 
-    /// What a pattern means, said so simply that it can be exponential.
+    /// A naive reference implementation; it may take exponential time.
     fn plainly(pattern: &[u8], path: &[u8]) -> bool {
         match (pattern.first(), path.first()) {
             (None, rest) => rest.is_none_or(|&byte| byte == b'/'),

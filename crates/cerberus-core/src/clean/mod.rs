@@ -1,6 +1,6 @@
-//! Text from outside made safe to store and show: bounded, secrets cut, private passages removed.
+//! Makes text from outside safe to store and show: bounded, without secrets and private passages.
 //!
-//! Knows nothing of events or agents, so every other folder can depend on it.
+//! Knows nothing about events or agents, so every other folder can depend on it.
 
 pub mod glob;
 pub mod secret;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 use self::secret::{Own, redact_with};
 use self::text::{Clean, Keep};
 
-/// Cleans outside text by our rules and those that the user adds. It is passed to whatever reads such text.
+/// Cleans outside text with our rules and those the user adds. Passed to everything that reads such text.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
     own: Option<Arc<Own>>,
 }
 
-/// Our own rules alone.
+/// Our own rules only.
 pub static BUILT_IN: Cleaner = Cleaner { own: None };
 
 impl Cleaner {
@@ -32,7 +32,7 @@ impl Cleaner {
         redact_with(text, self.own.as_deref())
     }
 
-    /// What may be written down of a text.
+    /// The part of a text that may be stored.
     pub fn clean<'t>(&self, text: impl Into<Cow<'t, str>>, keep: Keep) -> Clean<'t> {
         Clean::kept(match text.into() {
             Cow::Borrowed(text) => keep.cut(self, text),

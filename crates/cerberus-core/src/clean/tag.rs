@@ -1,11 +1,11 @@
-//! `<private>…</private>` is taken out of a text, with everything in it. One that is not closed reaches to the end.
+//! Removes `<private>…</private>` and everything in it from a text. An unclosed tag extends to the end.
 //!
-//! Tags nest, in any case, with blanks or attributes. One pass; text without a tag is borrowed.
+//! Tags may nest, in any case, with blanks or attributes. One pass; text without a tag is borrowed.
 
 use std::borrow::Cow;
 
 const NAME: &[u8] = b"private";
-/// No attribute is longer; what is, is no tag.
+/// Anything longer is not a tag.
 const TAG_BYTES_MAX: usize = 256;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) fn without_private(text: &str) -> Cow<'_, str> {
                 (depth, is_cut) = (1, true);
             }
             (Tag::Opens, _) => depth += 1,
-            // Closes nothing: a word about tags.
+            // Closes nothing, so the text is about tags.
             (Tag::Closes, 0) => {}
             (Tag::Closes, _) => depth -= 1,
         }
@@ -45,7 +45,7 @@ pub(crate) fn without_private(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The tag that begins at `start`, and where it ends.
+/// The tag that begins at `start`, and its end.
 fn tag_at(bytes: &[u8], start: usize) -> Option<(Tag, usize)> {
     let window = &bytes[start + 1..bytes.len().min(start + TAG_BYTES_MAX)];
     let blanks = |from: usize| window[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();

@@ -1,6 +1,6 @@
-//! Text from outside, made safe and small: one line, no control or direction characters, a known length.
+//! Makes text from outside safe and short: one line, no control or direction characters, a known length.
 //!
-//! Everything that reaches a code, a brief or a terminal goes through here first.
+//! Everything that is put into a code, a brief or a terminal goes through here first.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::Cleaner;
 use super::tag::without_private;
 
-/// Text that may be written down: bounded, without what is private, its secrets cut. [`Cleaner::clean`] is the one way
-/// to make one from outside text.
+/// Text that may be stored: bounded, without private passages and secrets. [`Cleaner::clean`] is the only way to make
+/// one from outside text.
 ///
-/// Reading one back is the other way there is: `Deserialize` is for what we wrote ourselves, as part of a record. No type
-/// that reads outside text has a field of this type; `crates/cerberus/tests/it/layers.rs` proves it.
+/// The other way is to read one back: `Deserialize` is for text that we stored ourselves, as part of a record. No type
+/// that reads outside text has a field of this type; `crates/cerberus/tests/it/layers.rs` checks it.
 ///
 /// [`Cleaner::clean`]: super::Cleaner::clean
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -22,17 +22,17 @@ use super::tag::without_private;
 pub struct Clean<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Clean<'a> {
-    /// What a cleaner has kept.
+    /// Text that a cleaner has already processed.
     pub(super) fn kept(text: Cow<'a, str>) -> Clean<'a> {
         Clean(text)
     }
 
-    /// A word of our own, which needs no cutting.
+    /// A literal of ours; it contains no secrets.
     pub const fn word(text: &'static str) -> Clean<'static> {
         Clean(Cow::Borrowed(text))
     }
 
-    /// A word of our own and hashes, which hold nothing that anybody wrote: `word-0123456789abcdef`.
+    /// A literal of ours and hashes, which contain nothing that anybody wrote: `word-0123456789abcdef`.
     pub fn hashes(word: &'static str, hashes: &[u64]) -> Clean<'static> {
         let hashes = hashes.iter().map(|hash| format!("{hash:016x}"));
         let parts: Vec<String> =
@@ -40,7 +40,8 @@ impl<'a> Clean<'a> {
         Clean(Cow::Owned(parts.join("-")))
     }
 
-    /// Read back from the view, which is made from records alone; for the engine's `store`, as the same test proves.
+    /// Read back from the view, which is built from records only. Only for the engine's `store`, as the same test
+    /// checks.
     pub fn from_stored(text: String) -> Clean<'static> {
         Clean(Cow::Owned(text))
     }
@@ -58,27 +59,27 @@ impl Deref for Clean<'_> {
     }
 }
 
-/// How much of a text is kept: its beginning and its end, the middle left out.
+/// How much of a text is kept: its beginning and its end, without the middle.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep {
     pub head_bytes: usize,
     pub tail_bytes: usize,
 }
 
-/// Looked at past the kept part before secrets are cut, so that none escapes by lying across the edge.
+/// How many bytes beyond the kept part are checked for secrets, so that none survives by crossing the edge.
 const EDGE_BYTES: usize = 512;
 
 impl Keep {
-    /// Names: paths, ids, branches. Longer than any file system allows is not a name.
+    /// Paths, ids, branches. Anything longer than a file system allows is not a name.
     pub const NAME: Keep = Keep { head_bytes: 4096, tail_bytes: 0 };
     pub const SUBJECT: Keep = Keep { head_bytes: 400, tail_bytes: 0 };
     pub const PROMPT: Keep = Keep { head_bytes: 4000, tail_bytes: 2000 };
-    /// What comes next stands at the end of a message.
+    /// A message usually ends with what to do next.
     pub const MESSAGE: Keep = Keep { head_bytes: 1500, tail_bytes: 4500 };
     pub const COMMAND: Keep = Keep { head_bytes: 1500, tail_bytes: 500 };
-    /// A run's names stand at its beginning, its verdict at its end.
+    /// The names of tests are near the beginning of the output, the result is at its end.
     pub const OUTPUT: Keep = Keep { head_bytes: 6000, tail_bytes: 10_000 };
-    /// A memory is a thought, not a document; what comes along with an imported one may be.
+    /// A memory is a short statement, not a document; the metadata of an imported one may be longer.
     pub const MEMORY: Keep = Keep { head_bytes: 16_000, tail_bytes: 0 };
     pub const METADATA: Keep = Keep { head_bytes: 64 * 1024, tail_bytes: 0 };
     pub const ERROR: Keep = Keep { head_bytes: 1000, tail_bytes: 1000 };
@@ -114,30 +115,30 @@ impl Keep {
     }
 }
 
-/// The longest beginning of `text` that has at most `max_bytes`.
+/// The longest prefix of `text` with at most `max_bytes`.
 pub fn clip(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
 
-/// The longest end of `text` that has at most `max_bytes`.
+/// The longest suffix of `text` with at most `max_bytes`.
 pub fn clip_front(text: &str, max_bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(max_bytes))..]
 }
 
-/// Characters that move the cursor, hide or reorder what stands beside them.
+/// Characters that move the cursor, or hide or reorder the text around them.
 fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Text of several lines as it may be printed or told: nothing but line breaks and tabs moves anything.
+/// Text of several lines that is safe to print: only line breaks and tabs move the cursor.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_hostile(c) && !matches!(c, '\n' | '\t');
     if text.contains(is_bad) { Cow::Owned(text.replace(is_bad, "?")) } else { Cow::Borrowed(text) }
 }
 
-/// JSON with every hostile character of its strings escaped: it reads back as the same, and shows as what it is.
+/// JSON with every hostile character in its strings escaped. It parses to the same value.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_hostile(c) && c != '\n';
     if !json.contains(is_bad) {
@@ -153,7 +154,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// One line of plain words: hostile characters become spaces, runs of space one, `max_chars` at most.
+/// One line of plain words: hostile characters become spaces, runs of spaces become one, at most `max_chars`.
 pub fn line(text: &str, max_chars: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max_chars));
     for word in text.split(|c: char| c.is_whitespace() || is_hostile(c)).filter(|word| !word.is_empty()) {
@@ -171,13 +172,13 @@ pub fn line(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// A path or a name as it may stand in a code: only what would break the line is replaced.
+/// A path or a name as part of a code: only characters that would break the line are replaced.
 pub fn name(text: &str) -> Cow<'_, str> {
     if text.contains(is_hostile) { Cow::Owned(text.replace(is_hostile, "?")) } else { Cow::Borrowed(text) }
 }
 
-/// A code as a brief tells it: one line, and no tag. Hosts wrap what we say in tags of their own, and nothing that was
-/// read somewhere may close them or open another.
+/// A code as shown in a brief: one line without tags. Hosts wrap our output in tags of their own, and no text from
+/// outside may close those or open another.
 pub fn code(text: &str) -> Cow<'_, str> {
     let named = name(text);
     if !named.contains('<') {
@@ -191,7 +192,7 @@ pub fn code(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Is this a tag rather than a comparison or a type's parameter? `rest` is what follows its `<`.
+/// Is this a tag rather than a comparison or a type parameter? `rest` is the text after its `<`.
 fn is_tag(before: Option<char>, rest: &str) -> bool {
     let name = &rest[..rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')).count()];
     let is_alone = !before.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -205,7 +206,7 @@ pub fn slug(text: &str, max_chars: usize) -> String {
     let mut slug = whole.as_str();
     if let Some((end, _)) = whole.char_indices().nth(max_chars) {
         slug = &whole[..end];
-        // A cut word says something else than the whole one; leave it out when enough remains.
+        // Part of a word may mislead; leave it out if enough remains.
         if let Some(last) = slug.rfind('-').filter(|last| *last > end / 2) {
             slug = &slug[..last];
         }
@@ -213,8 +214,8 @@ pub fn slug(text: &str, max_chars: usize) -> String {
     slug.trim_matches(|c| matches!(c, '-' | '.' | ',' | ';' | ':' | '!')).to_string()
 }
 
-/// `text` without the first place that says `said`, however it was broken into lines. Where it cannot be found, all of
-/// the text goes: what is to be gone must not stay.
+/// `text` without the first occurrence of `said`, ignoring line breaks and spaces. If it is not found, nothing of the
+/// text is kept, so that the words cannot survive.
 pub fn without_words(text: &str, said: &str) -> String {
     let is_shown = |c: char| !(c.is_whitespace() || is_hostile(c));
     let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
@@ -228,7 +229,7 @@ pub fn without_words(text: &str, said: &str) -> String {
     format!("{}{}", &text[..start], &text[last + end.len_utf8()..])
 }
 
-/// Lower-case words of two letters or more, for comparing what two texts say.
+/// Lower-case words of two letters or more, for comparing texts.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().nth(1).is_some()).map(str::to_lowercase)
 }
@@ -320,7 +321,7 @@ mod tests {
                     format!("{} {key} {filler}", &filler[..shift.min(filler.len())]),
                     format!("{filler} {key} {}", &filler[..shift.min(filler.len())]),
                 ] {
-                    let kept = Clean::new(text.as_str(), keep);
+                    let kept = BUILT_IN.clean(text.as_str(), keep);
                     let has_part = key.as_bytes().windows(8).any(|part| kept.as_bytes().windows(8).any(|w| w == part));
                     assert!(!has_part, "{length} {shift}: {}", &*kept);
                 }
@@ -336,7 +337,7 @@ mod tests {
             ("0123456789abcdef", "0123456789\n…\nbcdef"),
             ("0123456789<private>x</private>", "0123456789"),
         ] {
-            assert_eq!((&*Clean::new(text, keep), &*Clean::new(text.to_string(), keep)), (kept, kept));
+            assert_eq!((&*BUILT_IN.clean(text, keep), &*BUILT_IN.clean(text.to_string(), keep)), (kept, kept));
         }
     }
 

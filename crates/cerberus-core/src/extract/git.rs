@@ -1,16 +1,16 @@
-//! What git said it did: commits. Only its own report counts, not the command that asked for it.
+//! Commits, from git's own report. The command that asked for them is not evidence.
 
 use crate::clean::text::line;
 use crate::model::fact::{Fact, Kind, TEXT_CHARS_MAX};
 
 const COMMITS_MAX: usize = 10;
 
-/// The lines of an output that tell what git did; everything else may be a file's content.
+/// The lines of an output that report what git did. Anything else may be file content.
 pub fn telling_lines(output: &str) -> String {
     output.lines().filter(|said| commit(said).is_some()).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
 }
 
-/// The commits that a command reported to have made.
+/// The commits that a command reported.
 pub fn commits(command: &str, output: &str) -> Vec<Fact> {
     if !may_commit(command) {
         return Vec::new();

@@ -1,17 +1,17 @@
-//! What we told an agent must never come back as evidence: our own lines are recognised by their form.
+//! Keeps our own output from coming back as evidence: our lines are recognised by their form.
 //!
-//! A brief is lines of codes, so any line that is nothing but a code is ours, wherever it turns up: quoted by the
-//! agent, pasted by the user, copied into a compaction summary. A summary in prose is known by its title and the marks of
-//! the lines below it.
+//! A brief consists of codes, so a line that is only a code is ours wherever it appears: quoted by the agent, pasted
+//! by the user, copied into a compaction summary. A summary in prose is recognised by its title and the labels of the
+//! lines below it.
 
 use std::borrow::Cow;
 
 use crate::model::fact::Kind;
 
-/// What lines begin with that are no facts: the project, and memories.
+/// Prefixes of our lines that are not facts: the project, and memories.
 const OTHER_PREFIXES: [&str; 3] = ["proj:", "rule:", "pref:"];
 
-/// What a summary in prose begins with, and what its other lines begin with.
+/// The first line of a summary in prose, and the labels its other lines begin with.
 pub const SUMMARY_TITLE: &str = "## Previous Session Context";
 const SUMMARY_MARKS: [&str; 5] = ["**Project:**", "**Summary:**", "**Context:**", "**Next:**", "- "];
 
@@ -21,15 +21,15 @@ pub(crate) const HANDOFF_END: &str = "Please continue working on the pending ite
 pub(crate) const REQUEST_HEAD: &str = "# Context Handoff Request";
 pub(crate) const REQUEST_END: &str = "End your turn after that; this session is then released.";
 
-/// Is this line one that only a brief has?
+/// Is this a line that only a brief contains?
 pub fn is_ours(line: &str) -> bool {
-    // Quoting and list marks do not make it somebody else's.
+    // It is still ours when quoted or in a list.
     let line = line.trim().trim_start_matches(['>', '-', '*', ' ']).trim_matches('`');
     let prefixes = Kind::ALL.into_iter().map(Kind::prefix).chain(OTHER_PREFIXES);
     let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
         return false;
     };
-    // A path may hold spaces, words in a code never do.
+    // A path may contain spaces; other codes never do.
     let is_name = line.starts_with(Kind::File.prefix()) || line.starts_with(Kind::Read.prefix());
     !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_name || !rest.contains(char::is_whitespace))
 }
@@ -60,7 +60,7 @@ fn is_below_title(line: &str) -> bool {
     line.is_empty() || SUMMARY_MARKS.iter().any(|mark| line.starts_with(mark))
 }
 
-/// `text` without a handoff, or a request for one, that stands in it.
+/// `text` without a handoff, or a request for one, inside it.
 pub(crate) fn without_handoff(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(HANDOFF_HEAD) {
         return text;
@@ -70,7 +70,7 @@ pub(crate) fn without_handoff(text: Cow<'_, str>) -> Cow<'_, str> {
     if without.len() == text.len() { text } else { Cow::Owned(without.trim().to_string()) }
 }
 
-/// From the first line that is `first` to the last one that is `last`; where that is missing, to the end.
+/// From the first line equal to `first` to the last one equal to `last`, or to the end if that is missing.
 fn cut(text: &str, first: &str, last: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let Some(from) = lines.iter().position(|line| line.trim() == first) else { return text.to_string() };

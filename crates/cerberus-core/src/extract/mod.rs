@@ -1,4 +1,4 @@
-//! Events become facts, and settle older ones. Pure: the same record always says the same.
+//! Derives facts from events, and closes older ones. Pure: the same record always gives the same result.
 
 pub mod git;
 pub mod injected;
@@ -9,25 +9,25 @@ pub mod words;
 
 use crate::clean::text::line;
 use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
-use crate::model::fact::{Closing, Fact, Kind, Settled, TEXT_CHARS_MAX, Target};
+use crate::model::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Target};
 use crate::seed;
 
-/// What one event adds to what is known.
+/// What one event contributes.
 #[derive(Debug, Default, PartialEq)]
 pub struct Extracted {
     pub facts: Vec<Fact>,
     pub closings: Vec<Closing>,
-    /// A test, build or lint run, and what came of it.
+    /// A test, build or lint run and its result.
     pub run: Option<(runs::Command, runs::Run)>,
 }
 
-/// Names by which a session's list is settled when a new one of the same sort replaces it.
+/// References of lists: a new list of the same kind closes the items of the old one.
 const TODO_LIST: &str = "todos";
 const PLAN: &str = "plan";
-const LAST_WORDS: &str = "last-words";
+const LAST_MESSAGE: &str = "last-words";
 const SUMMARY: &str = "summary";
 
-/// The name by which the names that a scan of an edit saw give way to those that the file itself tells.
+/// The reference of names found by scanning an edit. Names read from the file itself replace them.
 pub fn scan_reference(path: &str) -> String {
     format!("scan:{path}")
 }
@@ -41,8 +41,8 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
         Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
-        Event::Prompt { text } => out.facts.extend(words::user(text).into_iter().map(said)),
-        Event::Stop { message } => replace_list(LAST_WORDS, words::agent(message), &mut out),
+        Event::Prompt { text } => out.facts.extend(words::user(text).into_iter().map(statement_fact)),
+        Event::Stop { message } => replace_list(LAST_MESSAGE, words::agent(message), &mut out),
         Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
             replace_list(SUMMARY, words::summary(summary), &mut out);
         }
@@ -73,7 +73,7 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
         let kind = if touched.how == Touch::Edited { Kind::File } else { Kind::Read };
         out.facts.push(Fact::file(kind, &touched.path));
     }
-    // Of several files in one patch nobody says which of them defines a name.
+    // In a patch of several files, it is unknown which file defines a name.
     let path = match &*used.files {
         [touched] => Some(&*touched.path),
         _ => None,
@@ -83,11 +83,11 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     out.facts.extend(used.names.iter().map(|name| scanned(name)));
     out.facts.extend(used.answers.iter().map(|(question, answer)| Fact::decision(answer, Some(question))));
     if let Some(plan) = &used.plan {
-        let steps = words::plan(plan).into_iter().map(|text| words::Said { kind: Kind::Next, text });
+        let steps = words::plan(plan).into_iter().map(|text| words::Statement { kind: Kind::Next, text });
         replace_list(PLAN, steps.collect(), out);
     }
     if let Some(todos) = &used.todos {
-        out.closings.push(Closing { target: Target::Reference(TODO_LIST.to_string()), outcome: Settled::Dropped });
+        out.closings.push(Closing { target: Target::Reference(TODO_LIST.to_string()), outcome: ClosedAs::Dropped });
         for todo in todos {
             let Some(subject) = todo.subject.as_deref().filter(|subject| !subject.trim().is_empty()) else {
                 continue;
@@ -107,7 +107,7 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     }
 }
 
-/// A command says what it was and what came of it, whether it failed or not.
+/// A command is recorded with its result, whether it failed or not.
 fn shell(used: &ToolUse, out: &mut Extracted) {
     let Some(command) = used.command.as_deref() else { return };
     let output = used.output.as_deref().or(used.error.as_deref()).unwrap_or_default();
@@ -116,13 +116,13 @@ fn shell(used: &ToolUse, out: &mut Extracted) {
         out.facts.extend(test_fact(&recognised, &run));
         out.run = Some((recognised, run));
     }
-    // Git's own report is enough, where nobody says how the command ended.
+    // Git's own report is enough if the outcome is unknown.
     if used.outcome.may_be_done() {
         out.facts.extend(git::commits(command, output));
     }
 }
 
-/// `test:cargo-test:12-passed,1-failed`, with the command behind it.
+/// `test:cargo-test:12-passed,1-failed`, with the command as text.
 fn test_fact(command: &runs::Command, run: &runs::Run) -> Option<Fact> {
     let counted = |count: Option<u32>, word| count.filter(|count| *count > 0).map(|count| format!("{count}-{word}"));
     let counts = [counted(run.passed_count, "passed"), counted(run.failed_count, "failed")];
@@ -138,7 +138,7 @@ fn test_fact(command: &runs::Command, run: &runs::Run) -> Option<Fact> {
     is_test.then(|| Fact { text: command.key.clone(), ..Fact::words(Kind::Test, &code) })
 }
 
-/// The name by which what a dead session was doing is known, until another session goes on.
+/// The reference of work that a dead session left unfinished, until another session continues.
 pub const INTERRUPTED: &str = "interrupted";
 
 fn interrupted(what: &str) -> Fact {
@@ -146,21 +146,21 @@ fn interrupted(what: &str) -> Fact {
     Fact { text: line(what, TEXT_CHARS_MAX), reference: Some(INTERRUPTED.to_string()), ..fact }
 }
 
-fn said(said: words::Said) -> Fact {
-    match said.kind {
-        Kind::Decision => Fact::decision(&said.text, None),
-        Kind::Blocker => Fact::blocker(&said.text, None),
-        kind => Fact::words(kind, &said.text),
+fn statement_fact(statement: words::Statement) -> Fact {
+    match statement.kind {
+        Kind::Decision => Fact::decision(&statement.text, None),
+        Kind::Blocker => Fact::blocker(&statement.text, None),
+        kind => Fact::words(kind, &statement.text),
     }
 }
 
-/// A new list settles the older one of its sort; no list settles nothing.
-fn replace_list(reference: &str, list: Vec<words::Said>, out: &mut Extracted) {
+/// A new list closes the older one of the same kind; an empty list closes nothing.
+fn replace_list(reference: &str, list: Vec<words::Statement>, out: &mut Extracted) {
     if !list.is_empty() {
-        out.closings.push(Closing { target: Target::Reference(reference.to_string()), outcome: Settled::Dropped });
+        out.closings.push(Closing { target: Target::Reference(reference.to_string()), outcome: ClosedAs::Dropped });
     }
     let reference = Some(reference.to_string());
-    out.facts.extend(list.into_iter().map(|item| Fact { reference: reference.clone(), ..said(item) }));
+    out.facts.extend(list.into_iter().map(|item| Fact { reference: reference.clone(), ..statement_fact(item) }));
 }
 
 fn definitions(named: &Named, out: &mut Extracted) {
@@ -174,7 +174,7 @@ fn single_task(task: &Task, out: &mut Extracted) {
         out.facts.extend(subject.map(|subject| Fact { reference, ..Fact::words(Kind::Next, subject) }));
         return;
     }
-    let outcome = if task.state == TaskState::Done { Settled::Done } else { Settled::Dropped };
+    let outcome = if task.state == TaskState::Done { ClosedAs::Done } else { ClosedAs::Dropped };
     let target = match (reference, subject) {
         (Some(reference), _) => Target::Reference(reference),
         (None, Some(subject)) => Target::Code(Kind::Next, Fact::words(Kind::Next, subject).code),
@@ -195,7 +195,7 @@ fn explicit(note: &Note, out: &mut Extracted) {
         kind => Fact::words(kind, &note.text),
     };
     if note.resolved {
-        out.closings.push(Closing { target: Target::Code(fact.kind, fact.code), outcome: Settled::Done });
+        out.closings.push(Closing { target: Target::Code(fact.kind, fact.code), outcome: ClosedAs::Done });
         return;
     }
     let custom_key = note.custom_key.as_deref().map(str::to_string);
@@ -221,7 +221,7 @@ mod tests {
         BUILT_IN.clean(text, Keep::NAME)
     }
 
-    /// Anything an agent may say, in every place where it may say it.
+    /// Any text an agent may produce, in every place where it may occur.
     fn events(said: &str) -> Vec<Event<'_>> {
         let touched = |how| FileTouch { path: clean(said), how, lines: vec![(1, 2)] };
         let tool = |name: &'static str| ToolUse { tool: clean(name), ..ToolUse::default() };
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_todo_list_settles_the_old_one() {
+    fn a_new_todo_list_closes_the_old_one() {
         let todos = vec![
             task(None, Some("Write the parser"), TaskState::Done),
             task(None, Some("Write tests"), TaskState::Open),
@@ -325,24 +325,24 @@ mod tests {
         let used = ToolUse { tool: clean("TodoWrite"), todos: Some(todos), ..ToolUse::default() };
         let (facts, closings) = codes(&Event::Tool(used));
         assert_eq!(facts, ["done:Write-the-parser", "next:Write-tests"]);
-        assert_eq!(closings, [Closing { target: Target::Reference("todos".into()), outcome: Settled::Dropped }]);
+        assert_eq!(closings, [Closing { target: Target::Reference("todos".into()), outcome: ClosedAs::Dropped }]);
     }
 
     #[test]
-    fn tasks_are_settled_by_id_or_by_words() {
+    fn tasks_are_closed_by_id_or_by_words() {
         let by_id = |outcome| vec![Closing { target: Target::Reference("task:1".into()), outcome }];
         for (task, facts, closings) in [
             (task(Some("1"), Some("Write tests"), TaskState::Open), vec!["next:Write-tests"], vec![]),
             (task(Some("1"), None, TaskState::Open), vec![], vec![]),
-            (task(Some("1"), None, TaskState::Done), vec![], by_id(Settled::Done)),
-            (task(Some("1"), Some("Write tests"), TaskState::Done), vec!["done:Write-tests"], by_id(Settled::Done)),
-            (task(Some("1"), None, TaskState::Dropped), vec![], by_id(Settled::Dropped)),
+            (task(Some("1"), None, TaskState::Done), vec![], by_id(ClosedAs::Done)),
+            (task(Some("1"), Some("Write tests"), TaskState::Done), vec!["done:Write-tests"], by_id(ClosedAs::Done)),
+            (task(Some("1"), None, TaskState::Dropped), vec![], by_id(ClosedAs::Dropped)),
             (
                 task(None, Some("Write tests"), TaskState::Dropped),
                 vec![],
                 vec![Closing {
                     target: Target::Code(Kind::Next, "next:Write-tests".into()),
-                    outcome: Settled::Dropped,
+                    outcome: ClosedAs::Dropped,
                 }],
             ),
         ] {

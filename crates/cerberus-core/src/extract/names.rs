@@ -1,12 +1,12 @@
-//! A cheap scan for the names that new text defines: line by line, no grammar, no regex. It runs in the hook.
+//! A cheap scan for names defined in new text: line by line, no grammar, no regex. It runs in the hook.
 //!
-//! It reads the text as it stands in JSON, escapes and all, so that nothing is copied. It sees definitions that begin
-//! a line and misses the rest; it never reads what a name means.
+//! It reads the text as encoded in JSON, with escapes, so that nothing is copied. It finds definitions at the start of
+//! a line and misses the rest; it does not analyse them.
 
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 
-/// Longer is not a name that anyone wrote.
+/// Anything longer is not a name that somebody wrote.
 const NAME_BYTES_MAX: usize = 100;
 
 /// Appends the names defined in `escaped` (the inside of a JSON string) to `names`, each once, `names_max` in all.
@@ -26,7 +26,7 @@ pub fn scan<'a>(cleaner: &Cleaner, escaped: &'a str, names_max: usize, names: &m
     }
 }
 
-/// What follows the next escaped line break.
+/// The text after the next escaped line break.
 fn next_line(mut text: &str) -> Option<&str> {
     loop {
         let escape = find_backslash(text.as_bytes())?;
@@ -38,7 +38,7 @@ fn next_line(mut text: &str) -> Option<&str> {
     }
 }
 
-/// Eight bytes at a time, without the set-up of a general search: escapes are only a few words apart.
+/// Eight bytes at a time, without the set-up cost of a general search: escapes are only a few words apart.
 fn find_backslash(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -54,7 +54,7 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|byte| *byte == b'\\').map(|at| 8 * words.len() + at)
 }
 
-/// The name that the line at the beginning of `text` defines.
+/// The name defined by the first line of `text`.
 fn defined(text: &str) -> Option<&str> {
     let mut rest = skip_indent(text);
     // `pub(crate) async fn`: a few modifiers at most, each perhaps with an argument in parentheses.
@@ -91,7 +91,7 @@ fn skip_indent(mut text: &str) -> &str {
     }
 }
 
-/// The word at the beginning, and what follows it.
+/// The first word, and the rest.
 fn word(text: &str) -> (&str, &str) {
     let end = text.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(text.len());
     text.split_at(end)

@@ -1,72 +1,73 @@
-//! Paths that are to be forgotten, and where texts name them.
+//! Finds paths that must be forgotten in the texts of events, and removes the sentences that name them.
 //!
-//! A sentence that names one goes whole, since its other words speak of it. What looks like no path never matches, so a
-//! folder called `secrets` does not take every sentence with that word along.
+//! A sentence that names a path is removed as a whole, because the rest of it is about that path. A word that does not
+//! look like a path never matches, so forgetting a folder called `secrets` leaves ordinary sentences with that word
+//! alone.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Fate, becomes};
+use super::{RecordAction, rewrite};
 use crate::clean::glob::Glob;
 use crate::model::event::{Event, Record};
 use crate::model::id::ProjectId;
 
-/// Files of a project.
+/// Files of a project, selected by a pattern.
 #[derive(Debug)]
 pub struct Paths {
     pub glob: Glob,
-    /// The projects that they are in.
+    /// The projects the files belong to.
     pub projects: HashSet<ProjectId>,
-    /// Last parts of paths that only files of these have.
+    /// Base names that only matching files have.
     pub bases: HashSet<String>,
 }
 
 impl Paths {
-    pub fn fate(&self, record: &Record) -> Fate {
+    pub fn action_for(&self, record: &Record) -> RecordAction {
         if !self.projects.contains(&record.place.project) {
-            return Fate::Stays;
+            return RecordAction::Keep;
         }
         let mut kept = record.clone();
         match &mut kept.event {
-            // Who is told what, and what is remembered, is looked at once it is known what goes.
-            Event::Memory(_) | Event::Receipt { .. } => return Fate::Stays,
-            Event::Named(named) if self.glob.matches(&named.path) => return Fate::Goes,
+            // Memories and receipts are handled later, once it is known which records are removed.
+            Event::Memory(_) | Event::Receipt { .. } => return RecordAction::Keep,
+            Event::Named(named) if self.glob.matches(&named.path) => return RecordAction::Remove,
             Event::Tool(used) => {
                 let touched = used.files.len();
                 used.files.retain(|file| !self.glob.matches(&file.path));
                 if used.files.len() < touched {
-                    // Nobody says which of several files a name is of.
+                    // It is unknown which of the files each name belongs to.
                     used.names.clear();
                 }
                 if used.files.is_empty() && touched > 0 {
-                    return Fate::Goes;
+                    return RecordAction::Remove;
                 }
             }
             _ => {}
         }
-        let Ok(mut event) = serde_json::to_value(&kept.event) else { return Fate::Goes };
+        let Ok(mut event) = serde_json::to_value(&kept.event) else { return RecordAction::Remove };
         let has_lost = self.cut_in(&mut event, &record.place.root);
         match has_lost {
-            Lost::Nothing if kept == *record => Fate::Stays,
-            Lost::Nothing => becomes(&kept),
-            // A note or a task without its words says nothing.
-            Lost::All if matches!(record.event, Event::Note(_) | Event::Task(_)) => Fate::Goes,
+            Lost::Nothing if kept == *record => RecordAction::Keep,
+            Lost::Nothing => rewrite(&kept),
+            // A note or a task without its text has no meaning.
+            Lost::All if matches!(record.event, Event::Note(_) | Event::Task(_)) => RecordAction::Remove,
             _ => self.rewritten(&kept, event),
         }
     }
 
-    fn rewritten(&self, kept: &Record, event: Value) -> Fate {
-        let Ok(mut whole) = serde_json::to_value(kept) else { return Fate::Goes };
+    fn rewritten(&self, kept: &Record, event: Value) -> RecordAction {
+        let Ok(mut whole) = serde_json::to_value(kept) else { return RecordAction::Remove };
         whole["event"] = event;
         let text = whole.to_string();
         match serde_json::from_str::<Record>(&text) {
-            Ok(record) => becomes(&record),
-            Err(_) => Fate::Goes,
+            Ok(record) => rewrite(&record),
+            Err(_) => RecordAction::Remove,
         }
     }
 
-    /// Takes the sentences that name one out of every text of an event.
+    /// Removes the sentences that name a matching path from every text of an event.
     fn cut_in(&self, value: &mut Value, root: &str) -> Lost {
         match value {
             Value::String(text) => {
@@ -80,7 +81,7 @@ impl Paths {
                 let mut lost = Lost::Nothing;
                 list.retain_mut(|item| {
                     let of_item = match item {
-                        // A question and its answer: without one the other says nothing.
+                        // A question and its answer: neither makes sense without the other.
                         Value::Array(pair) => pair.iter_mut().map(|one| self.cut_in(one, root)).max(),
                         item => Some(self.cut_in(item, root)),
                     };
@@ -94,7 +95,7 @@ impl Paths {
         }
     }
 
-    /// The text without the sentences that name one; nothing when none does.
+    /// The text without the sentences that name a matching path, or `None` if there are none.
     fn without(&self, text: &str, root: &str) -> Option<String> {
         let names_one = |part: &str| words(part).any(|word| self.is_named_by(word, root));
         if !names_one(text) {
@@ -118,7 +119,7 @@ impl Paths {
         if !word.contains(['/', '.']) {
             return false;
         }
-        // A place in a file: `a.rs:12`, `a.rs:12:3`.
+        // A position in a file: `a.rs:12`, `a.rs:12:3`.
         let path = word.split(':').find(|part| part.contains(['/', '.'])).unwrap_or(word);
         let inside = path.strip_prefix(root).filter(|_| !root.is_empty()).unwrap_or(path);
         self.bases.contains(path) || self.glob.matches(inside)
@@ -132,13 +133,13 @@ enum Lost {
     All,
 }
 
-/// What may be a path in a text, without the marks around it.
+/// The words of a text that may be paths, without surrounding punctuation.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_mark =
         |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | '[' | ']' | '<' | '>' | '=' | ',');
     text.split(is_mark)
         .map(|word| word.trim_matches(|c| matches!(c, '.' | ';' | ':' | '!' | '?' | '*')))
-        // A name may begin with a point: `.env`.
+        // A name may begin with a dot: `.env`.
         .zip(text.split(is_mark))
         .flat_map(|(trimmed, whole)| [trimmed, whole.trim_end_matches(['.', ';', ':', '!', '?'])])
         .filter(|word| !word.is_empty())

@@ -1,8 +1,8 @@
-//! What is to be forgotten, decided record by record: which go, which lose words, and what the others still hold of it.
+//! Decides, record by record, what forgetting removes or rewrites.
 //!
-//! Two looks at the journal: the first finds what is meant ([`Wish`]) and gathers where else its words may stand
-//! ([`Traces`]: the codes that other sessions were told, the evidence of memories); the second decides each record's
-//! [`Fate`]. Pure: nothing here reads or writes.
+//! The journal is read twice. The first pass finds the records a [`ForgetRequest`] covers and collects where else
+//! their content may appear ([`Residue`]: codes in the receipts of other sessions, evidence of memories). The second
+//! pass decides the [`RecordAction`] for each record. Pure: nothing here reads or writes files.
 
 mod mention;
 
@@ -21,106 +21,111 @@ use crate::model::id::{Agent, ProjectId, SessionId};
 use crate::model::memory::{Evidence, Memory, Scope, Status};
 use crate::model::time::Timestamp;
 
-/// What the user wants gone.
+/// What the user wants forgotten.
 #[derive(Debug)]
-pub enum Wish {
-    /// By their agent and its own name for them.
+pub enum ForgetRequest {
+    /// Sessions, identified by agent and the agent's own session name.
     Sessions(HashSet<(Agent, String)>),
-    /// The same for want of room: what was learnt from them, or told to others, stays.
+    /// Sessions removed by retention. What was learned from them, or shown to other sessions, is kept.
     Expired(HashSet<(Agent, String)>),
-    /// By what their worktrees share; and what people call them, where nothing else is known.
+    /// Projects by id. The name identifies memories that have no project id.
     Projects {
         ids: HashSet<ProjectId>,
         name: String,
     },
     Paths(Paths),
-    /// From the first moment up to the second.
+    /// A half-open time range: from the first time up to, not including, the second.
     Between(Timestamp, Timestamp),
 }
 
-/// What becomes of a record.
+/// What happens to a record.
 #[derive(Debug, PartialEq)]
-pub enum Fate {
-    Stays,
-    Goes,
-    /// The record without what is forgotten, as JSON.
-    Becomes(String),
+pub enum RecordAction {
+    Keep,
+    Remove,
+    /// The record as JSON, without the forgotten content.
+    Rewrite(String),
 }
 
-impl Wish {
-    /// What becomes of a record of a session that is meant itself.
-    pub fn fate(&self, record: &Record) -> Fate {
-        let is_meant = match self {
-            Wish::Sessions(names) | Wish::Expired(names) => names.contains(&(record.agent, record.session.to_string())),
-            Wish::Projects { ids, .. } => ids.contains(&record.place.project),
-            Wish::Between(since, until) => (*since..*until).contains(&record.at),
-            Wish::Paths(paths) => return paths.fate(record),
+impl ForgetRequest {
+    /// The action for a record, based on whether the request covers it directly.
+    pub fn action_for(&self, record: &Record) -> RecordAction {
+        let is_covered = match self {
+            ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
+                names.contains(&(record.agent, record.session.to_string()))
+            }
+            ForgetRequest::Projects { ids, .. } => ids.contains(&record.place.project),
+            ForgetRequest::Between(since, until) => (*since..*until).contains(&record.at),
+            ForgetRequest::Paths(paths) => return paths.action_for(record),
         };
         match &record.event {
-            Event::Memory(_) => Fate::Stays,
-            Event::Used { .. } if matches!(self, Wish::Sessions(_) | Wish::Expired(_)) => Fate::Stays,
-            _ if is_meant => Fate::Goes,
-            _ => Fate::Stays,
+            Event::Memory(_) => RecordAction::Keep,
+            Event::Used { .. } if matches!(self, ForgetRequest::Sessions(_) | ForgetRequest::Expired(_)) => {
+                RecordAction::Keep
+            }
+            _ if is_covered => RecordAction::Remove,
+            _ => RecordAction::Keep,
         }
     }
 
-    /// May a line that was cut short hold what is meant? It is of no use to anybody.
-    pub fn may_be_in(&self, stump: &str) -> bool {
+    /// May a torn line contain covered content? Such a line cannot be parsed, so it is removed if in doubt.
+    pub fn may_be_in(&self, torn_line: &str) -> bool {
         match self {
-            Wish::Sessions(names) => names.iter().any(|(_, name)| stump.contains(name.as_str())),
-            Wish::Expired(_) => false,
-            Wish::Projects { ids, .. } => ids.iter().any(|id| stump.contains(id.as_str())),
-            Wish::Paths(paths) => paths.projects.iter().any(|id| stump.contains(id.as_str())),
-            Wish::Between(since, until) => {
-                let digits = stump.strip_prefix("{\"at\":").and_then(|rest| rest.split(',').next());
+            ForgetRequest::Sessions(names) => names.iter().any(|(_, name)| torn_line.contains(name.as_str())),
+            ForgetRequest::Expired(_) => false,
+            ForgetRequest::Projects { ids, .. } => ids.iter().any(|id| torn_line.contains(id.as_str())),
+            ForgetRequest::Paths(paths) => paths.projects.iter().any(|id| torn_line.contains(id.as_str())),
+            ForgetRequest::Between(since, until) => {
+                let digits = torn_line.strip_prefix("{\"at\":").and_then(|rest| rest.split(',').next());
                 let at = digits.and_then(|digits| digits.parse().ok()).map(Timestamp::from_millis);
                 at.is_none_or(|at| (*since..*until).contains(&at))
             }
         }
     }
 
-    /// Does a record go that a newer version wrote? It cannot be rewritten, so all of it goes when any of it is meant.
-    pub fn takes_unread(&self, unread: &Unread) -> bool {
+    /// Is a record from a newer version covered? It cannot be rewritten, so it is removed if any part of it is
+    /// covered.
+    pub fn covers_newer(&self, newer: &NewerRecord) -> bool {
         match self {
-            Wish::Sessions(names) | Wish::Expired(names) => {
-                let agent = Agent::from_name(&unread.agent);
-                agent.is_some_and(|agent| names.contains(&(agent, unread.session.clone())))
+            ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
+                let agent = Agent::from_name(&newer.agent);
+                agent.is_some_and(|agent| names.contains(&(agent, newer.session.clone())))
             }
-            Wish::Projects { ids, .. } => ids.iter().any(|id| id.as_str() == unread.project),
-            Wish::Between(since, until) => (*since..*until).contains(&unread.at),
-            Wish::Paths(paths) => {
-                paths.projects.iter().any(|id| id.as_str() == unread.project) && paths.are_named_in(&unread.text)
+            ForgetRequest::Projects { ids, .. } => ids.iter().any(|id| id.as_str() == newer.project),
+            ForgetRequest::Between(since, until) => (*since..*until).contains(&newer.at),
+            ForgetRequest::Paths(paths) => {
+                paths.projects.iter().any(|id| id.as_str() == newer.project) && paths.are_named_in(&newer.text)
             }
         }
     }
 
-    fn means_memory(&self, memory: &Memory) -> bool {
+    fn covers_memory(&self, memory: &Memory) -> bool {
         match self {
-            Wish::Sessions(_) | Wish::Expired(_) => false,
-            Wish::Projects { ids, name } => match &memory.project {
+            ForgetRequest::Sessions(_) | ForgetRequest::Expired(_) => false,
+            ForgetRequest::Projects { ids, name } => match &memory.project {
                 Some(project) => ids.contains(project),
                 None => Scope::parse(&memory.scope) == Some(Scope::Project(name.clone())),
             },
-            Wish::Between(since, until) => (*since..*until).contains(&memory.created_at),
-            Wish::Paths(paths) => paths.are_named_in(&memory.content),
+            ForgetRequest::Between(since, until) => (*since..*until).contains(&memory.created_at),
+            ForgetRequest::Paths(paths) => paths.are_named_in(&memory.content),
         }
     }
 }
 
-/// What can be told of a record that a newer version wrote.
+/// The fields that can be read from a record that a newer version wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unread {
+pub struct NewerRecord {
     pub at: Timestamp,
     pub agent: String,
     pub session: String,
     pub project: String,
-    /// All of its line.
+    /// The whole line.
     pub text: String,
 }
 
-impl Unread {
-    /// From the line itself; `None` when not even that much can be told.
-    pub fn parse(line: &[u8]) -> Option<Unread> {
+impl NewerRecord {
+    /// Parses a journal line; `None` if these fields cannot be read.
+    pub fn parse(line: &[u8]) -> Option<NewerRecord> {
         #[derive(Deserialize)]
         struct Place {
             project: String,
@@ -134,32 +139,32 @@ impl Unread {
         }
         let Fields { at, agent, session, place } = serde_json::from_slice(line).ok()?;
         let text = String::from_utf8_lossy(line).into_owned();
-        Some(Unread { at, agent, session, project: place.project, text })
+        Some(NewerRecord { at, agent, session, project: place.project, text })
     }
 }
 
-/// Where words of what is forgotten may stand in what is not.
+/// Forgotten content that may still appear in records that are kept.
 #[derive(Debug, Default)]
-pub struct Traces {
+pub struct Residue {
     codes: HashSet<String>,
-    /// Files are told by the end of their path.
+    /// Codes name files by the end of their path.
     paths: HashSet<String>,
     /// Agent, session and key of the events that evidence was taken from.
     sources: HashSet<(String, String, String)>,
-    /// Memories that go with it.
+    /// Ids of memories that are forgotten too.
     memories: HashSet<String>,
 }
 
-impl Traces {
-    /// What a record said, and says no more.
-    pub fn add(&mut self, wish: &Wish, record: &Record) {
-        if matches!(wish, Wish::Expired(_)) {
+impl Residue {
+    /// Adds the content that the request removes from a record.
+    pub fn add(&mut self, request: &ForgetRequest, record: &Record) {
+        if matches!(request, ForgetRequest::Expired(_)) {
             return;
         }
-        let left = match &wish.fate(record) {
-            Fate::Stays => return,
-            Fate::Goes => HashSet::new(),
-            Fate::Becomes(json) => codes_of(serde_json::from_str::<Record>(json).ok().as_ref()),
+        let left = match &request.action_for(record) {
+            RecordAction::Keep => return,
+            RecordAction::Remove => HashSet::new(),
+            RecordAction::Rewrite(json) => codes_of(serde_json::from_str::<Record>(json).ok().as_ref()),
         };
         for fact in facts(record) {
             if left.contains(&fact.code) {
@@ -172,66 +177,67 @@ impl Traces {
         self.sources.insert((name(record.agent.name()), name(&record.session), name(&record.key)));
     }
 
-    /// Does this memory go too? What was only proposed, or approved by nobody, goes with all that it was learnt from;
-    /// what the user decided stays, without those words as evidence.
-    pub fn add_memory(&mut self, wish: &Wish, id: &str, memory: &Memory) -> bool {
+    /// Adds a memory; returns whether it is forgotten too. A proposal, or a memory approved automatically, is
+    /// forgotten if all its evidence is. A memory the user approved is kept without that evidence.
+    pub fn add_memory(&mut self, request: &ForgetRequest, id: &str, memory: &Memory) -> bool {
         let evidence = &memory.background.evidence;
-        let is_the_users = memory.status == Status::Approved && !memory.background.is_automatic;
-        let has_no_source = !evidence.is_empty() && evidence.iter().all(|said| self.is_source(said));
-        let goes = wish.means_memory(memory) || has_no_source && !is_the_users;
-        if goes {
+        let is_user_approved = memory.status == Status::Approved && !memory.background.is_automatic;
+        let has_no_evidence_left = !evidence.is_empty() && evidence.iter().all(|evidence| self.is_source(evidence));
+        let is_forgotten = request.covers_memory(memory) || has_no_evidence_left && !is_user_approved;
+        if is_forgotten {
             self.memories.insert(id.to_string());
         }
-        goes
+        is_forgotten
     }
 
-    /// What becomes of a record that is not meant itself.
-    pub fn fate(&self, wish: &Wish, record: &Record) -> Fate {
+    /// The action for a record that the request does not cover directly.
+    pub fn action_for(&self, request: &ForgetRequest, record: &Record) -> RecordAction {
         match &record.event {
-            Event::Memory(change) if self.memories.contains(&*change.id) => Fate::Goes,
-            Event::Memory(change) => self.memory_fate(wish, record, change),
-            Event::Receipt { codes, .. } if codes.iter().any(|code| self.was_told(code)) => {
+            Event::Memory(change) if self.memories.contains(&*change.id) => RecordAction::Remove,
+            Event::Memory(change) => self.memory_action(request, record, change),
+            Event::Receipt { codes, .. } if codes.iter().any(|code| self.may_name(code)) => {
                 let mut kept = record.clone();
                 if let Event::Receipt { codes, .. } = &mut kept.event {
-                    codes.retain(|code| !self.was_told(code));
+                    codes.retain(|code| !self.may_name(code));
                 }
-                becomes(&kept)
+                rewrite(&kept)
             }
-            _ => Fate::Stays,
+            _ => RecordAction::Keep,
         }
     }
 
-    fn memory_fate(&self, wish: &Wish, record: &Record, change: &MemoryChange) -> Fate {
-        let evidence = change.stands.iter().flat_map(|memory| &memory.background.evidence);
-        let has_trace = evidence.into_iter().any(|said| self.is_source(said));
-        let was_there = matches!(wish, Wish::Projects { ids, .. } if ids.contains(&record.place.project));
-        if !has_trace && !was_there {
-            return Fate::Stays;
+    fn memory_action(&self, request: &ForgetRequest, record: &Record, change: &MemoryChange) -> RecordAction {
+        let evidence = change.memory.iter().flat_map(|memory| &memory.background.evidence);
+        let has_forgotten_evidence = evidence.into_iter().any(|evidence| self.is_source(evidence));
+        let is_in_project =
+            matches!(request, ForgetRequest::Projects { ids, .. } if ids.contains(&record.place.project));
+        if !has_forgotten_evidence && !is_in_project {
+            return RecordAction::Keep;
         }
         let mut kept = record.clone();
-        if was_there {
+        if is_in_project {
             let place = &mut kept.place;
             (place.name, place.root, place.cwd) = (Clean::word(""), Clean::word(""), Clean::word(""));
             place.branch = None;
         }
-        if let Event::Memory(MemoryChange { stands: Some(memory), .. }) = &mut kept.event
-            && has_trace
+        if let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &mut kept.event
+            && has_forgotten_evidence
         {
-            memory.background.evidence.retain(|said| !self.is_source(said));
-            // It quotes them.
+            memory.background.evidence.retain(|evidence| !self.is_source(evidence));
+            // It quotes the evidence.
             memory.background.rationale = None;
         }
-        becomes(&kept)
+        rewrite(&kept)
     }
 
-    fn is_source(&self, said: &Evidence) -> bool {
+    fn is_source(&self, evidence: &Evidence) -> bool {
         let name = |text: &Clean| text.to_string();
-        self.sources.contains(&(name(&said.agent), name(&said.session), name(&said.key)))
+        self.sources.contains(&(name(&evidence.agent), name(&evidence.session), name(&evidence.key)))
     }
 
-    fn was_told(&self, code: &str) -> bool {
+    fn may_name(&self, code: &str) -> bool {
         let said = code.split_once(':').map_or(code, |(_, said)| said);
-        // A decision was perhaps told with the branch it was taken on.
+        // The code of a decision may end with the branch it was made on.
         let plain = code.rsplit_once('@').map_or(code, |(plain, _)| plain);
         self.codes.contains(code)
             || self.codes.contains(plain)
@@ -246,7 +252,7 @@ fn codes_of(record: Option<&Record>) -> HashSet<String> {
     record.map(facts).unwrap_or_default().into_iter().map(|fact| fact.code).collect()
 }
 
-/// Everything that a brief may tell because of this record.
+/// Every fact that a brief may list because of this record.
 fn facts(record: &Record) -> Vec<Fact> {
     let Extracted { mut facts, run, .. } = extract(&record.event);
     if let Some((command, run)) = run {
@@ -256,9 +262,9 @@ fn facts(record: &Record) -> Vec<Fact> {
     facts
 }
 
-fn becomes(record: &Record) -> Fate {
-    // What cannot be written without the words goes whole.
-    serde_json::to_string(record).map_or(Fate::Goes, Fate::Becomes)
+fn rewrite(record: &Record) -> RecordAction {
+    // A record that cannot be serialized is removed.
+    serde_json::to_string(record).map_or(RecordAction::Remove, RecordAction::Rewrite)
 }
 
 #[cfg(test)]

@@ -32,9 +32,9 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
     }
 }
 
-fn paths(pattern: &str) -> Wish {
+fn paths(pattern: &str) -> ForgetRequest {
     let bases = HashSet::from(["plan.md".to_string()]);
-    Wish::Paths(Paths {
+    ForgetRequest::Paths(Paths {
         glob: Glob::parse_exact(pattern).unwrap(),
         projects: HashSet::from([ProjectId::of_anchor(b"/p")]),
         bases,
@@ -44,19 +44,19 @@ fn paths(pattern: &str) -> Wish {
 #[test]
 fn a_record_goes_when_it_is_meant() {
     let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
-    let sessions = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
-    let project = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
-    let other = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
-    let between = |a, b| Wish::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
-    for (wish, session, expected) in [
-        (&sessions, "s1", Fate::Goes),
-        (&sessions, "s2", Fate::Stays),
-        (&project, "s2", Fate::Goes),
-        (&other, "s2", Fate::Stays),
-        (&between(50, 51), "s2", Fate::Goes),
-        (&between(40, 50), "s2", Fate::Stays),
+    let sessions = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
+    let project = ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
+    let other = ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
+    let between = |a, b| ForgetRequest::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
+    for (request, session, expected) in [
+        (&sessions, "s1", RecordAction::Remove),
+        (&sessions, "s2", RecordAction::Keep),
+        (&project, "s2", RecordAction::Remove),
+        (&other, "s2", RecordAction::Keep),
+        (&between(50, 51), "s2", RecordAction::Remove),
+        (&between(40, 50), "s2", RecordAction::Keep),
     ] {
-        assert_eq!(wish.fate(&said(session)), expected, "{wish:?}");
+        assert_eq!(request.action_for(&said(session)), expected, "{request:?}");
     }
     assert!(sessions.may_be_in("{\"at\":5,\"session\":\"s1\",\"pl") && !sessions.may_be_in("{\"at\":5"));
     assert!(between(1, 9).may_be_in("{\"at\":5,\"k") && !between(1, 5).may_be_in("{\"at\":5,\"k"));
@@ -64,7 +64,7 @@ fn a_record_goes_when_it_is_meant() {
 
 #[test]
 fn a_path_takes_along_what_speaks_of_it() {
-    let wish = paths("secret/**");
+    let request = paths("secret/**");
     let touch = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() };
     let tool = |files: &[&'static str]| {
         let files = files.iter().map(|path| touch(path)).collect();
@@ -85,7 +85,7 @@ fn a_path_takes_along_what_speaks_of_it() {
         Event::Task(Task { id: None, subject: Some(clean("finish plan.md")), state: TaskState::Open }),
     ];
     for event in gone {
-        assert_eq!(wish.fate(&record("s", 1, event.clone())), Fate::Goes, "{event:?}");
+        assert_eq!(request.action_for(&record("s", 1, event.clone())), RecordAction::Remove, "{event:?}");
     }
     let kept = [
         tool(&["src/a.rs"]),
@@ -93,10 +93,10 @@ fn a_path_takes_along_what_speaks_of_it() {
         Event::Prompt { text: clean("the secret of a good plan") },
     ];
     for event in kept {
-        assert_eq!(wish.fate(&record("s", 1, event.clone())), Fate::Stays, "{event:?}");
+        assert_eq!(request.action_for(&record("s", 1, event.clone())), RecordAction::Keep, "{event:?}");
     }
-    let rest = |event: Event| match wish.fate(&record("s", 1, event)) {
-        Fate::Becomes(json) => json,
+    let rest = |event: Event| match request.action_for(&record("s", 1, event)) {
+        RecordAction::Rewrite(json) => json,
         fate => panic!("{fate:?}"),
     };
     let prompt =
@@ -108,42 +108,44 @@ fn a_path_takes_along_what_speaks_of_it() {
 
 #[test]
 fn what_others_were_told_of_it_is_taken_back() {
-    let wish = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
+    let request = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
     let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
     let edit = record("s1", 1, Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() }));
-    let mut traces = Traces::default();
-    traces.add(&wish, &edit);
+    let mut residue = Residue::default();
+    residue.add(&request, &edit);
     let told = |codes: &[&'static str]| {
         let codes = codes.iter().map(|code| clean(code)).collect();
         record("s2", 2, Event::Receipt { source: None, codes, memories: Vec::new() })
     };
-    let Fate::Becomes(json) = traces.fate(&wish, &told(&["impl:deep/a.rs", "impl:aa.rs", "next:go-on"])) else {
+    let RecordAction::Rewrite(json) =
+        residue.action_for(&request, &told(&["impl:deep/a.rs", "impl:aa.rs", "next:go-on"]))
+    else {
         panic!("the receipt has a trace")
     };
     assert!(json.contains("[\"impl:aa.rs\",\"next:go-on\"]"), "{json}");
-    assert_eq!(traces.fate(&wish, &told(&["next:go-on"])), Fate::Stays);
+    assert_eq!(residue.action_for(&request, &told(&["next:go-on"])), RecordAction::Keep);
 }
 
-fn sessions(name: &str) -> Wish {
-    Wish::Sessions(HashSet::from([(Agent::Codex, name.to_string())]))
+fn sessions(name: &str) -> ForgetRequest {
+    ForgetRequest::Sessions(HashSet::from([(codex::AGENT, name.to_string())]))
 }
 
-fn expired(name: &str) -> Wish {
-    Wish::Expired(HashSet::from([(Agent::Codex, name.to_string())]))
+fn expired(name: &str) -> ForgetRequest {
+    ForgetRequest::Expired(HashSet::from([(codex::AGENT, name.to_string())]))
 }
 
-fn project(anchor: &[u8], name: &str) -> Wish {
-    Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(anchor)]), name: name.to_string() }
+fn project(anchor: &[u8], name: &str) -> ForgetRequest {
+    ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(anchor)]), name: name.to_string() }
 }
 
-fn between(since: i64, until: i64) -> Wish {
-    Wish::Between(Timestamp::from_millis(since), Timestamp::from_millis(until))
+fn between(since: i64, until: i64) -> ForgetRequest {
+    ForgetRequest::Between(Timestamp::from_millis(since), Timestamp::from_millis(until))
 }
 
 fn memory<'a>(status: Status, is_automatic: bool, sources: &[&'a str]) -> Memory<'a> {
     let said = |session: &&'a str| Evidence {
         text: clean("use tabs"),
-        agent: clean(Agent::Codex.name()),
+        agent: clean(codex::AGENT.name()),
         session: clean(session),
         key: clean("k"),
     };
@@ -167,7 +169,7 @@ fn memory<'a>(status: Status, is_automatic: bool, sources: &[&'a str]) -> Memory
 }
 
 fn changed<'a>(id: &'a str, memory: &Memory<'a>) -> Event<'a> {
-    Event::Memory(MemoryChange { id: clean(id), stands: Some(Box::new(memory.clone())) })
+    Event::Memory(MemoryChange { id: clean(id), memory: Some(Box::new(memory.clone())), based_on: None })
 }
 
 #[test]
@@ -198,23 +200,23 @@ fn memories_are_decided_apart_and_so_is_what_was_looked_up() {
     let stands = memory(Status::Approved, false, &[]);
     let used = || Event::Used { memories: vec![clean("m-1")] };
     for (wish, event, fate) in [
-        (sessions("s1"), changed("m-1", &stands), Fate::Stays),
-        (project(b"/p", "p"), changed("m-1", &stands), Fate::Stays),
-        (between(1, 99), changed("m-1", &stands), Fate::Stays),
-        (sessions("s1"), used(), Fate::Stays),
-        (expired("s1"), used(), Fate::Stays),
-        (project(b"/p", "p"), used(), Fate::Goes),
-        (between(1, 99), used(), Fate::Goes),
-        (expired("s1"), Event::Prompt { text: clean("x") }, Fate::Goes),
-        (expired("s2"), Event::Prompt { text: clean("x") }, Fate::Stays),
+        (sessions("s1"), changed("m-1", &stands), RecordAction::Keep),
+        (project(b"/p", "p"), changed("m-1", &stands), RecordAction::Keep),
+        (between(1, 99), changed("m-1", &stands), RecordAction::Keep),
+        (sessions("s1"), used(), RecordAction::Keep),
+        (expired("s1"), used(), RecordAction::Keep),
+        (project(b"/p", "p"), used(), RecordAction::Remove),
+        (between(1, 99), used(), RecordAction::Remove),
+        (expired("s1"), Event::Prompt { text: clean("x") }, RecordAction::Remove),
+        (expired("s2"), Event::Prompt { text: clean("x") }, RecordAction::Keep),
     ] {
-        assert_eq!(wish.fate(&record("s1", 50, event)), fate, "{wish:?}");
+        assert_eq!(wish.action_for(&record("s1", 50, event)), fate, "{wish:?}");
     }
 }
 
 /// The traces of a session that is forgotten.
-fn traces_of(wish: &Wish, session: &str) -> Traces {
-    let mut traces = Traces::default();
+fn traces_of(wish: &ForgetRequest, session: &str) -> Residue {
+    let mut traces = Residue::default();
     traces.add(wish, &record(session, 1, Event::Prompt { text: clean("Always use tabs") }));
     traces
 }
@@ -240,7 +242,7 @@ fn a_memory_goes_with_all_that_it_was_learnt_from_unless_the_user_decided() {
         let mut traces = traces_of(&wish, "s1");
         let case = format!("{wish:?} {status:?} {is_automatic} {sources:?}");
         assert_eq!(traces.add_memory(&wish, "m-1", &memory), goes, "{case}");
-        let is_gone = traces.fate(&wish, &record("memories", 60, changed("m-1", &memory))) == Fate::Goes;
+        let is_gone = traces.action_for(&wish, &record("memories", 60, changed("m-1", &memory))) == RecordAction::Remove;
         assert_eq!(is_gone, goes, "{case}");
     }
 }
@@ -257,7 +259,7 @@ fn a_memory_of_a_project_goes_with_it_and_no_other() {
     ] {
         let id = known.map(|anchor| ProjectId::of_anchor(anchor));
         let memory = Memory { scope: clean(scope), project: id, ..memory(Status::Approved, false, &[]) };
-        assert_eq!(Traces::default().add_memory(&project(b"/p", "p"), "m-1", &memory), goes, "{scope} {known:?}");
+        assert_eq!(Residue::default().add_memory(&project(b"/p", "p"), "m-1", &memory), goes, "{scope} {known:?}");
     }
 }
 
@@ -265,25 +267,25 @@ fn a_memory_of_a_project_goes_with_it_and_no_other() {
 fn a_memory_that_stays_loses_the_words_it_was_learnt_from() {
     let stands = memory(Status::Approved, false, &["s1", "s2"]);
     let change = record("memories", 60, changed("m-1", &stands));
-    let after = |traces: &Traces, wish: &Wish| match traces.fate(wish, &change) {
-        Fate::Becomes(json) => json,
+    let after = |traces: &Residue, wish: &ForgetRequest| match traces.action_for(wish, &change) {
+        RecordAction::Rewrite(json) => json,
         fate => panic!("{fate:?}"),
     };
     let wish = sessions("s1");
     let json = after(&traces_of(&wish, "s1"), &wish);
     let kept: Record = serde_json::from_str(&json).unwrap();
-    let Event::Memory(MemoryChange { stands: Some(memory), .. }) = &kept.event else { panic!("{json}") };
+    let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &kept.event else { panic!("{json}") };
     assert_eq!((memory.background.evidence.len(), &*memory.background.evidence[0].session), (1, "s2"));
     assert_eq!((&memory.background.rationale, &kept.place), (&None, &change.place));
     // Of a project that is forgotten, a memory does not say where it was learnt.
     let wish = project(b"/p", "p");
-    let json = after(&Traces::default(), &wish);
+    let json = after(&Residue::default(), &wish);
     let kept: Record = serde_json::from_str(&json).unwrap();
     let place = &kept.place;
     assert_eq!((&*place.name, &*place.root, &*place.cwd, &place.branch), ("", "", "", &None));
     assert_eq!(kept.event, change.event);
     for wish in [sessions("s3"), project(b"/q", "q"), between(1, 2)] {
-        assert_eq!(traces_of(&wish, "s3").fate(&wish, &change), Fate::Stays, "{wish:?}");
+        assert_eq!(traces_of(&wish, "s3").action_for(&wish, &change), RecordAction::Keep, "{wish:?}");
     }
 }
 
@@ -304,7 +306,7 @@ fn what_was_told_is_known_by_its_code_its_branch_or_its_path() {
     };
     let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
     let edit = Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() });
-    let mut traces = Traces::default();
+    let mut traces = Residue::default();
     traces.add(&wish, &record("s1", 1, note("use tabs")));
     traces.add(&wish, &record("s1", 2, edit));
     traces.add(&wish, &record("s2", 3, note("use spaces")));
@@ -320,11 +322,11 @@ fn what_was_told_is_known_by_its_code_its_branch_or_its_path() {
         ("impl:rs", false),
         ("impl:", false),
     ] {
-        assert_eq!(traces.was_told(code), was_told, "{code}");
+        assert_eq!(traces.may_name(code), was_told, "{code}");
     }
-    let mut none = Traces::default();
+    let mut none = Residue::default();
     none.add(&expired("s1"), &record("s1", 1, note("use tabs")));
-    assert!(!none.was_told("dec:use-tabs"), "what leaves for want of room was not unsaid");
+    assert!(!none.may_name("dec:use-tabs"), "what leaves for want of room was not unsaid");
 }
 
 #[test]
@@ -332,7 +334,7 @@ fn what_a_record_still_says_is_no_trace() {
     let wish = paths("secret/**");
     let touch = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() };
     let files = vec![touch("secret/plan.md"), touch("src/a.rs")];
-    let mut traces = Traces::default();
+    let mut traces = Residue::default();
     traces.add(&wish, &record("s", 1, Event::Tool(ToolUse { tool: clean("W"), files, ..ToolUse::default() })));
-    assert!(traces.was_told("impl:plan.md") && !traces.was_told("impl:a.rs"));
+    assert!(traces.may_name("impl:plan.md") && !traces.may_name("impl:a.rs"));
 }

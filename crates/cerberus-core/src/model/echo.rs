@@ -1,24 +1,27 @@
-//! The same event, told by two hooks at once: as when a client runs our plugin beside our hooks in its settings.
+//! Detects the same event reported by two hooks at once, for example by our plugin and by our hooks in the client's
+//! settings.
 //!
-//! The same key is the same event, so mostly nothing has to be done but to ask who heard it first. A start or an end may
-//! come again later with the very same words, though, and then counts again: its key also holds when it was heard, and
-//! two of them within [`ECHO_MAX`] with nothing between are one. The journal's order decides whose it is, so exactly one process is the first.
+//! Events with the same key are the same event, so usually it is enough to ask which process reported it first. A
+//! start or an end, however, may happen again later with an identical payload and then counts again. Its key therefore
+//! includes the time, and two of them within [`ECHO_MAX`] with nothing in between are one. The journal's order decides
+//! which is first, so exactly one process is.
 
 use std::time::Duration;
 
 use crate::model::time::Timestamp;
 
-/// Hooks of one event are started together. Nobody ends a session and starts it again this fast.
+/// All hooks of one event start together, and nobody ends and restarts a session this fast.
 pub const ECHO_MAX: Duration = Duration::from_secs(3);
 
 const AT: char = '@';
 
-/// The key of what may be said again with the same words. What is said must not look like another one's time.
+/// The key of an event that may repeat with the same payload. `@` in the payload is replaced, so it cannot be mistaken
+/// for the time.
 pub fn timed_key(said: &str, now: Timestamp) -> String {
     format!("{}{AT}{}", said.replace(AT, "-"), now.millis())
 }
 
-/// Between which two texts all timed keys of the same words lie; `None` for a key of another kind.
+/// The range of all timed keys with the same payload; `None` for other keys.
 pub fn same_words(key: &str) -> Option<(String, String)> {
     let (said, millis) = key.rsplit_once(AT)?;
     let is_number = !millis.is_empty() && millis.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,8 +1,8 @@
-//! What a hook, a transcript or the user said, parsed: the one strict form that every agent's payload is reduced to.
+//! Events: the one strict form that every hook payload, transcript line and user command is parsed into.
 //!
 //! A [`Record`] is an event with its envelope: when, who, where. Records are the lines of the journal, so their field
-//! names are a file format: fields may be added, none renamed. Every text in them is [`Clean`]: bounded, and with its
-//! secrets cut. File contents never get here.
+//! names are a file format: fields may be added, never renamed. Every text in them is [`Clean`]: bounded and with its
+//! secrets removed. File contents are never stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +20,13 @@ pub struct Record<'a> {
     #[serde(borrow)]
     pub key: Clean<'a>,
     pub agent: Agent,
-    /// It was read from a transcript, perhaps long after it happened.
+    /// Read from a transcript, perhaps long after it happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
-    /// The number of the process of ours that heard it, where another may have heard the same.
+    /// The id of our process that received it. Set only if another process may have received the same event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_by: Option<u32>,
-    /// The agent's own name for the session: any text, never trusted as a path.
+    /// The agent's own name for the session. Any text; never used as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,
     #[serde(borrow)]
@@ -35,14 +35,14 @@ pub struct Record<'a> {
     pub event: Event<'a>,
 }
 
-/// Where an event happened, resolved when it happened: worktrees vanish and branches move on.
+/// Where an event happened. Resolved at that time, because worktrees vanish and branches move on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place<'a> {
     pub project: ProjectId,
-    /// What people call the project.
+    /// The project's display name.
     #[serde(borrow)]
     pub name: Clean<'a>,
-    /// The top of the worktree.
+    /// The root of the worktree.
     #[serde(borrow)]
     pub root: Clean<'a>,
     #[serde(borrow)]
@@ -54,7 +54,7 @@ pub struct Place<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event<'a> {
-    /// A conversation began, or went on in a new or emptied context.
+    /// A conversation began, or continued with a new or cleared context.
     Start {
         source: StartSource,
         #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -64,21 +64,21 @@ pub enum Event<'a> {
         #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
         process: Option<AgentProcess<'a>>,
     },
-    /// It is still going on, though nothing else was heard.
+    /// The session is still running, although nothing else was reported.
     Pulse,
-    /// The user spoke.
+    /// The user sent a prompt.
     Prompt {
         #[serde(borrow)]
         text: Clean<'a>,
     },
     #[serde(borrow)]
     Tool(ToolUse<'a>),
-    /// The agent finished its turn with these words.
+    /// The agent finished its turn with this message.
     Stop {
         #[serde(borrow)]
         message: Clean<'a>,
     },
-    /// A subagent finished; its words are not the session's last ones.
+    /// A subagent finished. Its message is not the session's last message.
     SubagentStop {
         #[serde(borrow)]
         message: Clean<'a>,
@@ -99,62 +99,62 @@ pub enum Event<'a> {
         #[serde(borrow)]
         reason: Clean<'a>,
     },
-    /// The user or the agent said explicitly what to keep.
+    /// The user or the agent explicitly recorded something.
     #[serde(borrow)]
     Note(Note<'a>),
-    /// The definitions that an edit changed, as its file on disk told when it was looked at.
+    /// The definitions that an edit changed, as found in the file afterwards.
     #[serde(borrow)]
     Named(Named<'a>),
-    /// The session was told these codes and memories: at its start, or on a prompt.
+    /// The session was given these codes and memories, at its start or with a prompt.
     Receipt {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<StartSource>,
         #[serde(borrow)]
         codes: Vec<Clean<'a>>,
-        /// Ids, never the words: what is forgotten must not live on here.
+        /// Ids only, never content: forgotten content must not survive here.
         #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<Clean<'a>>,
     },
-    /// A memory came to be, or stands otherwise than before. Of no session.
+    /// A memory was created or changed. Belongs to no session.
     #[serde(borrow)]
     Memory(MemoryChange<'a>),
-    /// Somebody looked these memories up. Of no session.
+    /// These memories were looked up. Belongs to no session.
     Used {
         #[serde(borrow)]
         memories: Vec<Clean<'a>>,
     },
-    /// Records that were forgotten, so that none of them comes back. Of no session.
+    /// Records that were forgotten, so that they are not imported again. Belongs to no session.
     #[serde(borrow)]
     Forgotten(Forgotten<'a>),
-    /// It ended without saying so; this is how we know.
+    /// The session ended without reporting it; `evidence` says how we know.
     Crash {
         #[serde(borrow)]
         evidence: Clean<'a>,
     },
-    /// What a crashed session left was taken care of.
+    /// A crashed session was recovered.
     #[serde(borrow)]
     Recover(Recovery<'a>),
-    /// A model's sentences about it, checked against its facts.
+    /// A summary of the session by a model, checked against its facts.
     #[serde(borrow)]
     Summary(Summary<'a>),
-    /// Its items no longer carry over.
+    /// The session's items no longer carry over.
     Complete,
-    /// It left the brief for good, because of its age.
+    /// The session is too old for the brief and left it for good.
     Archive,
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
 }
 
-/// What was forgotten, or taken back, named by keyed hashes: they say nothing to anybody without the key of the home.
+/// What was forgotten, or restored, identified by keyed hashes. They reveal nothing without the key of the home.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forgotten<'a> {
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<ForgottenRecord<'a>>,
-    /// Sessions of which nothing up to a moment comes back, not even what was never captured.
+    /// Sessions of which nothing up to the given time may be stored again, even if it was never captured.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<(Clean<'a>, Timestamp)>,
-    /// The user wants them back: they are forgotten no longer.
+    /// The user restored them: they are no longer forgotten.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_taken_back: bool,
 }
@@ -178,32 +178,32 @@ impl Forgotten<'_> {
 pub struct ForgottenRecord<'a> {
     #[serde(borrow)]
     pub record: Clean<'a>,
-    /// The one version of it that is not forgotten, where only some words were.
+    /// The one version that may be stored, if only part of the record was forgotten.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Clean<'a>>,
 }
 
-/// How a memory stands from now on. Each change is whole in one record, so that none is ever half done.
+/// A change to a memory. Each change is complete in one record, so it is never half applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryChange<'a> {
     #[serde(borrow)]
     pub id: Clean<'a>,
-    /// Nothing: the last change is taken back.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub stands: Option<Box<Memory<'a>>>,
-    /// How many versions of the memory there were when this change was made. If there are more by now, somebody else
-    /// came first, and this change is refused. Records of earlier versions of the program do not have it.
+    /// The memory after the change. `None` undoes the last change.
+    #[serde(rename = "stands", borrow, default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Box<Memory<'a>>>,
+    /// How many versions of the memory existed when this change was made. If there are more by now, another change
+    /// came first and this one is rejected. Records of earlier versions of the program lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub based_on: Option<usize>,
 }
 
-/// The process an agent runs in, told apart from any other that ever had its number.
+/// The process an agent runs in, identified so that a reused pid is not mistaken for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentProcess<'a> {
     pub pid: u32,
-    /// When it started, in the kernel's own count.
+    /// When it started, in kernel clock ticks.
     pub started_ticks: u64,
-    /// Which run of which machine, and which namespace of processes, its number belongs to.
+    /// The boot, machine and pid namespace that the pid belongs to.
     #[serde(borrow)]
     pub boot: Clean<'a>,
     #[serde(borrow)]
@@ -220,25 +220,25 @@ impl AgentProcess<'_> {
     }
 }
 
-/// What was done for a crashed session.
+/// What was done to recover a crashed session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recovery<'a> {
     #[serde(borrow)]
     pub actions: Vec<Clean<'a>>,
-    /// What it was in the middle of.
+    /// The work that was in progress.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<Clean<'a>>,
-    /// At a session's start, nobody asked for it.
+    /// Recovered at the start of another session, without a request.
     #[serde(default)]
     pub is_automatic: bool,
 }
 
-/// What a model said about a session, and the facts that stood beside it then.
+/// What a model wrote about a session, with the facts known at that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary<'a> {
     #[serde(borrow)]
     pub text: Clean<'a>,
-    /// Who wrote it: the provider's name, never where it is or how it is paid.
+    /// The provider's name, never its address or credentials.
     #[serde(borrow)]
     pub provider: Clean<'a>,
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
@@ -283,7 +283,7 @@ pub enum CompactStage {
     After,
 }
 
-/// One use of a tool, reduced to what outlives it.
+/// One use of a tool, reduced to what is worth keeping.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse<'a> {
     #[serde(borrow)]
@@ -292,23 +292,23 @@ pub struct ToolUse<'a> {
     pub outcome: Outcome,
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileTouch<'a>>,
-    /// Names that a cheap scan of the new text saw being defined.
+    /// Names that a cheap scan found defined in the new text.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Clean<'a>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Clean<'a>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Clean<'a>>,
-    /// What a test, a build or git printed; of no other command.
+    /// The output of a test, a build or git. Other commands' output is not kept.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Clean<'a>>,
-    /// Questions put to the user, and what was chosen.
+    /// Questions to the user, with the chosen answers.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(Clean<'a>, Clean<'a>)>,
     /// A plan that the user accepted.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Clean<'a>>,
-    /// The whole list as it now stands; what is not in it any more was dropped.
+    /// The whole list after this use. An item that is no longer in it was dropped.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Task<'a>>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -334,15 +334,15 @@ impl ToolUse<'_> {
     }
 }
 
-/// What a look at an edited file added to the edit's event.
+/// The definitions found in a file after it was edited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Named<'a> {
     #[serde(borrow)]
     pub path: Clean<'a>,
-    /// Empty when the file was gone or told nothing; the scan of the edit then stands.
+    /// Empty if the file was gone or no definition was found; the names from the edit's own scan then apply.
     #[serde(borrow)]
     pub names: Vec<Clean<'a>>,
-    /// The keys of the edits that it names.
+    /// The keys of the edits these names belong to.
     #[serde(borrow)]
     pub edits: Vec<Clean<'a>>,
 }
@@ -354,12 +354,12 @@ pub enum Outcome {
     Done,
     Failed,
     Interrupted,
-    /// The host does not say how it ended; only what it printed can tell.
+    /// The host does not report the outcome; it can only be inferred from the output.
     Unknown,
 }
 
 impl Outcome {
-    /// Nothing says that it failed.
+    /// Nothing indicates that it failed.
     pub fn may_be_done(self) -> bool {
         matches!(self, Outcome::Done | Outcome::Unknown)
     }
@@ -371,17 +371,18 @@ impl Outcome {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileTouch<'a> {
-    /// Relative to the project's worktree; absolute when it lies outside.
+    /// Relative to the project's worktree, or absolute if outside it.
     #[serde(borrow)]
     pub path: Clean<'a>,
     pub how: Touch,
-    /// First and last changed line, in the new file. None means all of it; [`FileTouch::SOMEWHERE`], that nobody said.
+    /// First and last changed line in the new file. Empty means the whole file; [`FileTouch::SOMEWHERE`] means
+    /// unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u32, u32)>,
 }
 
 impl FileTouch<'_> {
-    /// No line has the number zero: nothing is found around it, and what a scan of the new text saw stands.
+    /// No line has number zero, so no definition is found there and the names from the edit's own scan apply.
     pub const SOMEWHERE: (u32, u32) = (0, 0);
 }
 
@@ -392,7 +393,7 @@ pub enum Touch {
     Read,
 }
 
-/// An item of the agent's own list. `id` and `subject` are each missing in some payloads, never both.
+/// An item of the agent's own task list. Payloads may lack `id` or `subject`, never both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -417,7 +418,7 @@ pub enum TaskState {
     Dropped,
 }
 
-/// An explicit fact, as `cerberus record` takes it.
+/// An explicit fact, as passed to `cerberus record`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note<'a> {
     pub kind: Kind,
@@ -425,15 +426,15 @@ pub struct Note<'a> {
     pub text: Clean<'a>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Clean<'a>>,
-    /// What sort of blocker: `need`, `unclear`, `race`, …
+    /// The type of a blocker: `need`, `unclear`, `race`, …
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub sort: Option<Clean<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// The custom state it sets.
+    /// The key of the custom state it sets.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub custom_key: Option<Clean<'a>>,
-    /// It is settled, not open.
+    /// It is resolved, not open.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resolved: bool,
 }
@@ -464,7 +465,7 @@ impl Severity {
     }
 }
 
-/// The codes of a seed file, section by section, as they stood there.
+/// The codes of a seed file by section, as written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeedCodes<'a> {
     #[serde(borrow, default)]

@@ -1,7 +1,7 @@
-//! One thing worth carrying over: its kind, its code, the words behind it.
+//! A fact worth carrying over: its kind, its code and the full text.
 //!
-//! A code is one line, begins with its kind's prefix and keeps case. Codes of words have no spaces; codes of files
-//! and functions are the name as it is.
+//! A code is one line, starts with the prefix of its kind and keeps case. Codes made from sentences have no spaces;
+//! codes of files and functions are the unchanged name.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// What its codes begin with.
+    /// The prefix of its codes.
     pub fn prefix(self) -> &'static str {
         match self {
             Kind::File | Kind::Function => "impl:",
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-/// The words of a code are cut here; the whole sentence stays beside it.
+/// Codes are cut to this length; the full sentence is kept as the text.
 const CODE_CHARS_MAX: usize = 100;
 pub(crate) const TEXT_CHARS_MAX: usize = 500;
 
@@ -86,10 +86,10 @@ pub struct Fact {
     pub code: String,
     pub text: String,
     pub path: Option<String>,
-    /// The agent's own name for it, by which a later event of the same session settles it.
+    /// The agent's own name for it. A later event of the same session closes it by this name.
     pub reference: Option<String>,
     pub severity: Option<Severity>,
-    /// The reason for a decision, which its text holds too.
+    /// The reason for a decision. It is also part of the text.
     pub why: Option<String>,
     pub custom_key: Option<String>,
 }
@@ -104,13 +104,13 @@ impl Fact {
         }
     }
 
-    /// A function or type, perhaps with the file it stands in.
+    /// A function or type, optionally with its file.
     pub fn function(function: &str, path: Option<&str>) -> Fact {
         let code = format!("{}{}", Kind::Function.prefix(), name(function));
         Fact { path: path.map(str::to_string), ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX)) }
     }
 
-    /// A sentence; text that already is a code of this kind stays that code.
+    /// A sentence. Text that is already a code of this kind stays that code.
     pub fn words(kind: Kind, text: &str) -> Fact {
         let said = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
         Fact::plain(kind, format!("{}{}", kind.prefix(), slug(said, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
@@ -127,7 +127,7 @@ impl Fact {
         fact
     }
 
-    /// `block:type:description`; a text that names its type already (`block:race:…`) keeps it.
+    /// `block:type:description`. Text that already names its type (`block:race:…`) keeps it.
     pub fn blocker(text: &str, sort: Option<&str>) -> Fact {
         let mut fact = Fact::words(Kind::Blocker, text);
         if !text.trim_start().starts_with(Kind::Blocker.prefix()) {
@@ -142,23 +142,23 @@ impl Fact {
     }
 }
 
-/// Something open was settled.
+/// An open item was closed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closing {
     pub target: Target,
-    pub outcome: Settled,
+    pub outcome: ClosedAs,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// What this session refers to by this name, as far as it is older.
+    /// Older items of this session with this reference.
     Reference(String),
-    /// What the project has open under this code.
+    /// Open items of the project with this code.
     Code(Kind, String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum ClosedAs {
     Done,
     Dropped,
 }

@@ -1,4 +1,4 @@
-//! Names of things: agents, projects, sessions. Newtypes, so that one is never taken for another.
+//! Ids of agents, projects and sessions. Newtypes, so that one is never mistaken for another.
 //!
 //! Ids are never used as file names.
 
@@ -7,22 +7,22 @@ use std::fmt;
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Who a session was held with, by name. Which agents we know of is said in `agents`; a record may name one that only a
-/// newer version knows.
+/// An agent, by name. The agents we support are listed in `agents`; a record may name one that only a newer version
+/// knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Agent {
-    /// Filled up with zeros.
+    /// Padded with zeros.
     name: [u8; Agent::NAME_BYTES_MAX],
 }
 
 impl Agent {
     pub const NAME_BYTES_MAX: usize = 24;
-    /// Sessions that the user opened.
+    /// Sessions opened by the user.
     pub const MANUAL: Agent = Agent::new("manual");
     /// Sessions from the files of the original tool.
     pub const SEED: Agent = Agent::new("seed");
 
-    /// For names in our own source, as constants: one that is no name does not compile.
+    /// For names in our own source. An invalid name does not compile.
     pub const fn new(name: &'static str) -> Agent {
         assert!(Agent::is_name(name), "an agent's name is lower case letters, digits and hyphens");
         Agent::of_bytes(name.as_bytes())
@@ -56,11 +56,11 @@ impl Agent {
 
     pub fn name(&self) -> &str {
         let end = self.name.iter().position(|byte| *byte == 0).unwrap_or(self.name.len());
-        // It holds nothing but ASCII.
+        // It is always ASCII.
         std::str::from_utf8(&self.name[..end]).unwrap_or_default()
     }
 
-    /// A program whose hooks we are called from.
+    /// Is this a program whose hooks call us?
     pub fn is_program(self) -> bool {
         self != Agent::MANUAL && self != Agent::SEED
     }
@@ -102,7 +102,7 @@ impl<'de> Deserialize<'de> for Agent {
     }
 }
 
-/// One repository, or one folder without git: the hash of what its worktrees share.
+/// One repository, or one folder without git: a hash of what its worktrees share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProjectId(String);
@@ -113,7 +113,7 @@ impl ProjectId {
         ProjectId(format!("{:016x}", fnv1a(anchor)))
     }
 
-    /// The original tool knew projects by name alone.
+    /// The original tool identified projects by name only.
     pub fn of_name(name: &str) -> ProjectId {
         ProjectId(format!("name:{name}"))
     }
@@ -127,7 +127,7 @@ impl ProjectId {
     }
 }
 
-/// What users call a session: `20260122-133514`, with `-2` appended when two began in the same second.
+/// The name of a session: `20260122-133514`, with `-2` appended if two began in the same second.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(String);
@@ -148,13 +148,13 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// What users call a memory, and the proposal it was before: `m-5f3a9c01d2`.
+/// The id of a memory and of the proposal it began as: `m-5f3a9c01d2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryId(String);
 
 impl MemoryId {
-    /// The same parts always make the same id.
+    /// The same parts always give the same id.
     pub fn of(parts: &[&str]) -> MemoryId {
         let hash = fnv1a(parts.join("\0").as_bytes());
         MemoryId(format!("m-{:010x}", hash & 0xff_ffff_ffff))
@@ -175,7 +175,7 @@ impl fmt::Display for MemoryId {
     }
 }
 
-/// FNV-1a, 64 bits: stable across versions and machines, since what it names is kept in the journal.
+/// FNV-1a, 64 bits. Stable across versions and machines, because its results are stored in the journal.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

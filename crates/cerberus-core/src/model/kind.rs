@@ -1,4 +1,4 @@
-//! The kinds of events, by the names under which the view keeps them, and what each says about its session.
+//! The kinds of events, the names the view stores them under, and what each implies for its session.
 
 use super::event::Event;
 
@@ -74,23 +74,23 @@ impl EventKind {
         }
     }
 
-    /// Records that we write about a session ourselves, without being asked to.
+    /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
         use EventKind::{Crash, Named, Receipt, Recover, Summary};
         matches!(self, Receipt | Named | Crash | Recover | Summary)
     }
 
-    /// Does it show that the session is at work? What is done with a session is no activity of its own.
+    /// Does it show that the session is active? What is done to a session is not activity of the session.
     pub fn is_activity(self) -> bool {
         !self.is_ours() && !matches!(self, EventKind::Complete | EventKind::Archive)
     }
 
-    /// Is a start or an end that comes after it a new one, and not the echo of one before it?
+    /// Is a start or an end after this event a new one, rather than an echo of an earlier one?
     pub fn separates_echoes(self) -> bool {
         !self.is_ours() && !matches!(self, EventKind::Start | EventKind::End)
     }
 
-    /// Memories belong to no session, nor do lists of what was forgotten.
+    /// Memories and lists of forgotten records belong to no session.
     pub fn is_of_a_session(self) -> bool {
         !matches!(self, EventKind::Memory | EventKind::Used | EventKind::Forgotten)
     }

@@ -1,7 +1,7 @@
-//! Corrections become clusters, clusters proposals, accepted proposals memories: everything that decides about them.
+//! Memories and the proposals they begin as.
 //!
-//! A proposal and the memory it becomes are one thing with one id, seen at different moments of its life. Pure: texts
-//! and times come in, decisions go out; nothing here stores, searches or asks.
+//! A proposal and the memory it becomes are one object with one id and a changing status. Types only: nothing here
+//! stores, searches or asks.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::clean::text::Clean;
 use crate::model::id::ProjectId;
 use crate::model::time::Timestamp;
 
-/// Where a memory holds.
+/// Where a memory applies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     Universal,
-    /// The lower-case name of a language.
+    /// The name of a language in lower case.
     Language(String),
-    /// What people call the project.
+    /// The display name of a project.
     Project(String),
 }
 
@@ -44,14 +44,14 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Where a memory stands in its life.
+/// The status of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Waits for the user's word.
+    /// Waiting for the user's decision.
     Proposed,
     Approved,
-    /// Never comes back.
+    /// Never proposed again.
     Rejected,
 }
 
@@ -71,47 +71,47 @@ impl Status {
     }
 }
 
-/// A proposal or memory as it stands after a change: every change is recorded whole.
+/// A proposal or memory after a change. Every change records all of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory<'a> {
     pub status: Status,
     #[serde(borrow)]
     pub content: Clean<'a>,
-    /// `rule`, `preference`, `correction`, or any word of the user's.
+    /// `rule`, `preference`, `correction`, or any other word the user chose.
     #[serde(borrow)]
     pub category: Clean<'a>,
     #[serde(borrow)]
     pub scope: Clean<'a>,
-    /// The project of a `project:` scope, where it is known: names alone are shared.
+    /// The project of a `project:` scope, if known. Several projects may share a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectId>,
     pub confidence: f64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Who made it: `user`, `corrections`, `import`, or what an imported line says.
+    /// Where it came from: `user`, `corrections`, `import`, or the source given in an imported line.
     #[serde(borrow)]
     pub source: Clean<'a>,
     #[serde(borrow, default, skip_serializing_if = "Background::is_empty")]
     pub background: Background<'a>,
 }
 
-/// What stands behind a memory, beside its words.
+/// Why a memory exists and what else is known about it, besides its content.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Background<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<Clean<'a>>,
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence<'a>>,
-    /// The ids of memories that it contradicts and replaces.
+    /// The ids of memories that this one contradicts and replaces.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<Clean<'a>>,
-    /// It was approved without anybody being asked.
+    /// Approved without asking the user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_automatic: bool,
-    /// Whatever came with it from outside, kept as it is.
+    /// Metadata from an import, kept unchanged.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// What was counted before it came here.
+    /// Uses counted before it was imported.
     #[serde(default, skip_serializing_if = "Uses::is_none")]
     pub uses: Uses,
 }
@@ -134,7 +134,7 @@ impl Background<'_> {
     }
 }
 
-/// How often a memory was told or found, and when last.
+/// How often a memory was shown or found, and when it was last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {
     pub count: u64,
@@ -152,12 +152,12 @@ impl Uses {
     }
 }
 
-/// The user's own words, and where they were said.
+/// The user's own words, and where they come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence<'a> {
     #[serde(borrow)]
     pub text: Clean<'a>,
-    /// The agent, its name for the session, and the key of the event.
+    /// The agent, the agent's name for the session, and the key of the event.
     #[serde(borrow)]
     pub agent: Clean<'a>,
     #[serde(borrow)]

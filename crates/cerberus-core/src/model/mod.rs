@@ -1,6 +1,7 @@
-//! The words the rest of the program is written in: events, facts, sessions, memories, ids and times.
+//! The types the rest of the program is built on: events, facts, sessions, memories, ids and times.
 //!
-//! Types and the rules that belong to a single value. Nothing here parses an agent's bytes or decides what is told.
+//! Types, and rules that concern a single value. Nothing here parses an agent's payload or decides what a brief
+//! contains.
 
 pub mod echo;
 pub mod event;

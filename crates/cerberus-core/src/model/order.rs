@@ -33,27 +33,27 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// Where a record stands among all records.
+/// The place of a record among all records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Order {
-    /// Microseconds since the epoch when it was written, or one more than the record before it, whichever is greater.
+    /// Microseconds since the epoch when it was written, or one more than the previous record's, whichever is greater.
     pub seq: u64,
     pub device: DeviceId,
 }
 
-/// Leaves room in a rank for telling apart records of the same sequence number, and for the year 2200.
+/// Leaves room in a rank to distinguish records with the same sequence number, and lasts beyond the year 2200.
 const SEQ_MAX: u64 = (1 << 53) - 1;
 const TIE_BITS: u32 = 10;
 
 impl Order {
-    /// The next sequence number: it follows the clock, but never falls behind what was written before.
+    /// The next sequence number. It follows the clock but is always greater than the last one.
     pub fn next_seq(wall_micros: u64, last_seq: Option<u64>) -> u64 {
         let after_last = last_seq.map_or(0, |last| last.saturating_add(1));
         wall_micros.max(after_last).min(SEQ_MAX)
     }
 
-    /// The place as one number. Two devices, or two processes in the same microsecond, may use the same sequence
-    /// number; `name` (who said what) then decides, the same way on every device.
+    /// The place as a single number. Two devices, or two processes in the same microsecond, may use the same sequence
+    /// number. `name`, which identifies the event, then decides, the same way on every device.
     pub fn rank(self, name: &[&str]) -> i64 {
         let mut bytes = self.device.0.to_be_bytes().to_vec();
         for part in name {

@@ -1,11 +1,12 @@
-//! Paths as agents wrote them, on whatever machine: made relative to a root that need not exist here.
+//! Paths as agents wrote them, possibly on another machine, made relative to a root that need not exist here.
 
 use std::borrow::Cow;
 
-/// Folders in which tools keep linked worktrees, each in a folder of its own.
+/// Folders in which tools keep linked worktrees, one subfolder per worktree.
 const WORKTREE_FOLDERS: [&str; 4] = ["/.claude/worktrees/", "/.worktrees/", "/worktrees/", "/worktree/"];
 
-/// `path` relative to `root`, or `None` when it lies outside. A file in one of the project's worktrees is the project's.
+/// `path` relative to `root`, or `None` if it lies outside. A file in one of the project's worktrees belongs to the
+/// project.
 pub fn below(root: &str, path: &str) -> Option<String> {
     let (root, path) = (plain(root), plain(path));
     if !is_absolute(&path) {
@@ -22,7 +23,7 @@ pub fn below(root: &str, path: &str) -> Option<String> {
     path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/').map(str::to_string)
 }
 
-/// `path` as it is meant by whoever stands in `cwd`.
+/// `path` resolved against `cwd`.
 pub fn joined<'a>(cwd: &str, path: &'a str) -> Cow<'a, str> {
     if is_absolute(path) || cwd.is_empty() {
         return Cow::Borrowed(path);
@@ -47,7 +48,7 @@ fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
-/// Windows' separators only mean something in Windows' paths.
+/// Backslashes are separators only in Windows paths.
 fn plain(path: &str) -> String {
     if has_drive(path) { path.replace('\\', "/") } else { path.to_string() }
 }

@@ -1,7 +1,7 @@
-//! The life of a session: a machine that is told what happened, or how things stand, and says what follows.
+//! The life cycle of a session: a state machine over what was reported and what a sweep finds.
 //!
-//! Pure: the same marks, the same evidence and the same `now` always give the same answer, so any moment of the past
-//! can be asked for. Nothing is stored as a state; effects are data, and whoever runs the machine records them.
+//! Pure: the same marks, process state and `now` always give the same result, so the state at any past time can be
+//! computed. States are never stored. Effects are data; the caller records them.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::model::time::Timestamp;
 pub const CARRY_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// After this long without activity a session is idle, and a sweep ends it.
 pub const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
-/// Where no process is known, this long a silence is taken for a crash.
+/// A session without a known process counts as crashed after this long without activity.
 pub const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
 
-/// Why a session ended that a loop followed with a fresh one.
+/// The trigger of a session that a loop ended and replaced with a fresh one.
 pub const REBOOT: &str = "reboot";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -44,18 +44,18 @@ impl Status {
         }
     }
 
-    /// May it still be going on?
+    /// May it still be running?
     pub fn is_live(self) -> bool {
         matches!(self, Status::Active | Status::Idle)
     }
 
-    /// Do its facts belong into a brief?
+    /// Do its facts belong in a brief?
     pub fn carries_over(self) -> bool {
         !matches!(self, Status::Completed | Status::Archived)
     }
 }
 
-/// Something that was heard of a session, or decided about it.
+/// Something reported about a session, or decided about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub at: Timestamp,
@@ -64,7 +64,7 @@ pub struct Mark {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// It began, or its user spoke: it is alive.
+    /// It began, or its user sent a prompt.
     Alive,
     Ended {
         trigger: String,
@@ -77,18 +77,18 @@ pub enum MarkKind {
     Archived,
 }
 
-/// What is known of the agent's process when the question is asked.
+/// What is known about the agent's process at the time of the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
     Running,
     Gone,
-    /// It runs, or ran, where we cannot look.
+    /// It runs, or ran, in a place we cannot inspect.
     Elsewhere,
-    /// None was ever known.
+    /// No process was ever recorded.
     Unknown,
 }
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub status: Status,
@@ -100,7 +100,7 @@ impl State {
     pub const NEW: State = State { status: Status::Active, ended: None };
 }
 
-/// What is to be recorded, now that the machine has decided.
+/// What the caller must record after a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     End { trigger: &'static str },
@@ -108,7 +108,7 @@ pub enum Effect {
     Archive,
 }
 
-/// How a loop ended. A session that ended with its loop names it as its trigger.
+/// How a loop ended. The word is also the trigger of the session that ended with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopEnd {
@@ -141,7 +141,7 @@ impl LoopEnd {
         }
     }
 
-    /// 2 is taken by usage errors.
+    /// Exit code 2 is reserved for usage errors.
     pub fn exit_code(self) -> u8 {
         match self {
             LoopEnd::Complete => 0,
@@ -154,26 +154,26 @@ impl LoopEnd {
     }
 }
 
-/// Did a loop end the session, for a fresh one or because it ended itself?
+/// Did a loop end the session, either to start a fresh one or because the loop itself ended?
 fn is_by_loop(trigger: &str) -> bool {
     trigger == REBOOT || LoopEnd::ALL.iter().any(|end| end.word() == trigger)
 }
 
-/// What a mark makes of a state.
+/// The state after a mark.
 pub fn step(state: State, mark: &Mark) -> State {
     match (&mark.what, state.status) {
         (MarkKind::Alive, _) => State::NEW,
-        // A completed session stays completed, and still knows when it ended.
+        // A completed session stays completed but records when it ended.
         (MarkKind::Ended { trigger }, status) => {
             let status = if status.is_live() { Status::Ended } else { status };
             let ended = match state.ended {
-                // Its agent only said that it left; whoever made it leave knows why.
+                // The agent only reported that it left; the loop that ended it knows why.
                 Some((at, _)) if is_by_loop(trigger) => (at, trigger.clone()),
                 known => known.unwrap_or_else(|| (mark.at, trigger.clone())),
             };
             State { status, ended: Some(ended) }
         }
-        // What ended did not crash, and crashing twice is crashing once.
+        // An ended session cannot crash, and a second crash changes nothing.
         (MarkKind::Crashed { evidence }, Status::Active | Status::Idle) => {
             State { status: Status::Crashed, ended: Some((mark.at, evidence.clone())) }
         }
@@ -184,7 +184,7 @@ pub fn step(state: State, mark: &Mark) -> State {
     }
 }
 
-/// Where a session stands after its marks up to `now`, oldest first.
+/// The state of a session after its marks up to `now`, oldest first.
 pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State {
     let state = marks.iter().filter(|mark| mark.at <= now).fold(State::NEW, step);
     let silence = now.since(last_activity);
@@ -195,7 +195,7 @@ pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State 
     }
 }
 
-/// What a sweep finds: the state that evidence and time make of a session, and what must be recorded of it.
+/// What a sweep decides: the session's state given its process and the time, and the effects to record.
 pub fn settle(
     state: State,
     last_activity: Timestamp,
@@ -347,7 +347,7 @@ mod tests {
             (Status::Active, Process::Gone, 5, (Status::Crashed, because(0, "the agent's process is gone"), 1)),
             (Status::Active, Process::Running, 1_800, (Status::Active, None, 0)),
             (Status::Idle, Process::Running, 1_801, (Status::Ended, because(1_801, TIMEOUT), 1)),
-            // A user may archive what is not old; that is recorded already.
+            // A user may archive a session that is not old; that is already recorded.
             (Status::Archived, Process::Unknown, 604_800, (Status::Archived, None, 0)),
             (Status::Archived, Process::Unknown, 604_801, (Status::Archived, None, 1)),
         ] {
@@ -410,7 +410,7 @@ mod tests {
             let (last, now) = (at(secs), at(secs + later));
             let before = state(&marks, last, now);
             let (after, effects) = settle(before.clone(), last, process, IDLE_AFTER, now);
-            // What a sweep decides is never a way back to life.
+            // A sweep never makes a session live again.
             prop_assert!(before.status.is_live() || after.status == before.status);
             if let Some((ended, _)) = &after.ended {
                 prop_assert!(*ended <= now, "time never goes backwards");
@@ -418,7 +418,7 @@ mod tests {
             let (again, more) = settle(after.clone(), last, process, IDLE_AFTER, now);
             prop_assert_eq!(&again, &after);
             prop_assert!(more.is_empty() || matches!(more[..], [Effect::Archive]));
-            // Recorded, the effects lead to the same state.
+            // Recording the effects gives the same state.
             let recorded = effects.iter().filter_map(|effect| match effect {
                 Effect::End { trigger } => Some(MarkKind::Ended { trigger: trigger.to_string() }),
                 Effect::Crash { evidence } => Some(MarkKind::Crashed { evidence: evidence.to_string() }),

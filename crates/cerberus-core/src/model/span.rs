@@ -1,4 +1,4 @@
-//! A length of time as people write it: `500ms`, `90s`, `10m`, `2h`, `1d`, `12w`, or a bare number of seconds.
+//! A duration as people write it: `500ms`, `90s`, `10m`, `2h`, `1d`, `12w`, or a plain number of seconds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct Span(pub Duration);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is no length of time; write it as 500ms, 90s, 10m, 2h, 1d or 12w")]
+#[error("{0:?} is not a duration; write it as 500ms, 90s, 10m, 2h, 1d or 12w")]
 pub struct NotASpan(String);
 
-/// In a settings file a bare number may stand without quotes.
+/// In a settings file, a plain number needs no quotes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -22,7 +22,7 @@ enum Written {
     Text(String),
 }
 
-/// Longer than anything is ever waited for, or kept.
+/// Longer than any wait or retention period.
 const SECS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
 
 const UNITS_MILLIS: [(&str, u64); 7] =
@@ -66,7 +66,7 @@ impl From<Span> for String {
     }
 }
 
-/// In the largest unit that says it exactly.
+/// Uses the largest unit that is exact.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();

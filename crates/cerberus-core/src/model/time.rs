@@ -1,6 +1,6 @@
-//! Time as an argument: a moment in milliseconds since the epoch, always UTC.
+//! Timestamps in milliseconds since the epoch, always UTC.
 //!
-//! Nothing here asks what time it is. No time zone is loaded, so the hook may use it freely.
+//! Nothing here reads the clock. No time zone data is loaded, so the hook can use it cheaply.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
-/// The years a record may lie in; anything else is a broken clock or a typing error.
+/// The years a record may fall in. Anything else is a broken clock or a typo.
 const MILLIS_RANGE: std::ops::RangeInclusive<i64> = 0..=253_402_207_199_999;
 
-/// A text that is no RFC 3339 time.
+/// A text that is not an RFC 3339 time.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not a time; write it as 2026-01-22T13:35:14Z")]
 pub struct NotATime(String);
@@ -25,10 +25,10 @@ pub struct NotATime(String);
 impl Timestamp {
     pub const EPOCH: Timestamp = Timestamp(0);
 
-    /// The last moment that a date can be written for.
+    /// The last time that can be written as a date.
     pub const LAST: Timestamp = Timestamp(*MILLIS_RANGE.end());
 
-    /// The moment nearest to `millis` that a date can be written for.
+    /// The time nearest to `millis` that can be written as a date.
     pub fn from_millis(millis: i64) -> Timestamp {
         Timestamp(millis.clamp(*MILLIS_RANGE.start(), *MILLIS_RANGE.end()))
     }
@@ -57,18 +57,18 @@ impl Timestamp {
         Timestamp::from_millis(self.0.saturating_sub(span.as_millis().min(i64::MAX as u128) as i64))
     }
 
-    /// How long after `earlier` this is; zero if it is before.
+    /// The time since `earlier`; zero if this is before it.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
 
-    /// `2026-01-22`: the name of a day.
+    /// The date: `2026-01-22`.
     pub fn day(self) -> String {
         let date = self.civil().date();
         format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
     }
 
-    /// `20260122-133514`: what a session is called after the moment it began.
+    /// The time as used in session names: `20260122-133514`.
     pub fn stamp(self) -> String {
         let at = self.civil();
         format!("{:04}{:02}{:02}-{:02}{:02}{:02}", at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second())

@@ -6,9 +6,9 @@ fn clean(text: &str) -> Clean<'_> {
     BUILT_IN.clean(text, Keep::PROMPT)
 }
 
-fn wishes(paths: &[&str], projects: &[&str]) -> Wishes {
+fn privacy_rules(paths: &[&str], projects: &[&str]) -> PrivacyRules {
     let owned = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
-    Wishes::read(&owned(paths), &owned(projects), Some("/home/me")).unwrap()
+    PrivacyRules::read(&owned(paths), &owned(projects), Some("/home/me")).unwrap()
 }
 
 fn touch(path: &str) -> FileTouch<'_> {
@@ -17,14 +17,14 @@ fn touch(path: &str) -> FileTouch<'_> {
 
 #[test]
 fn the_last_pattern_that_matches_decides() {
-    let plain = Wishes::default();
+    let plain = PrivacyRules::default();
     for path in [".env", "a/.env.local", "certs/prod.pem", "tls/a.key", "home/.ssh/id_rsa", "/x/secrets/a/b.yaml"] {
         assert!(plain.is_private(path), "{path}");
     }
     for path in ["src/env.rs", "src/secrets.rs", "keys.rs", "README.md", "environment/.config"] {
         assert!(!plain.is_private(path), "{path}");
     }
-    let own = wishes(&["*.csv", "!src/secrets/**", "!.env.example", "src/secrets/real.rs"], &["~/client-*"]);
+    let own = privacy_rules(&["*.csv", "!src/secrets/**", "!.env.example", "src/secrets/real.rs"], &["~/client-*"]);
     for path in ["a.csv", ".env", "src/secrets/real.rs", "/home/me/client-x/a.rs"] {
         assert!(own.is_private(path), "{path}");
     }
@@ -33,13 +33,13 @@ fn the_last_pattern_that_matches_decides() {
     }
     assert!(own.is_private_project("/home/me/client-x") && own.is_private_project("/home/me/client-x/deep"));
     assert!(!own.is_private_project("/home/me") && !own.is_private_project("/home/me/open"));
-    assert!(Wishes::read(&[], &["work".to_string()], None).is_err());
-    assert!(Wishes::read(&["".to_string()], &[], None).is_err());
+    assert!(PrivacyRules::read(&[], &["work".to_string()], None).is_err());
+    assert!(PrivacyRules::read(&["".to_string()], &[], None).is_err());
 }
 
 #[test]
 fn of_a_private_file_nothing_is_left() {
-    let hide = |event: &Event| Wishes::default().hide(&BUILT_IN, event).map(|event| format!("{event:?}"));
+    let hide = |event: &Event| PrivacyRules::default().hide(&BUILT_IN, event).map(|event| format!("{event:?}"));
     let edit = ToolUse {
         tool: clean("Edit"),
         files: vec![touch(".env.local")],
@@ -47,9 +47,9 @@ fn of_a_private_file_nothing_is_left() {
         error: Some(clean("STRIPE=1 is wrong")),
         ..ToolUse::default()
     };
-    assert_eq!(Wishes::default().hide(&BUILT_IN, &Event::Tool(edit.clone())), Some(Event::Pulse));
+    assert_eq!(PrivacyRules::default().hide(&BUILT_IN, &Event::Tool(edit.clone())), Some(Event::Pulse));
     let mixed = ToolUse { files: vec![touch("a.rs"), touch("tls/x.key")], ..edit };
-    let Some(Event::Tool(kept)) = Wishes::default().hide(&BUILT_IN, &Event::Tool(mixed)) else {
+    let Some(Event::Tool(kept)) = PrivacyRules::default().hide(&BUILT_IN, &Event::Tool(mixed)) else {
         panic!("still a tool")
     };
     assert_eq!(kept.files, [touch("a.rs")]);
@@ -61,7 +61,7 @@ fn of_a_private_file_nothing_is_left() {
         outcome: Outcome::Failed,
         ..ToolUse::default()
     };
-    let Some(Event::Tool(kept)) = Wishes::default().hide(&BUILT_IN, &Event::Tool(command)) else {
+    let Some(Event::Tool(kept)) = PrivacyRules::default().hide(&BUILT_IN, &Event::Tool(command)) else {
         panic!("still a tool")
     };
     assert_eq!(kept.command.as_deref(), Some("source [private] && cat '[private]' --key=[private]; ls src"));
@@ -72,7 +72,7 @@ fn of_a_private_file_nothing_is_left() {
     assert!(hide(&Event::Task(task)).unwrap().contains("rotate [private]"));
     let files = vec![clean("impl:.env.local"), clean("impl:a.rs")];
     let Some(Event::Seed(kept)) =
-        Wishes::default().hide(&BUILT_IN, &Event::Seed(SeedCodes { files, ..SeedCodes::default() }))
+        PrivacyRules::default().hide(&BUILT_IN, &Event::Seed(SeedCodes { files, ..SeedCodes::default() }))
     else {
         panic!("still a seed")
     };
@@ -93,6 +93,6 @@ fn what_is_not_private_is_left_alone() {
         Event::Stop { message: clean("Done. All 3 tests pass.") },
         Event::Pulse,
     ] {
-        assert_eq!(Wishes::default().hide(&BUILT_IN, &event), None, "{event:?}");
+        assert_eq!(PrivacyRules::default().hide(&BUILT_IN, &event), None, "{event:?}");
     }
 }

@@ -80,7 +80,7 @@ pub fn survey(
     let mut looked_at = 0;
     files.retain(|ranked| {
         looked_at += 1;
-        looked_at > LOOKED_AT_MAX || !view.store.wishes().is_private(&ranked.path)
+        looked_at > LOOKED_AT_MAX || !view.store.privacy_rules().is_private(&ranked.path)
     });
     let unmerged = match ask {
         AskGit::WhenNew => unmerged(view.located, carried, sessions),
@@ -103,7 +103,7 @@ fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
         return Ok(kept);
     }
     let Some(printed) = git::log(view.located) else { return Ok(kept) };
-    let printed = git::without(view.store.cleaner(), &printed, |path| view.store.wishes().is_private(path));
+    let printed = git::without(view.store.cleaner(), &printed, |path| view.store.privacy_rules().is_private(path));
     if let Some(head) = head {
         view.store.keep_git_log(&root, &head, &printed);
     }

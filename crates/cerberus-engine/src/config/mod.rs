@@ -10,7 +10,7 @@ use std::path::Path;
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::clean::secret::Own;
 use cerberus_core::loops::settings::Layer;
-use cerberus_core::private::Wishes;
+use cerberus_core::private::PrivacyRules;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -92,7 +92,7 @@ pub fn load(home: &Home) -> Result<Config, ConfigError> {
 
 /// What the user wants cut and kept private: all that a hook needs of the settings, and all that is read for it. Without
 /// a file, or without a word of these in it, that is nothing.
-pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>, ConfigError> {
+pub fn privacy_rules(home: &Home, user: Option<&Path>) -> Result<Option<(Own, PrivacyRules)>, ConfigError> {
     let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
         return Ok(None);
     };
@@ -100,8 +100,9 @@ pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>,
     let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
     let user = user.map(Path::to_string_lossy);
     let own = Own::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
-    let wishes = Wishes::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
-    Ok(Some((own, wishes)))
+    let privacy_rules =
+        PrivacyRules::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
+    Ok(Some((own, privacy_rules)))
 }
 
 fn read(home: &Home) -> Result<Option<String>, ConfigError> {
@@ -153,7 +154,7 @@ fn parse(text: &str) -> Result<Config, String> {
     }
     Own::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
     // Whose folder `~` is does not matter here.
-    Wishes::read(&config.private.paths, &config.private.projects, Some("/"))
+    PrivacyRules::read(&config.private.paths, &config.private.projects, Some("/"))
         .map_err(|wrong| format!("private: {wrong}"))?;
     Ok(config)
 }

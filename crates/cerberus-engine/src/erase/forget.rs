@@ -11,7 +11,7 @@ use cerberus_core::brief::base;
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep, without_words};
-use cerberus_core::forget::{Fate, Paths, Traces, Unread, Wish};
+use cerberus_core::forget::{ForgetRequest, NewerRecord, Paths, RecordAction, Residue};
 use cerberus_core::model::event::{Event, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::kind::EventKind;
@@ -29,7 +29,7 @@ use crate::sessions::legacy;
 use crate::store::fold::{self, FoldError};
 use crate::store::{self, MemoryRow, SessionRow, Store};
 
-/// What is meant by a wish, and what it comes to.
+/// What is meant by a request, and what it comes to.
 #[derive(Debug, Default)]
 pub struct Forgotten {
     /// Sessions of which a record goes.
@@ -44,36 +44,36 @@ pub struct Forgotten {
     pub memories: Vec<MemoryId>,
 }
 
-/// The wish for these sessions, with everything they left.
-pub fn of_sessions(sessions: &[SessionRow]) -> Wish {
+/// The request for these sessions, with everything they left.
+pub fn of_sessions(sessions: &[SessionRow]) -> ForgetRequest {
     let name = |session: &SessionRow| Some((Agent::from_name(&session.agent)?, session.agent_session_id.clone()));
-    Wish::Sessions(sessions.iter().filter_map(name).collect())
+    ForgetRequest::Sessions(sessions.iter().filter_map(name).collect())
 }
 
-/// The wish for files of a project, and for what was said of them.
-pub fn of_paths(store: &Store, projects: &[ProjectId], glob: Glob) -> store::Result<Wish> {
+/// The request for files of a project, and for what was said of them.
+pub fn of_paths(store: &Store, projects: &[ProjectId], glob: Glob) -> store::Result<ForgetRequest> {
     let (meant, others): (Vec<String>, Vec<String>) =
         store.all_files(projects)?.into_iter().partition(|path| glob.matches(path));
     // A bare name that another file has too may mean that one.
     let shared: HashSet<&str> = others.iter().map(|path| base(path)).collect();
     let bases = meant.iter().map(|path| base(path)).filter(|name| name.contains('.') && !shared.contains(name));
     let bases = bases.map(str::to_string).collect();
-    Ok(Wish::Paths(Paths { glob, projects: projects.iter().cloned().collect(), bases }))
+    Ok(ForgetRequest::Paths(Paths { glob, projects: projects.iter().cloned().collect(), bases }))
 }
 
 /// What would go; nothing is changed.
-pub fn preview(home: &Home, store: &Store, wish: &Wish) -> Result<Forgotten, FoldError> {
-    Ok(Plan::of(home, wish, &all_memories(store)?)?.summary())
+pub fn preview(home: &Home, store: &Store, request: &ForgetRequest) -> Result<Forgotten, FoldError> {
+    Ok(Plan::of(home, request, &all_memories(store)?)?.summary())
 }
 
 /// Forgets what is meant.
-pub fn forget(home: &Home, clock: &Clock, store: &mut Store, wish: &Wish) -> Result<Forgotten, FoldError> {
+pub fn forget(home: &Home, clock: &Clock, store: &mut Store, request: &ForgetRequest) -> Result<Forgotten, FoldError> {
     let memories = all_memories(store)?;
     // Nobody else rewrites a record while we hold this.
     let transaction = store.begin_fold()?;
-    let plan = Plan::of(home, wish, &memories)?;
-    rewrite::rewrite(home, clock.wall, &plan.rewrite(wish, clock.now))?;
-    plan.forget_copies(home, wish).map_err(|source| failed(home, source))?;
+    let plan = Plan::of(home, request, &memories)?;
+    rewrite::rewrite(home, clock.wall, &plan.rewrite(request, clock.now))?;
+    plan.forget_copies(home, request).map_err(|source| failed(home, source))?;
     fold::anew(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
@@ -111,7 +111,7 @@ fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
     fault::point(label).map(|_| ()).map_err(|source| failed(home, source))
 }
 
-/// Where a wish stands in the journal.
+/// Where a request stands in the journal.
 #[derive(Default)]
 struct Plan {
     lines: Vec<(Position, Change)>,
@@ -128,24 +128,24 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(home: &Home, wish: &Wish, memories: &[MemoryRow]) -> Result<Plan, JournalError> {
-        let mut traces = Traces::default();
+    fn of(home: &Home, request: &ForgetRequest, memories: &[MemoryRow]) -> Result<Plan, JournalError> {
+        let mut residue = Residue::default();
         journal::each_line(home, |_, line| {
             if let Line::Whole(sealed) = line
                 && let Some(record) = sealed.record()
             {
-                traces.add(wish, &record);
+                residue.add(request, &record);
             }
         })?;
         let mut plan = Plan::default();
-        let goes = |row: &&MemoryRow| traces.add_memory(wish, row.id.as_str(), &row.memory);
+        let goes = |row: &&MemoryRow| residue.add_memory(request, row.id.as_str(), &row.memory);
         plan.memories = memories.iter().filter(goes).map(|row| row.id.clone()).collect();
         journal::each_line(home, |position, line| match line {
             Line::Whole(sealed) => match sealed.record() {
-                Some(record) => plan.add(wish, &traces, position, &record),
-                None => plan.add_unread(wish, position, sealed.json),
+                Some(record) => plan.add(request, &residue, position, &record),
+                None => plan.add_newer(request, position, sealed.json),
             },
-            Line::Broken(bytes) if wish.may_be_in(&String::from_utf8_lossy(bytes)) => {
+            Line::Broken(bytes) if request.may_be_in(&String::from_utf8_lossy(bytes)) => {
                 plan.lines.push((position, Change::Remove));
             }
             Line::Broken(_) => {}
@@ -153,11 +153,11 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, wish: &Wish, traces: &Traces, position: Position, record: &Record) {
-        let own = wish.fate(record);
-        let is_meant = own != Fate::Stays;
-        let fate = if is_meant { own } else { traces.fate(wish, record) };
-        if is_meant {
+    fn add(&mut self, request: &ForgetRequest, residue: &Residue, position: Position, record: &Record) {
+        let own = request.action_for(record);
+        let is_covered = own != RecordAction::Keep;
+        let fate = if is_covered { own } else { residue.action_for(request, record) };
+        if is_covered {
             let (first, last) = self.span.unwrap_or((record.at, record.at));
             self.span = Some((first.min(record.at), last.max(record.at)));
             self.roots.insert(record.place.root.to_string());
@@ -166,21 +166,21 @@ impl Plan {
             }
         }
         match fate {
-            Fate::Stays => {}
-            Fate::Goes => {
-                if is_meant {
+            RecordAction::Keep => {}
+            RecordAction::Remove => {
+                if is_covered {
                     let last = self.sessions.entry((record.agent, record.session.to_string())).or_insert(record.at);
                     *last = record.at.max(*last);
                 }
                 self.lines.push((position, Change::Remove));
             }
-            Fate::Becomes(json) => self.lines.push((position, Change::Replace(json))),
+            RecordAction::Rewrite(json) => self.lines.push((position, Change::Replace(json))),
         }
     }
 
-    fn add_unread(&mut self, wish: &Wish, position: Position, line: &[u8]) {
-        match Unread::parse(line) {
-            Some(unread) if wish.takes_unread(&unread) => {
+    fn add_newer(&mut self, request: &ForgetRequest, position: Position, line: &[u8]) {
+        match NewerRecord::parse(line) {
+            Some(newer) if request.covers_newer(&newer) => {
                 self.of_newer_version += 1;
                 self.lines.push((position, Change::Remove));
             }
@@ -191,8 +191,9 @@ impl Plan {
 
     /// What is to be written. Of a session that goes as a whole, nothing that happened until now may come back, captured
     /// or not.
-    fn rewrite(&self, wish: &Wish, now: Timestamp) -> Rewrite {
-        let are_whole = matches!(wish, Wish::Sessions(_) | Wish::Expired(_) | Wish::Projects { .. });
+    fn rewrite(&self, request: &ForgetRequest, now: Timestamp) -> Rewrite {
+        let are_whole =
+            matches!(request, ForgetRequest::Sessions(_) | ForgetRequest::Expired(_) | ForgetRequest::Projects { .. });
         let whole = self.sessions.iter().filter(|((_, name), _)| are_whole && !name.is_empty());
         let sessions = whole.map(|((agent, name), last)| (*agent, name.clone(), now.max(*last))).collect();
         Rewrite { lines: self.lines.clone(), sessions }
@@ -211,18 +212,18 @@ impl Plan {
     }
 
     /// What is kept beside the journal and the view.
-    fn forget_copies(&self, home: &Home, wish: &Wish) -> io::Result<()> {
+    fn forget_copies(&self, home: &Home, request: &ForgetRequest) -> io::Result<()> {
         legacy::forget(home, &self.seeds)?;
-        loops::forget::forget(home, wish)?;
-        let is_meant = |failure: &Failure| match (wish, self.span) {
-            (Wish::Paths(paths), _) => paths.are_named_in(&failure.detail),
-            (Wish::Projects { name, .. }, _) => {
+        loops::forget::forget(home, request)?;
+        let is_covered = |failure: &Failure| match (request, self.span) {
+            (ForgetRequest::Paths(paths), _) => paths.are_named_in(&failure.detail),
+            (ForgetRequest::Projects { name, .. }, _) => {
                 failure.detail.contains(name) || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
             }
             (_, Some((first, last))) => (first..=last).contains(&failure.at),
             (_, None) => false,
         };
-        failures::forget(home, is_meant)?;
+        failures::forget(home, is_covered)?;
         store::other_views(home).iter().try_for_each(std::fs::remove_file)
     }
 }

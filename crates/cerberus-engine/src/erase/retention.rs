@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use cerberus_core::forget::Wish;
+use cerberus_core::forget::ForgetRequest;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::CARRY_OVER;
 use cerberus_core::model::time::Timestamp;
@@ -85,8 +85,8 @@ pub fn apply(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig)
     if due.is_empty() {
         return Ok(Forgotten::default());
     }
-    let Wish::Sessions(names) = forget::of_sessions(&due) else { return Ok(Forgotten::default()) };
-    forget::forget(home, clock, store, &Wish::Expired(names))
+    let ForgetRequest::Sessions(names) = forget::of_sessions(&due) else { return Ok(Forgotten::default()) };
+    forget::forget(home, clock, store, &ForgetRequest::Expired(names))
 }
 
 /// The same, at most once a day: commands that look after sessions call it in passing.

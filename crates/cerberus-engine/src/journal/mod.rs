@@ -63,7 +63,7 @@ fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) ->
         while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
             let order = writer.next_order();
             // What is private to the owner of the home is hidden.
-            let line = match home.wishes().hide(home.cleaner(), &record.event) {
+            let line = match home.privacy_rules().hide(home.cleaner(), &record.event) {
                 None => encode(record, order)?,
                 Some(event) => encode(&Record { event, ..record.clone() }, order)?,
             };

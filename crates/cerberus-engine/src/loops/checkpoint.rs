@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use cerberus_core::clean::text::line;
 use cerberus_core::model::time::Timestamp;
-use cerberus_core::private::Wishes;
+use cerberus_core::private::PrivacyRules;
 
 use super::worktree::files_command;
 use crate::os::home::{Home, create_dir};
@@ -72,14 +72,19 @@ pub struct Checkpoints<'a> {
     located: &'a Located,
     git_dir: &'a Path,
     scratch: PathBuf,
-    wishes: &'a Wishes,
+    privacy_rules: &'a PrivacyRules,
 }
 
 impl<'a> Checkpoints<'a> {
     /// Nothing is made yet; the home is where temporary files are kept.
     pub fn new(home: &'a Home, located: &'a Located) -> Result<Checkpoints<'a>, CheckpointError> {
         let git_dir = located.git_dir.as_deref().ok_or_else(|| CheckpointError::NoGit(located.root.clone()))?;
-        Ok(Checkpoints { located, git_dir, scratch: home.loops_dir().join("scratch"), wishes: home.wishes() })
+        Ok(Checkpoints {
+            located,
+            git_dir,
+            scratch: home.loops_dir().join("scratch"),
+            privacy_rules: home.privacy_rules(),
+        })
     }
 
     /// Keeps the worktree as it is, as iteration `number` of `run`. One of the same number is replaced.
@@ -168,7 +173,7 @@ impl<'a> Checkpoints<'a> {
         // Of everything but a repository the files themselves are listed.
         let left_out = printed.split('\0').filter_map(|path| match path.strip_suffix('/') {
             Some(repository) => Some(repository),
-            None => Some(path).filter(|path| !path.is_empty() && self.wishes.is_private(path)),
+            None => Some(path).filter(|path| !path.is_empty() && self.privacy_rules.is_private(path)),
         });
         Ok(left_out.map(str::to_string).collect())
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use cerberus_core::clean::text::Clean;
-use cerberus_core::forget::Wish;
+use cerberus_core::forget::ForgetRequest;
 use cerberus_core::loops::history::{Entry, Step};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
@@ -17,7 +17,7 @@ use super::ledger::Ledger;
 use crate::os::home::Home;
 
 /// What is meant goes from every project's book.
-pub fn forget(home: &Home, wish: &Wish) -> io::Result<()> {
+pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
     let entries = match fs::read_dir(home.loops_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
@@ -26,22 +26,22 @@ pub fn forget(home: &Home, wish: &Wish) -> io::Result<()> {
         let entry = entry?;
         let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
         if entry.file_type()?.is_dir() && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            in_project(&Ledger::new(home, &ProjectId::from_stored(name)), wish, &entry.path())?;
+            in_project(&Ledger::new(home, &ProjectId::from_stored(name)), request, &entry.path())?;
         }
     }
     Ok(())
 }
 
-fn in_project(ledger: &Ledger, wish: &Wish, dir: &Path) -> io::Result<()> {
+fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
     let Some(_lock) = ledger.lock().map_err(io::Error::other)? else {
         return Err(io::Error::other("a loop is running; `cerberus loop stop` first"));
     };
-    if matches!(wish, Wish::Projects { ids, .. } if ids.contains(ledger.project())) {
+    if matches!(request, ForgetRequest::Projects { ids, .. } if ids.contains(ledger.project())) {
         return fs::remove_dir_all(dir);
     }
     let entries = ledger.read(Timestamp::LAST).map_err(io::Error::other)?;
     let mut runs: Vec<u32> =
-        entries.iter().filter(|entry| is_meant(ledger, wish, entry)).map(|entry| entry.run).collect();
+        entries.iter().filter(|entry| is_covered(ledger, request, entry)).map(|entry| entry.run).collect();
     runs.dedup();
     if runs.is_empty() {
         return Ok(());
@@ -58,14 +58,14 @@ fn in_project(ledger: &Ledger, wish: &Wish, dir: &Path) -> io::Result<()> {
     ledger.replace(&kept)
 }
 
-fn is_meant(ledger: &Ledger, wish: &Wish, entry: &Entry) -> bool {
-    match (wish, &entry.step) {
-        (Wish::Sessions(names) | Wish::Expired(names), Step::Session { id }) => {
+fn is_covered(ledger: &Ledger, request: &ForgetRequest, entry: &Entry) -> bool {
+    match (request, &entry.step) {
+        (ForgetRequest::Sessions(names) | ForgetRequest::Expired(names), Step::Session { id }) => {
             names.iter().any(|(_, name)| name.as_str() == &**id)
         }
-        (Wish::Between(since, until), _) => (*since..*until).contains(&entry.at),
+        (ForgetRequest::Between(since, until), _) => (*since..*until).contains(&entry.at),
         // What an agent printed or was told may name any file.
-        (Wish::Paths(paths), _) => paths.projects.contains(ledger.project()),
+        (ForgetRequest::Paths(paths), _) => paths.projects.contains(ledger.project()),
         _ => false,
     }
 }

@@ -44,7 +44,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
         prompt: Some(&job.task),
         heard: &left.heard,
         rules: &job.settings.preserve,
-        wishes: job.home.wishes(),
+        privacy_rules: job.home.privacy_rules(),
         cleaner: job.home.cleaner(),
     };
     let preserved = fold::open(&job.home)

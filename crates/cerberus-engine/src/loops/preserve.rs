@@ -10,7 +10,7 @@ use cerberus_core::loops::handoff::{Evidence, gather};
 use cerberus_core::loops::preserve::Preserve;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
-use cerberus_core::private::Wishes;
+use cerberus_core::private::PrivacyRules;
 
 use super::worktree;
 use crate::os::outside;
@@ -33,7 +33,7 @@ pub struct Wanted<'a> {
     pub heard: &'a Heard,
     pub rules: &'a Preserve,
     /// Of private files nothing is told.
-    pub wishes: &'a Wishes,
+    pub privacy_rules: &'a PrivacyRules,
     pub cleaner: &'a Cleaner,
 }
 
@@ -67,8 +67,8 @@ fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
     }
     let claimed: Vec<String> = state.modified_files.iter().map(|file| file.path.to_string()).collect();
     let mut worktree = worktree::look(wanted.located, wanted.base, &claimed);
-    worktree.changed.retain(|changed| !wanted.wishes.is_private(&changed.path));
-    worktree.unfollowed.retain(|path| !wanted.wishes.is_private(path));
+    worktree.changed.retain(|changed| !wanted.privacy_rules.is_private(&changed.path));
+    worktree.unfollowed.retain(|path| !wanted.privacy_rules.is_private(path));
     state.check(wanted.cleaner, &worktree);
     let commits = worktree::recent_commits(wanted.located, wanted.rules.commits);
     state.recent_commits = commits.iter().map(|commit| item(commit)).collect();
@@ -110,8 +110,8 @@ const FILE_BYTES_MAX: u64 = 128 * 1024;
 
 /// A file's text; or why it does not go along.
 fn included(wanted: &Wanted, path: &str) -> Result<IncludedFile, String> {
-    let (root, wishes) = (&wanted.located.root, wanted.wishes);
-    if wishes.is_private(path) {
+    let (root, privacy_rules) = (&wanted.located.root, wanted.privacy_rules);
+    if privacy_rules.is_private(path) {
         return Err("it is private".to_string());
     }
     let real = root.join(path).canonicalize().map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ fn included(wanted: &Wanted, path: &str) -> Result<IncludedFile, String> {
     if !real.starts_with(root) {
         return Err("it lies outside of the project".to_string());
     }
-    if wishes.is_private(&real.to_string_lossy()) {
+    if privacy_rules.is_private(&real.to_string_lossy()) {
         return Err("it is private".to_string());
     }
     let bytes = outside::beginning(&real, FILE_BYTES_MAX).map_err(|error| error.to_string())?;

@@ -208,8 +208,8 @@ impl Keeper<'_> {
         let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
         let key = format!("{id}#{based_on}-{unique:016x}");
         let id = self.home.cleaner().clean(id.as_str().to_string(), Keep::NAME);
-        let stands = memory.map(Box::new);
-        let event = Event::Memory(MemoryChange { id, stands, based_on: Some(based_on) });
+        let memory = memory.map(Box::new);
+        let event = Event::Memory(MemoryChange { id, memory, based_on: Some(based_on) });
         self.record(self.clock.now, key, event)
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cerberus_core::clean::Cleaner;
-use cerberus_core::private::Wishes;
+use cerberus_core::private::PrivacyRules;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -24,7 +24,7 @@ use crate::os::replace::replace;
 pub struct Home {
     root: PathBuf,
     /// What may not be stored in it.
-    wishes: Arc<Wishes>,
+    privacy_rules: Arc<PrivacyRules>,
     /// Cuts what is secret.
     cleaner: Cleaner,
 }
@@ -44,15 +44,15 @@ pub enum Access {
 
 impl Home {
     pub fn new(root: PathBuf) -> Home {
-        Home { root, wishes: Arc::default(), cleaner: Cleaner::default() }
+        Home { root, privacy_rules: Arc::default(), cleaner: Cleaner::default() }
     }
 
-    pub fn with_wishes(self, cleaner: Cleaner, wishes: Wishes) -> Home {
-        Home { wishes: Arc::new(wishes), cleaner, ..self }
+    pub fn with_privacy_rules(self, cleaner: Cleaner, privacy_rules: PrivacyRules) -> Home {
+        Home { privacy_rules: Arc::new(privacy_rules), cleaner, ..self }
     }
 
-    pub fn wishes(&self) -> &Arc<Wishes> {
-        &self.wishes
+    pub fn privacy_rules(&self) -> &Arc<PrivacyRules> {
+        &self.privacy_rules
     }
 
     /// What every text from outside goes through before it is stored here.

@@ -58,7 +58,7 @@ pub fn shut(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
 /// Why nothing of this project is ever stored, whoever asks.
 pub fn never_stored(home: &Home, located: &Located) -> Option<Shut> {
     let roots = || [Some(&located.root), located.main_root.as_ref()].into_iter().flatten();
-    let is_private = |folder: &&PathBuf| home.wishes().is_private_project(&folder.to_string_lossy());
+    let is_private = |folder: &&PathBuf| home.privacy_rules().is_private_project(&folder.to_string_lossy());
     if let Some(folder) = std::iter::once(&located.cwd).chain(roots()).find(is_private) {
         return Some(Shut::PrivateProject(folder.clone()));
     }

@@ -8,7 +8,7 @@ use cerberus_core::brief::rank::Worked;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
 use cerberus_core::extract::INTERRUPTED;
 use cerberus_core::model::event::Severity;
-use cerberus_core::model::fact::{Closing, Fact, Kind, Settled, Target};
+use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
@@ -231,5 +231,5 @@ fn closing_row(row: &Row) -> rusqlite::Result<Closing> {
         Some(kind) => Target::Code(kind, target),
         None => Target::Reference(target),
     };
-    Ok(Closing { target, outcome: if row.get(4)? { Settled::Done } else { Settled::Dropped } })
+    Ok(Closing { target, outcome: if row.get(4)? { ClosedAs::Done } else { ClosedAs::Dropped } })
 }

@@ -52,7 +52,7 @@ fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {
 fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
     create_dir(home.root()).map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
-    let mut store = Store::open(home, caller)?.with_wishes(home);
+    let mut store = Store::open(home, caller)?.with_privacy_rules(home);
     if caller == Caller::Command && rewrite::is_unfinished(home) {
         finish_rewrite(home, &mut store)?;
     }

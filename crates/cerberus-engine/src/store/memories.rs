@@ -79,7 +79,7 @@ impl FoldTransaction<'_> {
         let standing =
             self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
         let standing = self.said(standing)?;
-        match (&change.stands, standing) {
+        match (&change.memory, standing) {
             (Some(memory), _) => self.new_version(source, &change.id, memory, standing.map(|(row, _)| row))?,
             (None, Some((_, Some(before)))) => self.old_version(source, before)?,
             (None, _) => return Ok(()),

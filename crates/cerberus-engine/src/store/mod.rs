@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::model::kind::EventKind;
-use cerberus_core::private::Wishes;
+use cerberus_core::private::PrivacyRules;
 
 use self::health::Content;
 use crate::os::home::{Access, Home};
@@ -109,7 +109,7 @@ pub struct Store {
     log: PathBuf,
     caller: Caller,
     /// What may not be stored in it, for what reaches it past the journal.
-    wishes: Arc<Wishes>,
+    privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
 }
 
@@ -154,15 +154,15 @@ impl Store {
             Ok((_, Content::Misfit(misfit))) => Err(StoreError::Misfit { path: name, misfit }),
             Ok((connection, _)) => {
                 let log = files::with(&path, "-wal");
-                let (wishes, cleaner) = (Arc::default(), Cleaner::default());
-                Ok(Store { connection, path: name, log, caller, wishes, cleaner })
+                let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
+                Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
     }
 
-    pub fn with_wishes(self, home: &Home) -> Store {
-        Store { wishes: Arc::clone(home.wishes()), cleaner: home.cleaner().clone(), ..self }
+    pub fn with_privacy_rules(self, home: &Home) -> Store {
+        Store { privacy_rules: Arc::clone(home.privacy_rules()), cleaner: home.cleaner().clone(), ..self }
     }
 
     pub fn cleaner(&self) -> &Cleaner {
@@ -173,8 +173,8 @@ impl Store {
         self.caller
     }
 
-    pub fn wishes(&self) -> &Wishes {
-        &self.wishes
+    pub fn privacy_rules(&self) -> &PrivacyRules {
+        &self.privacy_rules
     }
 
     /// Takes the write lock, or fails when another writer keeps it too long.

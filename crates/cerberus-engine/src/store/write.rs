@@ -15,7 +15,7 @@ use cerberus_core::learn::correction;
 use cerberus_core::learn::correction::Correction;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
-use cerberus_core::model::fact::{Closing, Fact, Kind, Settled, Target};
+use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::session::TIMEOUT;
@@ -466,7 +466,7 @@ impl<'a> FoldTransaction<'a> {
             Target::Reference(reference) => (reference, None),
             Target::Code(kind, code) => (code, Some(kind.word())),
         };
-        let done = closing.outcome == Settled::Done;
+        let done = closing.outcome == ClosedAs::Done;
         let sql = "INSERT INTO closing (event, session, at, target, kind, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         self.run(sql, params![source.event, source.session, source.at.millis(), target, kind, done])?;
         Ok(())

@@ -9,7 +9,7 @@ use cerberus_core::agents::transcripts;
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::forget::Wish;
+use cerberus_core::forget::ForgetRequest;
 use cerberus_core::model::event::{Event, Note, Record, StartSource};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::Agent;
@@ -294,8 +294,8 @@ impl World {
             return "no session to forget".to_string();
         }
         let session = self.random.pick(&sessions).clone();
-        let wish = forget::of_sessions(std::slice::from_ref(&session));
-        forget::forget(&self.home, &self.clock(), &mut store, &wish).expect("forgetting");
+        let request = forget::of_sessions(std::slice::from_ref(&session));
+        forget::forget(&self.home, &self.clock(), &mut store, &request).expect("forgetting");
         format!("session {} is forgotten", session.agent_session_id)
     }
 
@@ -303,15 +303,16 @@ impl World {
         let mut store = self.store();
         let located = identity::locate(&self.projects[self.number % self.projects.len()]);
         let glob = Glob::parse_exact("src/proxy.rs").expect("a pattern");
-        let wish = forget::of_paths(&store, &project_ids(&located), glob).expect("a wish");
-        forget::forget(&self.home, &self.clock(), &mut store, &wish).expect("forgetting");
+        let request = forget::of_paths(&store, &project_ids(&located), glob).expect("a request");
+        forget::forget(&self.home, &self.clock(), &mut store, &request).expect("forgetting");
         format!("src/proxy.rs of {} is forgotten", located.name)
     }
 
     fn forget_time(&mut self) -> String {
         let mut store = self.store();
-        let wish = Wish::Between(self.now.minus(Duration::from_secs(120)), self.now.plus(Duration::from_secs(1)));
-        forget::forget(&self.home, &self.clock(), &mut store, &wish).expect("forgetting");
+        let request =
+            ForgetRequest::Between(self.now.minus(Duration::from_secs(120)), self.now.plus(Duration::from_secs(1)));
+        forget::forget(&self.home, &self.clock(), &mut store, &request).expect("forgetting");
         "the last two minutes are forgotten".to_string()
     }
 

@@ -1,5 +1,5 @@
 use cerberus_core::clean::glob::Glob;
-use cerberus_core::forget::Wish;
+use cerberus_core::forget::ForgetRequest;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::erase::forget;
@@ -64,29 +64,29 @@ impl Forget {
             return self.memories(context);
         }
         let mut store = context.store()?;
-        let wish = self.wish(context, &store)?;
-        let meant = forget::preview(&context.home, &store, &wish).hint(DOCTOR)?;
+        let request = self.request(context, &store)?;
+        let meant = forget::preview(&context.home, &store, &request).hint(DOCTOR)?;
         if self.dry_run || is_nothing(&meant) {
             return self.tell(context, &meant);
         }
         render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
-        let gone = forget::forget(&context.home, &context.clock, &mut store, &wish)
+        let gone = forget::forget(&context.home, &context.clock, &mut store, &request)
             .hint("some may be gone already; run it again to forget the rest")?;
         self.tell(context, &gone)
     }
 
-    fn wish(&self, context: &Context, store: &Store) -> Result<Wish> {
+    fn request(&self, context: &Context, store: &Store) -> Result<ForgetRequest> {
         let located = context.located();
         let projects = project_ids(&located);
         if self.project {
-            return Ok(Wish::Projects { ids: projects.into_iter().collect(), name: located.name });
+            return Ok(ForgetRequest::Projects { ids: projects.into_iter().collect(), name: located.name });
         }
         if let Some(glob) = &self.path {
             return forget::of_paths(store, &projects, glob.clone()).hint(DOCTOR);
         }
         if self.session.is_empty() {
             let (since, until) = (self.since.unwrap_or(Timestamp::EPOCH), self.until.unwrap_or(END));
-            return Ok(Wish::Between(since, until));
+            return Ok(ForgetRequest::Between(since, until));
         }
         let mut sessions = Vec::new();
         for id in &self.session {

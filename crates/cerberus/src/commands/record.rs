@@ -88,7 +88,7 @@ impl RecordCommand {
             Kind::File => identity::relative(&located, &context.cwd, &self.text),
             _ => self.text.clone(),
         };
-        if self.kind == Kind::File && context.home.wishes().is_private(&text) {
+        if self.kind == Kind::File && context.home.privacy_rules().is_private(&text) {
             return Err(anyhow::anyhow!("this file is private"))
                 .hint("`!` before its pattern in private.paths of config.toml makes an exception");
         }

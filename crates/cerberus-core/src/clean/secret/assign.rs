@@ -1,7 +1,7 @@
-//! Secrets that a name announces: `key = value` in all its spellings, headers, arguments.
+//! Secrets announced by a name: `key = value` in all its spellings, headers, arguments.
 //!
-//! Every look back and every undecided look ahead is bounded by a constant; only a cut that is
-//! taken runs on to its end. So the work stays linear whatever the text.
+//! Every look back and every look ahead is bounded by a constant; only an accepted cut runs on to its end. The work is
+//! therefore linear in the text.
 
 use super::Cut;
 use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
@@ -13,7 +13,7 @@ use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
 const QUOTED_BYTES: usize = 256;
 const SCHEME_BYTES: usize = 16;
 
-/// A value: where it lies and how it was written.
+/// A value: its range and how it was written.
 pub(super) struct Value {
     pub(super) start: usize,
     pub(super) end: usize,
@@ -31,7 +31,7 @@ impl Value {
             return None;
         }
         let end = if self.written == Written::Quoted { self.end } else { text.until_stop(self.end, usize::MAX) };
-        // A format says more than a key does.
+        // A known format is more specific than a key name.
         let name = key_at(text, self.start).map_or(announced.name, |cut| cut.name);
         Some(Cut { name, start: self.start, end })
     }
@@ -63,8 +63,8 @@ pub(super) fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-/// Does a name end before the operator at `at` that may announce a secret? Most names in code do
-/// not, so this is all that is done for them. Never wrong when it says no.
+/// Does a name that may announce a secret end before the operator at `at`? A cheap filter for the many names in code
+/// that do not. No false negatives.
 #[inline]
 pub(super) fn may_be_named(text: &Text, at: usize) -> bool {
     let end = if text.before(at) == b' ' { at.saturating_sub(1) } else { at };
@@ -79,7 +79,7 @@ pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
     assignment_by(text, at, announces)
 }
 
-/// The same, where `announces` says what a name announces.
+/// The same, with `announces` deciding what a name announces.
 pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) -> Option<Announced>) -> Option<Cut> {
     let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
     let key_end = text.skip_spaces_back(operator);
@@ -90,7 +90,7 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     let after =
         at + 1 + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~')) + usize::from(text.starts_with(at, b"==="));
     let from = text.skip_spaces(after);
-    // What stands for another value, a cut among them, needs no further look.
+    // A placeholder for another value, such as an earlier cut, needs no further look.
     let elsewhere = matches!(text.at(from), b'<' | b'[' | b'{' | b'(' | b'*' | b'\n');
     if elsewhere || (from < text.judged.get() && !is_quote(text.at(from))) {
         return None;
@@ -99,7 +99,7 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     announced_value(text, at, from, from > after, announced)
 }
 
-/// The value at `from`, behind the operator at `at` and a name that announces a secret.
+/// The value at `from`, after the operator at `at` and a name that announces a secret.
 pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool, announced: Announced) -> Option<Cut> {
     let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
     let key_end = text.skip_spaces_back(operator);
@@ -111,11 +111,11 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     if value.written == Written::Bare && (is_literal(text, &key, spaced) || in_connection_string(text, value.end)) {
         value.written = Written::Literal;
     }
-    // `--- PASS: TestName` is a verdict, `these pass: x` a verb.
+    // `--- PASS: TestName` is a test result; in `these pass: x` it is a verb.
     let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
-    // The quote that closes a text in which the operator stands: `"Password: "`.
+    // The quote that closes a string containing the operator: `"Password: "`.
     let closing = value.written == Written::Quoted && !key.quoted && text.before(key.start) == text.at(value.start - 1);
-    // `"AWS::IAM::AccessKey":` is the name of a type.
+    // `"AWS::IAM::AccessKey":` is a type name.
     let path = key.start >= text.floor + 2 && text.starts_with(key.start - 2, b"::");
     if verdict || closing || path {
         return None;
@@ -128,7 +128,7 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     }
 }
 
-/// `new NetworkCredential("user", "x")`: of the arguments of a constructor the second is the password.
+/// `new NetworkCredential("user", "x")`: the second argument of the constructor is the password.
 fn credential_pair(text: &Text, from: usize) -> Option<Cut> {
     let open = text.scan(from, 2 * KEY_BYTES, |byte| !matches!(byte, b'(' | b'\n')) + 1;
     let user = value_at(text, text.skip_spaces(open), Written::Bare);
@@ -142,14 +142,14 @@ fn credential_pair(text: &Text, from: usize) -> Option<Cut> {
     }
 }
 
-/// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value,
-/// in which `at` is the beginning of a long word.
+/// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value. `at` is the start of a
+/// long word in the value.
 pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
     let scheme = if text.before(at) == b' ' { text.run_back(at - 1, ALPHA | DASH, SCHEME_BYTES) } else { at };
     if !is_quote(text.before(scheme)) {
         return after_name(text, at);
     }
-    // Quotes in quotes: `'API_KEY', '"x"'`.
+    // Nested quotes: `'API_KEY', '"x"'`.
     let outer = scheme - 1 - usize::from(scheme > text.floor + 1 && is_quote(text.before(scheme - 1)));
     let comma = text.skip_spaces_back(outer);
     let name = text.skip_spaces_back(comma.saturating_sub(1));
@@ -160,7 +160,7 @@ pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
     let value = value_at(text, scheme - 1, Written::Bare);
     match announced.place {
         Place::AfterScheme => authorization(text, &value, announced),
-        // Names listed one after the other are no pair: a password has no shape to tell.
+        // Names listed one after the other are not a pair, and a password has no shape that would tell.
         Place::Anywhere if announced != PASSWORD => value.cut(text, announced),
         _ => None,
     }
@@ -177,7 +177,7 @@ fn after_name(text: &Text, at: usize) -> Option<Cut> {
     value_at(text, at, Written::Bare).cut(text, Announced { bar: Bar::Strong, ..announced })
 }
 
-/// `Cookie: name=` or a later one of the same header.
+/// `Cookie: name=`, or a later cookie of the same header.
 fn is_cookie(text: &Text, key: &Key) -> bool {
     let end = text.skip_spaces_back(key.start);
     let header = text.slice(end.saturating_sub(7).max(text.floor), end);
@@ -190,7 +190,7 @@ struct Key {
     quoted: bool,
 }
 
-/// Where the name before `end` ends: `key`, `"key"`, `\"key\"`, `x["key"]`.
+/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`.
 fn key_end_before(text: &Text, end: usize) -> usize {
     if is(text.before(end), ALNUM) {
         return end;
@@ -202,7 +202,7 @@ fn key_end_before(text: &Text, end: usize) -> usize {
     if quoted && text.before(end) == b'\\' && end > text.floor { end - 1 } else { end }
 }
 
-/// The name before `end`, with the blanks inside it: `api key`.
+/// The name before `end`, which may contain blanks: `api key`.
 fn key_before(text: &Text, end: usize) -> Option<Key> {
     let name_end = key_end_before(text, end);
     let lowest = name_end.saturating_sub(KEY_BYTES).max(text.floor);
@@ -218,7 +218,7 @@ fn key_before(text: &Text, end: usize) -> Option<Key> {
     (start < name_end).then_some(Key { start, end: name_end, quoted: name_end < end })
 }
 
-/// The name stands before the one at the operator: `key="password" value=`, `token: &str =`.
+/// The announcing name comes before the one at the operator: `key="password" value=`, `token: &str =`.
 fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     let typed = match text.back(end, 3) {
         b"lue" | b"ult" => false,
@@ -245,9 +245,9 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     if typed { announces(text.back(key_end_before(text, at - 1), KEY_BYTES)) } else { None }
 }
 
-/// Can only a literal stand here? A flag, a line of an environment file, a connection string.
+/// Must this be a literal? True for a flag, a line of an environment file, a connection string.
 fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
-    // Of `export DB_PASSWORD` and `tool --password` only the last word counts.
+    // In `export DB_PASSWORD` and `tool --password` only the last word counts.
     let name = text.slice(key.start, key.end);
     let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
     let start = key.end - name.len();
@@ -261,7 +261,7 @@ fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
     (!spaced && !key.quoted && (shell || own_line || name.first() == Some(&b'-'))) || listed
 }
 
-/// `Password =x;Initial Catalog=`: what follows the value is the next part of a connection string.
+/// `Password =x;Initial Catalog=`: the value is followed by the next part of a connection string.
 fn in_connection_string(text: &Text, end: usize) -> bool {
     if text.at(end) != b';' || !is(text.at(end + 1), UPPER) {
         return false;
@@ -274,7 +274,7 @@ fn is_end(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b',' | b';' | b')' | b'(' | b'"' | b'\'')
 }
 
-/// `Authorization: Bearer x`, `Basic x`, `token x`, or the value at once.
+/// `Authorization: Bearer x`, `Basic x`, `token x`, or the value directly.
 fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
     let from = text.skip_spaces(scheme);

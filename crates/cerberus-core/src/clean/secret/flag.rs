@@ -1,4 +1,4 @@
-//! Secrets on command lines and in sentences: where a blank stands between the name and the value.
+//! Secrets on command lines and in sentences, where a blank separates the name from the value.
 
 use super::Cut;
 use super::assign::{is_quote, value_at};
@@ -6,7 +6,7 @@ use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 
-/// What follows a flag in a sentence about it.
+/// Words that follow a flag in a sentence about it.
 const PROSE: &[&[u8]] = &[
     b"option",
     b"options",
@@ -28,7 +28,7 @@ const PROSE: &[&[u8]] = &[
 pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let end = text.run(at + 1, URL64, KEY_BYTES);
     let name = text.slice(at + 1, end);
-    // In an argument list the flag and its value are quoted apart: `"--token", "x"`.
+    // In an argument list, the flag and its value are quoted separately: `"--token", "x"`.
     let listed = is_quote(text.at(end)) && text.at(end + 1) == b',';
     let from = text.skip_spaces(if listed { end + 2 } else { end });
     let user = matches!(name, b"u" | b"user" | b"proxy-user");
@@ -94,7 +94,7 @@ fn user_and_password(text: &Text, from: usize) -> Option<Cut> {
     login(text, value.start, value.start + colon)
 }
 
-/// The password of a pair: short plain words and numbers are placeholders or user and group.
+/// The password of a pair. Short plain words and numbers are placeholders, or a user and group.
 fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.slice(start, end.min(start + JUDGED_BYTES));
     let end = if is_quote(text.at(end)) { end } else { text.until_stop(end, usize::MAX) };
@@ -118,7 +118,7 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
         return None;
     };
     let start = at.checked_sub(4).filter(|&start| start >= text.floor && fold(start, b"pass"))?;
-    // Most names that end so stand before an operator, which is looked at by itself.
+    // Most names with this ending come before an operator, which is checked separately.
     if matches!(text.at(end), b'=' | b':' | b']' | b'_' | b'(' | b')') {
         return None;
     }
@@ -142,12 +142,12 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
         return on_its_own_line(text, end + line.len());
     }
     let is = line.windows(4).position(|part| part == b" is ")?;
-    // Without quotes it is one word, and the next.
+    // Without quotes, it is one word that ends the sentence or line.
     let from = end + is + 4;
     if is_quote(text.at(from)) || is == 0 { value_at(text, from, Written::Bare).cut(text, PASSWORD) } else { None }
 }
 
-/// `use the following password to go on:`, an empty line, and the password on a line of its own.
+/// `use the following password to go on:`, an empty line, then the password on its own line.
 fn on_its_own_line(text: &Text, line_end: usize) -> Option<Cut> {
     let from = text.scan(line_end, 8, |byte| matches!(byte, b'\n' | b'\r' | b' '));
     let value = value_at(text, from, Written::Bare);

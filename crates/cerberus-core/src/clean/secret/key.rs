@@ -1,13 +1,13 @@
 //! Does this name announce a secret? `api_key`, `apiKey`, `API-KEY` and `api key` are one name.
 //!
-//! Names are read from their end (`stripe_api_key`, `key_id` differ there), so a look costs a few
-//! comparisons for an ordinary name.
+//! Names are compared from their end (`stripe_api_key` and `key_id` differ there), so an ordinary name costs only a
+//! few comparisons.
 
 use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, SECRET_KEYS, TAILS, last_byte};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
 use super::value::Bar;
 
-/// What a key announces.
+/// What a key name announces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Announced {
     pub(super) name: &'static str,
@@ -15,11 +15,11 @@ pub(super) struct Announced {
     pub(super) place: Place,
 }
 
-/// Where the value stands.
+/// Where the value is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Anywhere,
-    /// `Authorization`: a scheme may stand before the value.
+    /// `Authorization`: a scheme may precede the value.
     AfterScheme,
     /// A session is a secret in a cookie; elsewhere it is an id that must stay readable.
     Cookie,
@@ -34,7 +34,7 @@ const TOKEN: Announced = announced("token", Bar::Token);
 const KEY: Announced = announced("key", Bar::Token);
 const VAGUE_KEY: Announced = announced("key", Bar::Strong);
 
-/// Which names end in a letter: `BY_LAST[letter % 32]..BY_LAST[letter % 32 + 1]` in [`NAMES`].
+/// The names that end in a given letter: `BY_LAST[letter % 32]..BY_LAST[letter % 32 + 1]` in [`NAMES`].
 const BY_LAST: [u8; 33] = {
     let mut index = [0; 33];
     let (mut at, mut letter) = (0, 0);
@@ -56,11 +56,11 @@ fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
 }
 
 const TAIL_BYTES: usize = 11;
-/// No look back for a name goes further.
+/// The maximum look back for a name.
 pub(super) const KEY_BYTES: usize = 48;
 
-/// For each last letter (`byte % 32`) of a name that may announce something, the letters that may
-/// stand second and third from its end, as bits. Most names of a program fail here.
+/// For each last letter (`byte % 32`) of a name that may announce something: the letters that may come second and
+/// third from its end, as bits. Most names in a program fail this test.
 const ENDINGS: [(u32, u32); 32] = {
     let mut table = [(0, 0); 32];
     let mut at = 0;
@@ -73,7 +73,7 @@ const ENDINGS: [(u32, u32); 32] = {
         add_ending(&mut table, TAILS[at]);
         at += 1;
     }
-    // Between the name and the operator: an attribute, or a type.
+    // Between the name and the operator: an attribute or a type.
     add_ending(&mut table, "default");
     add_ending(&mut table, "value");
     add_ending(&mut table, "str");
@@ -85,20 +85,20 @@ const fn add_ending(table: &mut [(u32, u32); 32], word: &str) {
     let word = word.as_bytes();
     let last = &mut table[(word[word.len() - 1] % 32) as usize];
     last.0 |= 1 << (word[word.len() - 2] % 32);
-    // A word of two letters may follow any third.
+    // A word of two letters may follow any letter.
     last.1 |= if word.len() > 2 { 1 << (word[word.len() - 3] % 32) } else { u32::MAX };
 }
 
-/// May a name that announces something end in these three bytes? Never wrong when it says no.
+/// May a name that announces something end in these three bytes? No false negatives.
 #[inline]
 pub(super) fn may_end_name(third: u8, second: u8, last: u8) -> bool {
     let (seconds, thirds) = ENDINGS[usize::from(last % 32)];
-    // A separator may stand inside a name: `session_id`.
+    // A separator may be part of a name: `session_id`.
     let thirds = if is(third, ALPHA) { thirds >> (third % 32) } else { 1 };
     !is(last, ALPHA) || (seconds >> (second % 32)) & thirds & 1 == 1
 }
 
-/// What the name at the end of `text` announces. What stands before the name does not matter.
+/// What the name at the end of `text` announces. Text before the name does not matter.
 pub(super) fn announces(text: &[u8]) -> Option<Announced> {
     let key = without_number(text);
     by_name(key).or_else(|| {
@@ -126,7 +126,7 @@ fn by_name(key: &[u8]) -> Option<Announced> {
     let words = by_last_letter(*key.last()?);
     let before = *key.get(key.len().checked_sub(2)?)?;
     let (rest, found) = words.iter().find_map(|&(word, found)| {
-        // All but a few differ here already.
+        // Almost all words already differ here.
         if word.as_bytes()[word.len() - 2] | 0x20 != before | 0x20 && is(before, ALNUM) {
             return None;
         }
@@ -145,7 +145,7 @@ fn by_name(key: &[u8]) -> Option<Announced> {
     (qualified && !ends_in(HARMLESS_KEYS)).then_some(VAGUE_KEY)
 }
 
-/// Where `word` begins, if the key ends in it, whatever separates its letters.
+/// Where `word` begins, if the key ends with it. Separators between its letters are ignored.
 pub(super) fn strip_end(key: &[u8], word: &str) -> Option<usize> {
     let mut at = key.len();
     for &letter in word.as_bytes().iter().rev() {
@@ -160,7 +160,7 @@ pub(super) fn strip_end(key: &[u8], word: &str) -> Option<usize> {
     Some(at)
 }
 
-/// [`strip_end`] for a list of words, of which all but a few differ in their last letter.
+/// [`strip_end`] for a list of words, most of which differ in their last letter.
 fn ends_with(key: &[u8], word: &str) -> bool {
     let separated = key.last().is_some_and(|&byte| is_separator(byte));
     let last = key.len().checked_sub(1 + usize::from(separated)).and_then(|at| key.get(at));

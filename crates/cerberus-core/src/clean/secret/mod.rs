@@ -1,13 +1,13 @@
-//! Secrets are cut before anything is written.
+//! Removes secrets before anything is stored.
 //!
-//! [`Cleaner::redact`](super::Cleaner::redact) is the one door: total, linear in its input. Known formats and telling names are a table
-//! (`rules.txt`, read by `table` when the program is compiled), to which the user may add (`own`);
-//! the rest comes from what stands around a value (`assign`, `flag`, `shape`), what its name
+//! [`Cleaner::redact`](super::Cleaner::redact) is the only entry point; it accepts any text and is linear in its
+//! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
+//! extend (`own`). The rest is decided from the context of a value (`assign`, `flag`, `shape`), what its name
 //! announces (`key`) and how random it looks (`value`).
 //!
-//! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals
-//! redacting once; the name and everything around a secret stay. Never reads a clock, a file or
-//! the environment, and keeps nothing of what it cut.
+//! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals redacting once; the
+//! name of a secret and everything around it are kept. Never reads a clock, a file or the environment, and keeps
+//! nothing of what it removed.
 
 mod assign;
 mod flag;
@@ -27,7 +27,7 @@ use std::ops::Range;
 pub use own::Own;
 use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
 
-/// A secret: what found it and where it lies, in bytes.
+/// A secret: the rule that found it and its byte range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cut {
     name: &'static str,
@@ -35,13 +35,13 @@ struct Cut {
     end: usize,
 }
 
-/// What stands in the place of a secret, up to its sort.
+/// What replaces a secret, up to its kind.
 const MARK: &str = "[redacted:";
 
-/// A cut can lay bare another secret beside it, so what lies around cuts is looked at again. What people write needs
-/// one look more; the limit keeps what an attacker writes linear.
+/// A cut can expose another secret beside it, so the text around cuts is checked again. Ordinary text needs one more
+/// pass; the limit keeps hostile text linear.
 const PASSES: usize = 8;
-/// No look reaches further, but for those that end in a cut.
+/// The maximum distance that is looked at, except by looks that end in a cut.
 const AROUND_BYTES: usize = 1024;
 
 /// The text with every secret replaced by `[redacted:NAME]`.
@@ -61,7 +61,7 @@ pub(super) fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> 
     Cow::Owned(out)
 }
 
-/// The stretches of a text that lie around the marks in it, none overlapping.
+/// The ranges of a text around its marks, without overlaps.
 fn around_marks(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut marks = text.match_indices(MARK).map(|(at, _)| at).peekable();
     let mut last = 0;
@@ -77,12 +77,12 @@ fn around_marks(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What sorts of secrets were cut from a text, by what stands in their place.
+/// The kinds of secrets that were removed from a text, read from their marks.
 pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
     redacted.split(MARK).skip(1).filter_map(|rest| Some(rest.split_once(']')?.0))
 }
 
-/// The text without these secrets, but for those that the user allows; `None` when there are none.
+/// The text without these secrets, except those the user allows; `None` if there are none.
 fn pass(text: &str, own: Option<&Own>, cuts: impl Iterator<Item = Cut>) -> Option<String> {
     let mut cuts = cuts.filter(|cut| own.is_none_or(|own| !own.allows(covered(text, cut))));
     let first = cuts.next()?;
@@ -93,12 +93,12 @@ fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
     &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
 }
 
-/// The text with a mark in the place of every cut.
+/// The text with every cut replaced by a mark.
 fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut kept = 0;
     for cut in cuts {
-        // One that reaches beyond its stretch may meet the next.
+        // A cut that extends beyond its range may overlap the next.
         if cut.start < kept {
             continue;
         }
@@ -116,11 +116,11 @@ fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
 /// The cuts of a text, from left to right, none overlapping.
 struct Cuts<'a> {
     text: Text<'a>,
-    /// Where to stop looking.
+    /// Where to stop.
     end: usize,
-    /// All before it was passed over or looked at.
+    /// Everything before this was skipped or checked.
     at: usize,
-    /// All before it was searched for keys, not only for triggers.
+    /// Everything before this was searched for keys, not only for triggers.
     searched: usize,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Cuts<'a> {
         Cuts { text: Text::of(text), end: stretch.end, at: stretch.start, searched: stretch.start }
     }
 
-    /// Looks closer at the word at `at`; `filled` tells whether the one before it has no break.
+    /// Checks the word at `at` closely; `filled` tells whether the previous word has no break.
     #[inline]
     fn look(&mut self, at: usize, word: &[u8; WORD_BYTES], seen: u8, filled: bool) -> Option<Cut> {
         if seen & BREAKS == 0 && (filled || seen & SMALL == 0) && self.in_run(at) {
@@ -171,19 +171,20 @@ impl<'a> Cuts<'a> {
         None
     }
 
-    /// Can this trigger give anything away? Most in code are settled by the bytes beside them. Never wrong when it says no.
+    /// Can this trigger reveal a secret? Most triggers in code are ruled out by the bytes beside them. No false
+    /// negatives.
     #[inline]
     fn is_promising(&self, at: usize, byte: u8) -> bool {
         let before = self.text.before(at);
         match byte {
-            // The second byte of `:=` and `==` was seen with the first.
+            // The second byte of `:=` and `==` was handled with the first.
             b'=' => !matches!(before, b'=' | b':') && assign::may_be_named(&self.text, at),
             b':' => match self.text.at(at + 1) {
                 b':' => false,
                 b'/' | b'A' => true,
                 _ => before != b':' && assign::may_be_named(&self.text, at),
             },
-            // Inside a line of dashes only its ends tell something.
+            // In a line of dashes only its ends matter.
             b'-' => !is(before, ALNUM) && (before != b'-' || self.text.at(at + 1) != b'-'),
             _ => before | 0x20 == b's',
         }
@@ -194,7 +195,7 @@ impl<'a> Cuts<'a> {
         Some(cut)
     }
 
-    /// The secret which the trigger byte at `at` gives away.
+    /// The secret that the trigger byte at `at` reveals.
     #[inline(never)]
     fn triggered(&self, at: usize, byte: u8) -> Option<Cut> {
         let text = &self.text;
@@ -218,8 +219,8 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Looks at triggers and at the beginnings of words, from the start of the run around the
-    /// word at `at` to the end of that word.
+    /// Checks triggers and the beginnings of words, from the start of the run around the word at `at` to the end of
+    /// that word.
     #[inline(never)]
     fn search(&mut self, at: usize) -> Option<Cut> {
         let start = self.text.run_back(at, WIDE, 3 * WORD_BYTES).max(self.searched).min(at);
@@ -239,22 +240,22 @@ impl<'a> Cuts<'a> {
 }
 
 const WORD_BYTES: usize = 8;
-/// No key of a known format is shorter. It fills two words in a row wherever it lies, unless it
-/// is one of 20 capitals and digits, which fills one.
+/// No key of a known format is shorter. It fills two consecutive words wherever it lies, except one of 20 capitals and
+/// digits, which fills one.
 const KEY_BYTES: usize = 20;
 
-/// What a word shows at a glance; plain text is passed over with this alone.
+/// What one look at a word shows; plain text is skipped based on this alone.
 const TRIGGERS: u8 = 1;
 /// A byte that cannot be part of a key.
 const BREAKS: u8 = 2;
-/// A small letter.
+/// A lower-case letter.
 const SMALL: u8 = 4;
 
 const GLANCE: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        // `~` and `$` only tell something inside a long run.
+        // `~` and `$` only matter inside a long run.
         if is(byte as u8, TRIGGER) && byte as u8 != b'~' && byte as u8 != b'$' {
             table[byte] |= TRIGGERS;
         }

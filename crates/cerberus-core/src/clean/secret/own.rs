@@ -1,6 +1,6 @@
-//! What the user adds to the rules: formats and names of their own, and values that are no secrets.
+//! Rules the user adds: formats and names of their own, and values that are not secrets.
 //!
-//! A [`Cleaner`](crate::clean::Cleaner) holds them; one without any costs nothing more.
+//! A [`Cleaner`](crate::clean::Cleaner) holds them. Without any, there is no extra cost.
 
 use super::assign::assignment_by;
 use super::key::{Announced, starts_word, strip_end};
@@ -11,7 +11,7 @@ use crate::clean::glob::Glob;
 
 /// More would slow every hook down.
 const RULES_MAX: usize = 100;
-/// Shorter prefixes and names stand everywhere.
+/// Shorter prefixes and names occur everywhere.
 const PREFIX_BYTES_MIN: usize = 3;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Lines as in `rules.txt`, and values (with `*`) that stay.
+    /// `rules` are lines as in `rules.txt`; `allowed` are values (with `*`) that are kept.
     pub fn read(rules: &[String], allowed: &[String]) -> Result<Own, String> {
         if rules.len().max(allowed.len()) > RULES_MAX {
             return Err(format!("more than {RULES_MAX} rules of your own"));
@@ -33,13 +33,13 @@ impl Own {
                 format!("{line:?} is no rule: write `key NAME PREFIX BODY LENGTH` or `word NAME WEIGHT WORD…`")
             })?;
         }
-        // From the beginning of a value, not from any slash in it.
+        // Match from the beginning of a value, not from any slash in it.
         own.allowed = allowed.iter().map(|value| Glob::parse(&format!("/{value}"))).collect::<Result<_, String>>()?;
         Ok(own)
     }
 
     fn add(&mut self, line: &str) -> Option<()> {
-        // Rules live as long as the program, as those that are compiled in do.
+        // Rules live as long as the program, like the built-in ones.
         let mut words = Words::of(line.to_string().leak());
         match words.next()? {
             "key" => {
@@ -64,7 +64,7 @@ impl Own {
         self.allowed.iter().any(|glob| glob.matches(value))
     }
 
-    /// The text without the secrets that these rules find; `None` when there are none.
+    /// The text without the secrets that these rules find; `None` if there are none.
     pub(super) fn pass(&self, text: &str) -> Option<String> {
         let view = Text::of(text);
         let by_format = self.rules.iter().flat_map(|rule| {

@@ -1,16 +1,16 @@
-//! Keys that their own format gives away: the table of `rules.txt`, and a few shapes that need code.
+//! Keys recognised by their own format: the table of `rules.txt`, and a few shapes that need code.
 //!
-//! A body that is a placeholder is left. This module never looks at what stands around a key, only
-//! at the byte before it: a rule begins where a word begins.
+//! A placeholder is not a key. This module never looks at the text around a key, except for the byte before it: a rule
+//! applies only at the start of a word.
 
 use super::Cut;
 use super::table::{ANY, RULES, Rule};
 use super::text::{ALNUM, DASH, DIGIT, DOTTED, HEX, LOWER, Text, UNDERSCORE, UPPER, URL64, WORD, is};
 use super::value::is_mask;
 
-/// No body is judged on more than this; what follows in the same run is cut with it.
+/// At most this much of a body is judged; the rest of the run is cut with it.
 const JUDGED_BYTES: usize = 64;
-/// Which rules begin with a byte: `INDEX[byte]..INDEX[byte + 1]` in [`RULES`].
+/// The rules that begin with a given byte: `INDEX[byte]..INDEX[byte + 1]` in [`RULES`].
 const INDEX: [u16; 257] = {
     let mut index = [0; 257];
     let mut at = 0;
@@ -26,7 +26,7 @@ const INDEX: [u16; 257] = {
     index
 };
 
-/// Which second bytes follow a first byte in [`RULES`], one bit for each `byte % 32`.
+/// The second bytes that follow a given first byte in [`RULES`], one bit for each `byte % 32`.
 const SECOND: [u32; 256] = {
     let mut second = [0; 256];
     let mut at = 0;
@@ -60,7 +60,7 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
 }
 
 impl Rule {
-    /// The second and third byte tell most rules apart, cheaper than a comparison of the whole.
+    /// The second and third byte distinguish most rules, at less cost than comparing the whole prefix.
     #[inline]
     fn goes_on(&self, head: [u8; 2]) -> bool {
         match self.prefix.as_bytes() {
@@ -84,7 +84,7 @@ impl Rule {
             return None;
         }
         let judged = text.slice(body, end.min(body + JUDGED_BYTES));
-        // A name in code (`hf_generated…`) is all small letters; a key is not.
+        // A name in code (`hf_generated…`) is all lower case; a key is not.
         let hidden = matches!(text.at(end), b'#' | b'*') && text.at(end + 1) == text.at(end);
         if hidden || judged.iter().all(|&byte| is(byte, LOWER | UNDERSCORE | DASH)) || is_mask(judged) {
             text.shammed.set(end);
@@ -97,7 +97,7 @@ impl Rule {
 
 /// A JSON web token: `eyJ….eyJ….…`, with or without a signature, signed or encrypted.
 fn web_token(text: &Text, at: usize) -> Option<Cut> {
-    // A dash before it would let one text be scanned from many starts.
+    // A preceding dash would let one text be scanned from many starts.
     if !text.starts_with(at, b"eyJ") || text.before(at) == b'-' {
         return None;
     }
@@ -131,11 +131,11 @@ fn discord_token(text: &Text, at: usize, first: u8) -> Option<Cut> {
     shape.then_some(Cut { name: "discord-token", start: at, end })
 }
 
-/// Keys that no prefix tells: `at` begins their long word.
+/// Keys without a prefix; `at` is the start of their long word.
 fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
     let cut = |name, start, end| Some(Cut { name, start, end });
     match text.before(at) {
-        // Facebook: the number of an app, a bar, 27 characters.
+        // Facebook: an app id, a bar, 27 characters.
         b'|' => {
             let (start, end) = (text.run_back(at - 1, DIGIT, 18), text.run(at, URL64, 28));
             return if (13..=18).contains(&(at - start)) && end == at + 27 {
@@ -144,7 +144,7 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
                 None
             };
         }
-        // Salesforce: an organisation, a mark, about a hundred characters.
+        // Salesforce: an organisation id, `!`, about a hundred characters.
         b'!' => {
             let (start, end) = (text.run_back(at - 1, ALNUM, 18), text.run(at, DOTTED, 128));
             return if text.starts_with(start, b"00D") && end >= at + 80 {
@@ -155,7 +155,7 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
         }
         _ => {}
     }
-    // Azure DevOps names itself near the end: 76 characters, `AZDO`, four more.
+    // Azure DevOps has its marker near the end: 76 characters, `AZDO`, four more.
     if text.at(at + 76) == b'A' && text.starts_with(at + 76, b"AZDO") && text.run(at, ALNUM, 85) == at + 84 {
         return cut("azure-devops-token", at, at + 84);
     }

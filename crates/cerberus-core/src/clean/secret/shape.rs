@@ -1,6 +1,6 @@
-//! Secrets that a shape gives away without any name: addresses, bot tokens, hashes, key blocks.
+//! Secrets recognised by shape, without a name: addresses, bot tokens, hashes, key blocks.
 //!
-//! Each is anchored at one byte inside it and looks a bounded way around that byte.
+//! Each is anchored at one byte inside it and looks only a bounded distance around that byte.
 
 use super::Cut;
 use super::text::{ALNUM, BASE64, DIGIT, DOT, DOTTED, Text, URL64, WORD, is};
@@ -73,7 +73,7 @@ pub(super) fn password_hash(text: &Text, at: usize) -> Option<Cut> {
     Some(Cut { name: "password-hash", start: at, end })
 }
 
-/// A PEM private key, whole; one that is cut off, as far as it goes.
+/// A whole PEM private key, or as much of a truncated one as there is.
 pub(super) fn key_block(text: &Text, at: usize) -> Option<Cut> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     if !text.starts_with(at, BEGIN) {

@@ -1,5 +1,5 @@
-//! `rules.txt`, read when the program is compiled: a mistake in it is an error of the compiler, and reading it costs the
-//! running program nothing. What the user adds in the settings is read by the same functions.
+//! `rules.txt`, parsed at compile time: a mistake in it is a compile error, and it costs nothing at run time. Rules
+//! from the user's settings are parsed by the same functions.
 
 use super::key::{Announced, Place};
 use super::text::{
@@ -9,10 +9,10 @@ use super::value::Bar;
 
 const FILE: &str = include_str!("rules.txt");
 
-/// The longest body of a rule without an end.
+/// The maximum of a rule without an upper limit.
 pub(super) const ANY: u16 = u16::MAX;
 
-/// A key that its own format gives away: a prefix, the bytes its body may hold and how many of them.
+/// A key recognised by its format: a prefix, the bytes its body may contain, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) name: &'static str,
@@ -20,11 +20,11 @@ pub(super) struct Rule {
     pub(super) body: u16,
     pub(super) min: u16,
     pub(super) max: u16,
-    /// An address whose path is the secret: the address stays.
+    /// An address whose path is the secret; the address itself is kept.
     pub(super) keep_prefix: bool,
 }
 
-/// The words of one line, or the lines of a text.
+/// Iterates over the words of a line, or the lines of a text.
 pub(super) struct Words {
     rest: &'static [u8],
 }
@@ -51,7 +51,7 @@ impl Words {
         }
     }
 
-    /// Of the lines of a file: the next one that says something.
+    /// The next line that is neither empty nor a comment.
     const fn line(&mut self) -> Option<Words> {
         while !self.rest.is_empty() {
             let mut end = 0;
@@ -77,7 +77,7 @@ const fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && at == a.len()
 }
 
-/// The rule that the words after `key` say.
+/// Parses the words after `key`.
 pub(super) const fn key_rule(words: &mut Words) -> Option<Rule> {
     let (Some(name), Some(prefix), Some(body), Some(length)) = (words.next(), words.next(), words.next(), words.next())
     else {
@@ -94,7 +94,7 @@ pub(super) const fn key_rule(words: &mut Words) -> Option<Rule> {
     }
 }
 
-/// `hex+dash` as classes of bytes.
+/// Parses byte classes: `hex+dash`.
 const fn classes(text: &[u8]) -> Option<u16> {
     let (mut all, mut start, mut at) = (0, 0, 0);
     while at <= text.len() {
@@ -123,7 +123,7 @@ const fn classes(text: &[u8]) -> Option<u16> {
     Some(all)
 }
 
-/// `16`, `20-40` or `30+` as least and most.
+/// Parses `16`, `20-40` or `30+` as minimum and maximum.
 const fn length_of(text: &[u8]) -> Option<(u16, u16)> {
     let (mut numbers, mut number, mut at) = ([0; 2], 0, 0);
     let mut is_range = false;
@@ -142,7 +142,7 @@ const fn length_of(text: &[u8]) -> Option<(u16, u16)> {
     if min > 0 && max >= min { Some((min, max)) } else { None }
 }
 
-/// What a name announces: the words after `word`, up to the names themselves.
+/// Parses the words after `word`, up to the names themselves.
 pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
     let (Some(name), Some(weight)) = (words.next(), words.next()) else { return None };
     let (bar, place) = match weight.as_bytes() {
@@ -156,7 +156,7 @@ pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
     Some(Announced { name, bar, place })
 }
 
-/// How many keys or names the file has (by the first word of their lines), or words a list.
+/// The number of keys or names in the file (by the first word of their lines), or of words in a list.
 const fn count(kind: &str, list: &str) -> usize {
     let (mut lines, mut found) = (Words::of(FILE), 0);
     while let Some(mut words) = lines.line() {
@@ -173,7 +173,7 @@ const fn count(kind: &str, list: &str) -> usize {
         while words.next().is_some() {
             found += 1;
         }
-        // Its name and its weight.
+        // Skip its name and its weight.
         if same(kind, "word") {
             found -= 2;
         }
@@ -189,18 +189,18 @@ pub(super) const RULES: [Rule; count("key", "")] = {
             let rule = key_rule(&mut words);
             assert!(rule.is_some(), "a line of rules.txt is no `key NAME PREFIX BODY LENGTH [keep]`");
             if let Some(rule) = rule {
-                // Where the search begins: words, and runs of 20 bytes.
+                // The search only starts at words and in runs of 20 bytes.
                 assert!(rule.prefix.len() >= 2 && rule.prefix.len() + rule.min as usize >= 20, "a key is too short");
                 rules[at] = rule;
                 at += 1;
             }
         }
     }
-    // In the order of their first byte; the longer prefix first.
+    // Ordered by first byte; longer prefixes first.
     let mut sorted = 1;
     while sorted < rules.len() {
         let mut at = sorted;
-        while at > 0 && stands_before(&rules[at], &rules[at - 1]) {
+        while at > 0 && sorts_before(&rules[at], &rules[at - 1]) {
             (rules[at], rules[at - 1]) = (rules[at - 1], rules[at]);
             at -= 1;
         }
@@ -209,12 +209,12 @@ pub(super) const RULES: [Rule; count("key", "")] = {
     rules
 };
 
-const fn stands_before(a: &Rule, b: &Rule) -> bool {
+const fn sorts_before(a: &Rule, b: &Rule) -> bool {
     let (first, other) = (a.prefix.as_bytes()[0], b.prefix.as_bytes()[0]);
     first < other || (first == other && a.prefix.len() > b.prefix.len())
 }
 
-/// The names that announce a secret, in the order of their last letter.
+/// The names that announce a secret, ordered by their last letter.
 pub(super) const NAMES: [(&str, Announced); count("word", "")] = {
     let empty = Announced { name: "", bar: Bar::Strong, place: Place::Anywhere };
     let (mut names, mut lines, mut at) = ([("", empty); count("word", "")], Words::of(FILE), 0);
@@ -246,7 +246,7 @@ pub(super) const fn last_byte(word: &str) -> u8 {
     word.as_bytes()[word.len() - 1]
 }
 
-/// The words of a list, in the order of their first byte.
+/// The words of a list, ordered by their first byte.
 const fn words_of<const N: usize>(list: &str) -> [&'static str; N] {
     let (mut found, mut lines, mut at) = ([""; N], Words::of(FILE), 0);
     while let Some(mut words) = lines.line() {
@@ -271,7 +271,7 @@ const fn words_of<const N: usize>(list: &str) -> [&'static str; N] {
     found
 }
 
-/// The words of a list of the file, as a constant.
+/// The words of a list in the file, as a constant.
 macro_rules! list {
     ($name:literal) => {{
         const WORDS: [&str; count("list", $name)] = words_of($name);

@@ -1,4 +1,4 @@
-//! Example secrets are put together from parts, so that no scanner takes this file for a leak.
+//! Example secrets are assembled from parts, so that no scanner reports this file as a leak.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ fn redact(text: &str) -> Cow<'_, str> {
     redact_with(text, None)
 }
 
-/// A body of `length` characters that looks random, from `alphabet`.
+/// A body of `length` random-looking characters from `alphabet`.
 fn body(alphabet: &str, length: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = 0x2545_f491_u32;
@@ -109,10 +109,10 @@ fn a_made_up_key_in_the_right_format_is_cut_too() {
 #[test]
 fn every_rule_of_the_file_finds_its_key() {
     for rule in &RULES {
-        // Not the signs that begin a variable.
+        // Without the characters that begin a variable.
         let plain = |&byte: &u8| is(byte, rule.body) && !matches!(byte, b'$' | b'%' | b'~');
         let letters: String = (b'!'..=b'~').filter(plain).map(char::from).collect();
-        // Letters in order are a placeholder; every seventh of them looks random.
+        // Letters in order are a placeholder; taking every seventh looks random.
         let letters: String = (0..letters.len()).map(|at| letters.as_bytes()[at * 7 % letters.len()] as char).collect();
         let secret = body(&letters, usize::from(rule.min).max(20).min(rule.max.into()));
         let text = format!("see {}{secret} there", rule.prefix);

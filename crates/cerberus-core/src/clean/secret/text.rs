@@ -1,7 +1,7 @@
-//! Bytes as the rules see them: a class per byte, and a view that never looks behind the last cut.
+//! The bytes of a text as the rules see them: a class per byte, and a view that never looks back past the last cut.
 //!
-//! Invariant: what lies before `floor` is already written as `[redacted:…]`, so looking back from
-//! the floor sees the closing bracket. This is what makes a second pass find nothing new.
+//! Invariant: everything before `floor` is already replaced by `[redacted:…]`, so looking back from the floor sees the
+//! closing bracket. This ensures that a second pass finds nothing new.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ pub(super) const BASE64_MARK: u16 = 1 << 8;
 pub(super) const SPACE: u16 = 1 << 9;
 /// A byte that ends a value written without quotes.
 const STOP: u16 = 1 << 10;
-/// A byte at which [`super::context`] looks closer.
+/// A byte that needs a closer look.
 pub(super) const TRIGGER: u16 = 1 << 11;
 
 const MARK: u16 = 1 << 12;
@@ -32,7 +32,7 @@ pub(super) const WORD: u16 = ALNUM | UNDERSCORE;
 pub(super) const URL64: u16 = WORD | DASH;
 pub(super) const BASE64: u16 = ALNUM | BASE64_MARK;
 pub(super) const DOTTED: u16 = URL64 | DOT;
-/// What a run of a key or a hash is made of.
+/// The bytes that keys and hashes consist of.
 pub(super) const WIDE: u16 = DOTTED | BASE64_MARK | MARK;
 const BLANK: u16 = SPACE | STOP;
 
@@ -71,12 +71,12 @@ pub(super) const fn is(byte: u8, class: u16) -> bool {
     CLASS[byte as usize] & class != 0
 }
 
-/// A text with a floor: no look back crosses it.
+/// A text with a floor that no look back crosses.
 pub(super) struct Text<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) floor: usize,
-    /// The end of the last bare value that was judged and left: none is judged twice, however
-    /// many names and operators it holds.
+    /// The end of the last bare value that was judged and kept. No value is judged twice, however many names and
+    /// operators it contains.
     pub(super) judged: Cell<usize>,
     /// The same for the last key that was a placeholder.
     pub(super) shammed: Cell<usize>,
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
         Text { bytes: text.as_bytes(), floor: 0, judged: Cell::new(0), shammed: Cell::new(0) }
     }
 
-    /// The byte at `at`; past the end a line break.
+    /// The byte at `at`; a line break past the end.
     #[inline]
     pub(super) fn at(&self, at: usize) -> u8 {
         #[cfg(test)]
@@ -95,7 +95,7 @@ impl<'a> Text<'a> {
         self.bytes.get(at).copied().unwrap_or(b'\n')
     }
 
-    /// The byte before `at`; a line break at the very start, the closing bracket behind a cut.
+    /// The byte before `at`: a line break at the very start, the closing bracket after a cut.
     #[inline]
     pub(super) fn before(&self, at: usize) -> u8 {
         if at > self.floor {
@@ -113,7 +113,7 @@ impl<'a> Text<'a> {
         self.bytes.get(start..end.min(self.bytes.len())).unwrap_or_default()
     }
 
-    /// Does a cut of an earlier pass lie in these bytes? Then all was decided there.
+    /// Do these bytes contain a cut from an earlier pass? Then they were decided there.
     pub(super) fn holds_cut(&self, start: usize, end: usize) -> bool {
         const MARK: &[u8] = super::MARK.as_bytes();
         let window = self.slice(start, end.saturating_add(MARK.len()));
@@ -159,7 +159,7 @@ impl<'a> Text<'a> {
         start
     }
 
-    /// At most `limit` bytes that end before `end`, none of them behind the floor.
+    /// At most `limit` bytes that end before `end`, none of them before the floor.
     pub(super) fn back(&self, end: usize, limit: usize) -> &'a [u8] {
         self.slice(end.saturating_sub(limit).max(self.floor), end)
     }
@@ -173,7 +173,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// How many bytes the rules touched, so that tests can tell linear from quadratic without a clock.
+/// How many bytes the rules touched, so that tests can tell linear from quadratic work without a clock.
 #[cfg(test)]
 pub(super) mod steps {
     use std::cell::Cell;

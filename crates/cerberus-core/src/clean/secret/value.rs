@@ -1,15 +1,14 @@
-//! Is this value a secret? Decided on the value alone, without its key.
+//! Decides whether a value is a secret, from the value alone, without its key.
 //!
-//! Three bars, from low to high: a password is nearly any literal that is not a placeholder or
-//! code; a token must look random; a value under a vague key must look very random. Never judges
-//! more than [`JUDGED_BYTES`].
+//! There are three thresholds. A password is nearly any literal that is not a placeholder or code; a token must look
+//! random; a value under a vague key must look very random. Never judges more than [`JUDGED_BYTES`].
 
 use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 
 pub(super) const JUDGED_BYTES: usize = 64;
 
-/// Which parts begin with a byte: `PARTS[byte]..PARTS[byte + 1]` in [`PLACEHOLDER_PARTS`].
+/// The parts that begin with a given byte: `PARTS[byte]..PARTS[byte + 1]` in [`PLACEHOLDER_PARTS`].
 const PARTS: [u8; 129] = {
     let (mut index, mut at, mut byte) = ([0; 129], 0, 0);
     while byte < 128 {
@@ -23,13 +22,13 @@ const PARTS: [u8; 129] = {
     index
 };
 
-/// Values which stand for another one: variables, templates, masks, repetitions, alphabets.
+/// Values that represent another one: variables, templates, masks, repetitions, alphabets.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     is_reference(value) || is_monotonous(value) || is_named_placeholder(value)
 }
 
-/// A value in the exact format of a key: an alphabet in order or the word "example" is cut all the same, since a
-/// false alarm costs nothing there and a leak does. Only what cannot be a key is left.
+/// For a value in the exact format of a key. An ordered alphabet or the word "example" is still redacted, because a
+/// false alarm costs little there and a leak does not. Only what cannot be a key is kept.
 pub(super) fn is_mask(value: &[u8]) -> bool {
     let repeats = value.windows(2).filter(|pair| pair[0] == pair[1]).count();
     let masks = |mask: &&str| value.windows(mask.len()).any(|part| part.eq_ignore_ascii_case(mask.as_bytes()));
@@ -51,7 +50,7 @@ fn is_reference(value: &[u8]) -> bool {
     value.windows(2).any(|pair| matches!(pair, b"${" | b"{{" | b"#{" | b"$(" | b"<%" | b"%s"))
 }
 
-/// Few different bytes for the length, or mostly the alphabet or the digits in order.
+/// Few distinct bytes for its length, or mostly the alphabet or digits in order.
 fn is_monotonous(value: &[u8]) -> bool {
     let in_order = value.windows(2).filter(|pair| pair[1] == pair[0] || pair[1] == pair[0].wrapping_add(1)).count();
     has_few_bytes(value) || (value.len() >= 16 && in_order * 2 > value.len())
@@ -85,18 +84,18 @@ fn is_named_placeholder(value: &[u8]) -> bool {
     PLACEHOLDER_WORDS.iter().any(|word| folded == word.as_bytes()) || (0..length).any(holds)
 }
 
-/// What the value was written in.
+/// How the value was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Written {
-    /// Between quotes: a literal.
+    /// In quotes: a literal.
     Quoted,
-    /// Bare, where only a literal can stand: a flag, an environment line, a connection string.
+    /// Bare, where only a literal is possible: a flag, an environment line, a connection string.
     Literal,
-    /// Bare, where code could stand.
+    /// Bare, where code is possible.
     Bare,
 }
 
-/// How much a value must look like a secret.
+/// How strongly a value must look like a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Bar {
     Password,
@@ -116,7 +115,7 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
     plausible && !code && !is_placeholder(value)
 }
 
-/// `development#product`: words in quotes that a mark joins were thought up as a secret.
+/// `development#product`: quoted words joined by punctuation were made up as a secret.
 fn is_marked(value: &[u8]) -> bool {
     let inner = value.get(1..value.len().saturating_sub(1)).unwrap_or_default();
     let plain = |&byte: &u8| is(byte, WORD) || matches!(byte, b'-' | b'#' | b'!');
@@ -133,7 +132,7 @@ fn is_password(value: &[u8], written: Written) -> bool {
         return false;
     }
     match written {
-        // A label or a message has blanks or is one capitalised word; a password rarely.
+        // A label or a message has blanks or is one capitalised word; a password rarely is.
         Written::Quoted => {
             let joined = matches!(value[0], b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\');
             let blank = value.contains(&b' ') || !value.is_ascii();
@@ -150,7 +149,7 @@ fn is_dotted_name(value: &[u8]) -> bool {
     value.contains(&b'.') && value.iter().all(|&byte| is(byte, WORD | DOT))
 }
 
-/// Calls, members, arithmetic, types: what stands bare on the right of `=` in code.
+/// Calls, members, arithmetic, types: bare expressions on the right of `=` in code.
 fn is_code(value: &[u8]) -> bool {
     let name = value.iter().all(|&byte| is(byte, WORD | DOT));
     let member = value.windows(2).any(|pair| matches!(pair, b"->" | b"::" | b"()" | b"[\"" | b"['"));
@@ -165,16 +164,16 @@ fn is_path(value: &[u8]) -> bool {
         || value.starts_with(b"arn:")
 }
 
-/// `reset_password`, `#add-password`, `passwordField`, `Password:`: a name, not a password. A
-/// password made of words run together (`thisismypassword`) is one.
+/// `reset_password`, `#add-password`, `passwordField`, `Password:`: a name, not a password. Words run together
+/// (`thisismypassword`) are a password.
 fn names_a_password(value: &[u8]) -> bool {
     let named = |word: &[u8]| value.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     let plain = value.iter().all(|&byte| is(byte, ALNUM)) && !value[1..].iter().any(|&byte| is(byte, UPPER));
     !plain && (named(b"password") || named(b"passwd")) && !value.iter().any(|&byte| is(byte, DIGIT))
 }
 
-/// Random strings change between digits, capitals and small letters far more often than words,
-/// names, versions and paths do; their bytes also repeat little (Shannon entropy).
+/// Random strings alternate between digits, upper and lower case far more often than words, names, versions and paths
+/// do. Their bytes also repeat little (Shannon entropy).
 fn is_random(value: &[u8], least_turns: usize) -> bool {
     if value.contains(&b' ') || is_path(value) || !value.is_ascii() {
         return false;
@@ -183,7 +182,7 @@ fn is_random(value: &[u8], least_turns: usize) -> bool {
     turns >= least_turns && turns * 12 >= value.len() && entropy_ok(value)
 }
 
-/// Digits, small letters, capitals and the marks of passwords; 0 is what separates words.
+/// Digits, lower case, upper case and the punctuation of passwords; 0 separates words.
 const KIND: [u8; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
@@ -214,7 +213,7 @@ fn turns(value: &[u8]) -> usize {
     turns
 }
 
-/// `n · log2(n)` in 1/256 bits for n up to [`JUDGED_BYTES`], so that no logarithm is taken at run time.
+/// `n · log2(n)` in 1/256 bits for n up to [`JUDGED_BYTES`], so that no logarithm is computed at run time.
 const N_LOG2: [u32; JUDGED_BYTES + 1] = {
     let mut table = [0; JUDGED_BYTES + 1];
     let mut n = 2;
@@ -243,7 +242,7 @@ const fn log2_256(n: u32) -> u32 {
     (whole << 8) | fraction
 }
 
-/// Shannon entropy of at least 2.5 bits a byte (3 from 20 bytes on; hexadecimal has at most 4).
+/// Shannon entropy of at least 2.5 bits per byte (3 from 20 bytes on; hexadecimal has at most 4).
 fn entropy_ok(value: &[u8]) -> bool {
     let mut counts = [0u8; 128];
     let mut spread = 0;

@@ -1,6 +1,7 @@
-//! The cues: which words at which place say that something is decided, blocked or next. Tables only; `matcher` reads
-//! them. A cue that begins with `~` may stand anywhere in a clause that supposes and denies nothing, one with `^` begins
-//! a sentence; any other begins a clause, after words that say nothing ("ok, so").
+//! The cues: which words, at which place in a sentence, express a decision, a blocker or a next action. Tables only;
+//! `matcher` interprets them. A cue that begins with `~` may occur anywhere in a clause that is neither hypothetical
+//! nor negated, one with `^` at the start of a sentence; any other at the start of a clause, after filler words ("ok,
+//! so").
 
 use std::sync::LazyLock;
 
@@ -9,12 +10,12 @@ use crate::language::sentence::{Clause, Mood, Word, fillers};
 use crate::language::speech::{DENYING, SOMEBODY, SUPPOSING, request};
 use crate::model::fact::Kind;
 
-/// Left out where a sentence begins.
+/// Skipped at the start of a sentence.
 pub(crate) static ASSENTS: LazyLock<Set> =
     LazyLock::new(|| Set::new("ok|okay|yes|yeah|yep|yup|hmm|hm|ah|oh|well|so|and|but|also|,|-"));
-/// Words that point at something said before.
+/// Words that refer to something mentioned before.
 pub(crate) static POINTING: LazyLock<Set> = LazyLock::new(|| Set::new("this|that|it|them|these|those|both|either|so"));
-/// Assent to what was said before, without a word of what it is.
+/// Agreement with something mentioned before, without saying what.
 pub(crate) static BARE_ASSENTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
         "@lets ?just|also|then do|implement|try|add|apply|fix|go ?ahead|for|with this|that|it|these|them|those|both ?then|now|first|too|please|all|next $",
@@ -22,10 +23,10 @@ pub(crate) static BARE_ASSENTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     ])
 });
 
-/// With one of these anywhere before it, a failure is only possible.
+/// After one of these, a failure is only a possibility.
 static DOUBTING: LazyLock<Set> = LazyLock::new(|| Set::new("could|might|may|maybe|perhaps|should|can|consider"));
 
-/// Where a cue may stand.
+/// Where a cue may occur.
 enum Place {
     Anywhere,
     SentenceStart,
@@ -61,7 +62,7 @@ fn next(pattern: &'static str) -> Cue {
 
 static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
     vec![
-        // What is chosen.
+        // What was chosen.
         decision("@lets ?just|also|only|rather|instead|always|simply|completely|first|now|really !@talk !@bare +"),
         decision("@lets ?just|rather get|take|move|put|give @thing"),
         decision("@lets ?just|rather go|start ?with|for !through|over|back|ahead|on|to|and|deeper|by +"),
@@ -95,7 +96,7 @@ static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         decision("don't|dont|never @choice|do|add|make|include|store !anything|any|it|that|this|yet|the|@thing +"),
         decision("do not @choice|add|make|include|store !anything|any|it|that|this|yet|the|@thing +"),
         decision("it's|its|that's fine|ok|okay|enough to|if|as +"),
-        // What stands in the way.
+        // What is in the way.
         blocker("~ blocked|stuck by|on|at|with|until|because|here"),
         blocker("@we ?are|am|is|be ?still|currently|now|completely blocked|stuck"),
         blocker("blocker|blockers|blocked : +"),
@@ -129,7 +130,7 @@ static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         blocker(
             "~ i'm|i|we|we're|still|keep|but|am|currently|now seeing|getting|get|got|hitting|see|receive|facing * \"fault|error|errors|exception|crash|failures",
         ),
-        // What comes after this.
+        // What comes next.
         next(
             "^ next ?up|step|steps|task|tasks|action|actions|item|items ?is|are|would|will ?be ,|:|-|we|is|to !http|one +",
         ),
@@ -161,22 +162,22 @@ static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
     ]
 });
 
-/// The kinds that the sentence says, each with the clause it stands in.
+/// The kinds that the sentence expresses, each with its clause.
 pub(crate) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
     [Kind::Decision, Kind::Blocker, Kind::Next].into_iter().filter_map(move |kind| {
-        let says = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.stands_in(sentence, clause));
+        let says = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.matches_in(sentence, clause));
         clauses.iter().find(says).map(|clause| (kind, clause))
     })
 }
 
 impl Cue {
-    fn stands_in(&self, sentence: &[Word], clause: &Clause) -> bool {
+    fn matches_in(&self, sentence: &[Word], clause: &Clause) -> bool {
         let words = &sentence[clause.start..];
         let own = &words[..clause.end - clause.start];
         let begins = |from: usize, to: usize| (from..=to).any(|at| self.pattern.matches_at(words, at));
         match (&self.place, clause.mood) {
             (_, Mood::Question) | (Place::Anywhere | Place::SentenceStart, Mood::Request) => false,
-            // Of a polite order only blockers and later work are taken: what it orders is being done now.
+            // From a polite request, only blockers and later work are taken: the rest is being done now.
             (Place::ClauseStart, Mood::Request) => {
                 let order = request(own);
                 let is_order = own.get(order).is_some_and(|word| !SOMEBODY.has(&word.low));
@@ -186,7 +187,7 @@ impl Cue {
                 (0..own.len()).any(|at| self.pattern.matches_at(words, at) && self.is_meant(&own[..at]))
             }
             (Place::SentenceStart, Mood::Statement) => clause.start == 0 && begins(0, fillers(own)),
-            // "do this, then let's do that" is an order in two parts.
+            // "do this, then let's do that" is a request in two parts.
             (Place::ClauseStart, Mood::Statement) => {
                 let silent = fillers(own);
                 let is_part = clause.start > 0 && self.kind == Kind::Decision;
@@ -196,7 +197,7 @@ impl Cue {
         }
     }
 
-    /// Do the words before the cue leave it as it is?
+    /// Do the words before the cue leave its meaning unchanged?
     fn is_meant(&self, before: &[Word]) -> bool {
         let near = &before[before.len().saturating_sub(3)..];
         let is_real = self.kind != Kind::Blocker || !(DOUBTING.has_any(before) || DENYING.has_any(near));

@@ -1,9 +1,9 @@
-//! What a sentence really says: decisions, blockers and next actions in the words of the user, of the agent, of a
-//! compaction summary, and the steps of a plan.
+//! Extracts decisions, blockers and next actions from prompts, agent messages and compaction summaries, and the steps
+//! of a plan.
 //!
-//! Pure and without a model: cues at places in clauses, labels over lists. It rather misses something than takes a
-//! word for what it does not say. It never reads code, logs, quotations or what we wrote ourselves, and nothing it
-//! gives is longer than a line.
+//! Pure and without a model: it looks for cues at certain places in clauses, and for labels above lists. It prefers
+//! missing something to misreading it. It never reads code, logs, quotations or our own output, and every result is a
+//! single line.
 
 pub(crate) mod cues;
 pub(crate) mod own;
@@ -19,33 +19,33 @@ use crate::language::matcher::Set;
 use crate::model::fact::Kind;
 
 pub(crate) const TEXT_CHARS_MAX: usize = 300;
-/// One message that says more than this says nothing worth carrying over.
-const SAID_MAX: usize = 10;
+/// A message that says more than this contains nothing worth carrying over.
+const STATEMENTS_MAX: usize = 10;
 const STEPS_MAX: usize = 20;
-/// What is read of a text. A prompt and a plan begin with what matters, a message and a summary end with it.
+/// How much of a text is read. A prompt and a plan begin with what matters, a message and a summary end with it.
 pub(crate) const READ_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Statement {
     /// `Decision`, `Blocker` or `Next`.
     pub kind: Kind,
     pub text: String,
 }
 
-/// A list of what was said: each thing once, one clean line, not too many.
+/// Collects statements: each once, as one clean line, up to a maximum.
 #[derive(Default)]
-struct Heard(Vec<Said>);
+struct Statements(Vec<Statement>);
 
-impl Heard {
+impl Statements {
     fn add(&mut self, kind: Kind, text: &str) {
-        let Some(said) = tidy(text).map(|text| Said { kind, text }) else { return };
-        if self.0.len() < SAID_MAX && !self.0.contains(&said) {
-            self.0.push(said);
+        let Some(statement) = tidy(text).map(|text| Statement { kind, text }) else { return };
+        if self.0.len() < STATEMENTS_MAX && !self.0.contains(&statement) {
+            self.0.push(statement);
         }
     }
 }
 
-/// One clean line without the punctuation it was cut at; none when no words are left.
+/// One clean line without leading and trailing punctuation; `None` if no words remain.
 pub(crate) fn tidy(text: &str) -> Option<String> {
     let text = line(text, TEXT_CHARS_MAX);
     let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '-' | '–' | '—' | '*'));
@@ -54,54 +54,53 @@ pub(crate) fn tidy(text: &str) -> Option<String> {
 }
 
 /// What the user decided, is blocked by or wants next, in their own words.
-pub fn user(prompt: &str) -> Vec<Said> {
+pub fn user(prompt: &str) -> Vec<Statement> {
     let text = own::without_blocks(clip(prompt, READ_BYTES_MAX));
     let own = own::own(&text);
-    let mut heard = Heard::default();
+    let mut statements = Statements::default();
     let mut skip = 0;
     let lines: Vec<&str> = own.lines.iter().map(String::as_str).collect();
     for (at, line) in lines.iter().enumerate() {
         if at < skip {
             continue;
         }
-        let listed = labelled(&lines[at..], &mut heard);
+        let listed = read_labelled_list(&lines[at..], &mut statements);
         if listed > 0 {
             skip = at + listed;
             continue;
         }
         let line = outline::item(line).map_or(*line, |item| item.text);
-        spoken(line, &mut heard);
+        read_sentences(line, &mut statements);
     }
-    if heard.0.is_empty()
+    if statements.0.is_empty()
         && let Some(fault) = own.fault
-        && is_cry(&lines, fault)
+        && is_call_for_help(&lines, fault)
     {
-        heard.add(Kind::Blocker, fault);
+        statements.add(Kind::Blocker, fault);
     }
-    heard.0
+    statements.0
 }
 
-/// What the sentences of one line say.
-fn spoken(line: &str, heard: &mut Heard) {
+/// Reads the sentences of one line.
+fn read_sentences(line: &str, statements: &mut Statements) {
     let mut before = None;
     sentence::sentences(line, |words| {
         let clauses = sentence::clauses(words);
         let antecedent = before.filter(|_| points_back(words));
-        let asks = words.last().is_some_and(|word| word.low == "?");
-        before = (!asks).then_some(words[0].start);
+        let is_question = words.last().is_some_and(|word| word.low == "?");
+        before = (!is_question).then_some(words[0].start);
         if antecedent.is_none() && is_bare(words) {
             return;
         }
         for (kind, clause) in cues::said(words, &clauses) {
             let (start, end) = span(words, &clauses, clause);
             let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
-            heard.add(kind, &line[start..end]);
+            statements.add(kind, &line[start..end]);
         }
     });
 }
 
-/// From where to where the sentence is told for what `clause` of it says: without assent before, and without what is
-/// asked after it.
+/// The range of the sentence to quote for `clause`: without agreement before it and questions after it.
 pub(crate) fn span(
     words: &[sentence::Word],
     clauses: &[sentence::Clause],
@@ -126,15 +125,15 @@ fn is_bare(words: &[sentence::Word]) -> bool {
     cues::BARE_ASSENTS.iter().any(|pattern| pattern.match_len(said).is_some())
 }
 
-/// A few words that call for help with what was pasted, or a tool's own report of a failure with hardly any words.
-fn is_cry(lines: &[&str], fault: &str) -> bool {
+/// A call for help of a few words about pasted text, or a tool's failure report with hardly any words around it.
+fn is_call_for_help(lines: &[&str], fault: &str) -> bool {
     const WORDS_MAX: usize = 8;
     const REPORT_WORDS_MAX: usize = 16;
-    static CRIES: LazyLock<Set> =
+    static HELP_WORDS: LazyLock<Set> =
         LazyLock::new(|| Set::new("help|halp|fix|debug|broken|failing|fails|stuck|solve|resolve"));
     let words: Vec<String> = lines.iter().flat_map(|line| crate::clean::text::words(line)).collect();
-    let calls = words.iter().any(|word| CRIES.has(word)) && !lines.iter().any(|line| line.ends_with('?'));
-    (calls && words.len() <= WORDS_MAX) || (own::is_failure(fault) && words.len() <= REPORT_WORDS_MAX)
+    let asks_for_help = words.iter().any(|word| HELP_WORDS.has(word)) && !lines.iter().any(|line| line.ends_with('?'));
+    (asks_for_help && words.len() <= WORDS_MAX) || (own::is_failure(fault) && words.len() <= REPORT_WORDS_MAX)
 }
 
 const NEXT_LABELS: &[&str] = &[
@@ -218,7 +217,7 @@ const DECISION_LABELS: &[&str] = &[
     "decided",
 ];
 
-/// The kind that a label announces: exactly its words, or with "for …", "in …" after them.
+/// The kind that a label announces: the label exactly, or followed by "for …", "in …" and the like.
 fn announced(label: &str) -> Option<Kind> {
     const TAILS: &[&str] = &[" for ", " in ", " from ", " before ", " after ", " to ", " - ", " — ", " on "];
     const TAIL_CHARS_MAX: usize = 40;
@@ -232,8 +231,8 @@ fn announced(label: &str) -> Option<Kind> {
     tables.into_iter().find(|(_, labels)| labels.contains(&label) || labels.contains(&head)).map(|(kind, _)| kind)
 }
 
-/// Hears the list that the first line announces; gives how many lines were read, 0 when it announces none.
-fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
+/// Reads the list that the first line announces. Returns how many lines were read, 0 if it announces none.
+fn read_labelled_list(lines: &[&str], statements: &mut Statements) -> usize {
     let Some((first, rest)) = lines.split_first() else {
         return 0;
     };
@@ -244,7 +243,7 @@ fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
         return 0;
     };
     if !inline.is_empty() {
-        listed(kind, inline, heard);
+        add_item(kind, inline, statements);
         return 1;
     }
     // One sentence may introduce the list.
@@ -254,13 +253,13 @@ fn labelled(lines: &[&str], heard: &mut Heard) -> usize {
     }
     let items = outline::items(&rest[lead..]);
     for item in &items {
-        listed(kind, item.text, heard);
+        add_item(kind, item.text, statements);
     }
     1 + lead
 }
 
-/// One item of a list, unless it is finished, offered or denied.
-fn listed(kind: Kind, text: &str, heard: &mut Heard) {
+/// Adds one item of a list, unless it is finished, an offer or "none".
+fn add_item(kind: Kind, text: &str, statements: &mut Statements) {
     const NONE: &[&str] = &[
         "none",
         "nothing",
@@ -290,62 +289,62 @@ fn listed(kind: Kind, text: &str, heard: &mut Heard) {
     let low = low.trim_start_matches(['(', '_', '*']);
     let is_none = low == "no" || NONE.iter().any(|none| low.starts_with(none));
     if !is_none && !outline::is_finished(text) && !outline::is_offer(&plain) {
-        heard.add(kind, plain.trim_end_matches(':'));
+        statements.add(kind, plain.trim_end_matches(':'));
     }
 }
 
-/// What the agent's last message leaves open: the items of its lists of next steps, and what it is blocked by.
-pub fn agent(message: &str) -> Vec<Said> {
+/// What the agent's last message leaves open: the items in its lists of next steps, and blockers.
+pub fn agent(message: &str) -> Vec<Statement> {
     let text = without_ours(clip_front(message, READ_BYTES_MAX));
     let lines = outline::prose(&text);
-    let mut heard = Heard::default();
+    let mut statements = Statements::default();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim_start().starts_with('>')) {
         match outline::label(line).and_then(|(label, _)| announced(&label)) {
-            // What was decided stands in what was done.
+            // Decisions of the agent are part of the finished work.
             Some(Kind::Decision) => {}
             Some(_) => {
-                labelled(&lines[at..], &mut heard);
+                read_labelled_list(&lines[at..], &mut statements);
             }
-            None => blocked(line, &mut heard),
+            None => blocked(line, &mut statements),
         }
     }
-    heard.0
+    statements.0
 }
 
-/// The agent's "blocked by …" and "blocked on …", nothing softer.
-fn blocked(line: &str, heard: &mut Heard) {
+/// Only the agent's "blocked by …" and "blocked on …", nothing weaker.
+fn blocked(line: &str, statements: &mut Statements) {
     let is_blocked = |text: &str| {
         let low = text.to_lowercase();
         low.contains("blocked by") || low.contains("blocked on")
     };
-    // Few lines say it at all; the others need no understanding.
+    // Few lines contain these words; skip the others early.
     if !is_blocked(line) {
         return;
     }
-    let mut found = Heard::default();
-    spoken(line, &mut found);
-    for said in found.0 {
-        if said.kind == Kind::Blocker && is_blocked(&said.text) {
-            heard.add(said.kind, &outline::plain(&said.text));
+    let mut found = Statements::default();
+    read_sentences(line, &mut found);
+    for statement in found.0 {
+        if statement.kind == Kind::Blocker && is_blocked(&statement.text) {
+            statements.add(statement.kind, &outline::plain(&statement.text));
         }
     }
 }
 
-/// What a compaction summary leaves open: pending tasks, the next step, and decisions where a section names them.
-pub fn summary(summary: &str) -> Vec<Said> {
+/// What a compaction summary leaves open: pending tasks, the next step, and decisions if a section lists them.
+pub fn summary(summary: &str) -> Vec<Statement> {
     let text = without_ours(clip_front(summary, READ_BYTES_MAX));
-    // What was thought before the summary is repeated in it.
+    // The reasoning before the summary is repeated in it.
     let from = ["<summary>", "\nSummary:"].iter().filter_map(|mark| text.find(mark).map(|at| at + mark.len())).min();
     let lines = outline::prose(&text[from.unwrap_or(0)..]);
-    let mut heard = Heard::default();
+    let mut statements = Statements::default();
     for (at, line) in lines.iter().enumerate() {
         if let Some((kind, label)) = section(line) {
             let body = &lines[at + 1..];
             let end = body.iter().position(|line| ends_section(line)).unwrap_or(body.len());
-            section_items(kind, &label, &body[..end], &mut heard);
+            section_items(kind, &label, &body[..end], &mut statements);
         }
     }
-    heard.0
+    statements.0
 }
 
 /// The kind and the label of the section that `line` opens: "7. Pending Tasks:".
@@ -360,7 +359,7 @@ fn section(line: &str) -> Option<(Kind, String)> {
     Some((kind, label))
 }
 
-/// What the client writes after the summary.
+/// What the client appends to the summary.
 const AFTERWORDS: &[&str] = &["<", "If you need specific details", "Please continue", "Continue the conversation"];
 
 fn ends_section(line: &str) -> bool {
@@ -368,31 +367,31 @@ fn ends_section(line: &str) -> bool {
     is_next || outline::heading(line).is_some() || AFTERWORDS.iter().any(|after| line.starts_with(after))
 }
 
-/// The items of a section, or the sentence it begins with. A next step is one sentence; its items explain it.
-fn section_items(kind: Kind, label: &str, body: &[&str], heard: &mut Heard) {
+/// The items of a section, or its first sentence. A next step is one sentence; its items only explain it.
+fn section_items(kind: Kind, label: &str, body: &[&str], statements: &mut Statements) {
     let first = body.iter().find(|line| !line.trim().is_empty());
     let lead = first.filter(|line| {
         outline::item(line).is_none() && (!line.trim_end().ends_with(':') || label.ends_with("next step"))
     });
     if let Some(lead) = lead {
         let step = first_sentence(lead).trim_end_matches(':');
-        return listed(kind, step.strip_suffix(" by").unwrap_or(step), heard);
+        return add_item(kind, step.strip_suffix(" by").unwrap_or(step), statements);
     }
     let list = body.iter().position(|line| outline::item(line).is_some()).unwrap_or(body.len());
     for item in outline::items(&body[list..]) {
-        listed(kind, item.text, heard);
+        add_item(kind, item.text, statements);
     }
 }
 
 fn first_sentence(line: &str) -> &str {
-    // Shorter is an abbreviation or the number of a point.
+    // Anything shorter is an abbreviation or a list number.
     const SENTENCE_BYTES_MIN: usize = 8;
     let line = line.trim();
     let end = line.match_indices(". ").map(|(at, _)| at).find(|at| *at > SENTENCE_BYTES_MIN);
     line[..end.unwrap_or(line.len())].trim()
 }
 
-/// The steps of an accepted plan, in its order, one line each.
+/// The steps of an accepted plan in order, one line each.
 pub fn plan(plan: &str) -> Vec<String> {
     let text = without_ours(clip(plan, READ_BYTES_MAX));
     let steps = steps::steps(&text);

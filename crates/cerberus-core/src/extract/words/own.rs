@@ -1,8 +1,8 @@
-//! What the user typed, out of all that a prompt carries: blocks, code, logs, diffs, quotations, pasted reviews and
-//! documents are left out, and our own codes.
+//! The user's own words in a prompt, without blocks, code, logs, diffs, quotations, pasted reviews and documents, and
+//! without our own codes.
 //!
-//! It judges by form alone and rather leaves out too much. Of what is left out only one thing is remembered: the first
-//! line that reports a failure, for a cry for help that has no other words.
+//! It judges by form alone and prefers to leave out too much. It remembers one thing it left out: the first line that
+//! reports a failure, for a call for help that has no other words.
 
 use std::sync::LazyLock;
 
@@ -12,12 +12,12 @@ use crate::language::matcher::Set;
 use crate::language::outline::item;
 use crate::language::speech::FAULTS;
 
-/// More lines than these are no one's own words; the beginning and the end are where they stand.
+/// A prompt with more lines was not typed; the user's words are at its beginning and end.
 const HEAD_LINES_MAX: usize = 60;
 const TAIL_LINES_MAX: usize = 20;
-/// Sentences are joined over line breaks up to this length.
+/// Sentences are joined across line breaks up to this length.
 const JOINED_BYTES_MAX: usize = 600;
-/// A few words after a colon may be the user's still.
+/// Fewer words after a colon may still be the user's.
 const HANDED_WORDS_MIN: usize = 6;
 
 #[derive(Debug, Default)]
@@ -27,16 +27,16 @@ pub(crate) struct Own<'a> {
     pub fault: Option<&'a str>,
 }
 
-/// A prompt that begins so was written by the agent.
+/// A prompt that begins like this was written by the agent.
 const FOREIGN_OPENINGS: &[&str] = &[
     "This session is being continued from",
     "Caveat: The messages below",
     "Operation stopped by hook",
     "Base directory for this skill",
 ];
-/// What follows was written by the agent.
+/// The text after one of these was written by the agent.
 const FOREIGN_REST: &[&str] = &["Implement the following plan:", "Implement this plan:", "Here is the plan:"];
-/// A line with one of these that ends in a colon hands over to someone else's words.
+/// A line that contains one of these and ends with a colon introduces someone else's words.
 static HANDING_OVER: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "feedback|comment|comments|review|says|said|output|message|suggestion|suggests|suggested|finding|\
@@ -45,7 +45,7 @@ static HANDING_OVER: LazyLock<Set> = LazyLock::new(|| {
     )
 });
 
-/// `text` with its `<tag>…</tag>` blocks and our own lines removed: the owned half of [`own`].
+/// `text` without its `<tag>…</tag>` blocks and our own lines; the input of [`own`].
 pub(crate) fn without_blocks(prompt: &str) -> String {
     let text = without_ours(prompt);
     let mut out = String::with_capacity(text.len());
@@ -65,7 +65,7 @@ pub(crate) fn without_blocks(prompt: &str) -> String {
     out
 }
 
-/// How long the block is that `text` begins with. One that begins a line and is never closed takes everything.
+/// The length of the block that `text` begins with. A block that begins a line and is never closed extends to the end.
 fn block_len(text: &str, begins_line: bool) -> Option<usize> {
     let name_len = text[1..].find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))?;
     let name = &text[1..1 + name_len];
@@ -80,7 +80,7 @@ fn block_len(text: &str, begins_line: bool) -> Option<usize> {
     }
 }
 
-/// The lines of `text` (without blocks) that are the user's own.
+/// The lines of `text` (without blocks) that the user typed.
 pub(crate) fn own(text: &str) -> Own<'_> {
     let mut own = Own::default();
     let trimmed = text.trim_start();
@@ -96,7 +96,7 @@ pub(crate) fn own(text: &str) -> Own<'_> {
         } else if fenced || is_pasted(line) {
             own.fault = own.fault.or_else(|| reports_fault(line).then_some(line));
         } else if is_heading(line) {
-            // A document with headings is not typed into a prompt.
+            // Nobody types a document with headings into a prompt.
             break;
         } else if let Some((mine, theirs)) = handed_over(line) {
             own.add(mine);
@@ -114,7 +114,7 @@ pub(crate) fn own(text: &str) -> Own<'_> {
 }
 
 impl Own<'_> {
-    /// A line that goes on in the middle of a sentence belongs to the one before it.
+    /// A line that continues a sentence is joined to the previous one.
     fn add(&mut self, line: &str) {
         match self.lines.last_mut() {
             Some(last)
@@ -226,7 +226,7 @@ const PASTED_STARTS: &[&str] = &[
     "npm ERR",
 ];
 
-/// Code, logs, diffs, prompts of a shell, quotations.
+/// Code, logs, diffs, shell prompts, quotations.
 fn is_pasted(line: &str) -> bool {
     let text = line.trim();
     if text.is_empty() {

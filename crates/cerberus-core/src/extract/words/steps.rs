@@ -1,9 +1,9 @@
-//! Which lines of a plan are its steps: numbered headings, else the list under a heading that promises steps, else the
-//! numbered or bulleted lists that do not stand under a heading that promises something else.
+//! Finds the steps of a plan: numbered headings, else the list under a heading that announces steps, else the numbered
+//! or bulleted lists that are not under a heading that announces something else.
 
 use crate::language::outline::{Item, heading, is_finished, item, items, prose};
 
-/// Words of headings under which steps stand.
+/// Words of headings that announce steps.
 const STEP_SECTIONS: &[&str] = &[
     "steps",
     "implementation",
@@ -18,7 +18,7 @@ const STEP_SECTIONS: &[&str] = &[
     "proposal",
     "solution",
 ];
-/// Words of headings under which something else stands.
+/// Words of headings that announce something else.
 const OTHER_SECTIONS: &[&str] = &[
     "context",
     "background",
@@ -75,7 +75,7 @@ pub(crate) fn steps(plan: &str) -> Vec<&str> {
     listed(&lines, |title| !has_word(title, OTHER_SECTIONS), |_| true)
 }
 
-/// The items of the first depth in the lists under headings that `is_wanted`. Before the first heading the title is "".
+/// The top-level items of the lists under headings that `is_wanted` accepts. Before the first heading the title is "".
 fn listed<'a>(lines: &[&'a str], is_wanted: impl Fn(&str) -> bool, is_step: impl Fn(&Item) -> bool) -> Vec<&'a str> {
     let mut steps = Vec::new();
     let mut wanted = is_wanted("");
@@ -92,7 +92,7 @@ fn listed<'a>(lines: &[&'a str], is_wanted: impl Fn(&str) -> bool, is_step: impl
     steps
 }
 
-/// How many lines `list` takes, up to and with its last item.
+/// How many lines `list` takes, up to and including its last item.
 fn items_len(lines: &[&str], list: &[Item]) -> usize {
     let Some(last) = list.last() else {
         return 1;

@@ -6,11 +6,11 @@ const D: Kind = Kind::Decision;
 const B: Kind = Kind::Blocker;
 const N: Kind = Kind::Next;
 
-fn kinds(said: &[Said]) -> Vec<Kind> {
+fn kinds(said: &[Statement]) -> Vec<Kind> {
     said.iter().map(|said| said.kind).collect()
 }
 
-fn texts(said: &[Said]) -> Vec<&str> {
+fn texts(said: &[Statement]) -> Vec<&str> {
     said.iter().map(|said| said.text.as_str()).collect()
 }
 
@@ -179,12 +179,12 @@ fn lists_and_sentences_are_taken_apart() {
     assert_eq!(texts(&said), ["rotate the keys", "let's use tabs."]);
     let said = user("remaining:\n1. the exporter\n2. its tests");
     assert_eq!((kinds(&said), texts(&said)), (vec![N, N], vec!["the exporter", "its tests"]));
-    // A sentence that only points is told with the one it points at.
+    // A sentence that only refers to the previous one is quoted together with it.
     let said = user("The trailer is obsolete. let's remove it too");
     assert_eq!(texts(&said), ["The trailer is obsolete. let's remove it too"]);
-    // What is asked afterwards is cut off.
+    // A question after it is cut off.
     assert_eq!(texts(&user("ok, let's do 2 for now, what would that cost?")), ["let's do 2 for now"]);
-    // A failure that was pasted with a cry for help is told by its own line.
+    // A pasted failure with a call for help is reported by its own line.
     assert_eq!(texts(&user("> git gc\nfatal: bad tree object 082c\n\nHALP")), ["fatal: bad tree object 082c"]);
 }
 
@@ -211,7 +211,7 @@ fn lists_of_the_agent() {
         assert_eq!(texts(&agent(message)), expected, "{message}");
     }
     let many = format!("Next steps:\n{}", (0..50).map(|n| format!("- step number {n}\n")).collect::<String>());
-    assert_eq!(agent(&many).len(), SAID_MAX);
+    assert_eq!(agent(&many).len(), STATEMENTS_MAX);
 }
 
 #[test]
@@ -263,7 +263,7 @@ proptest! {
         text in "\\PC*|(let's|we|can't|until|next|TODO|:|,|\\.|\\?|<a-b>|</a-b>|\"|`|'|’|- |1\\. |## |\\*\\*|é|\u{202e}|\u{7}|\n| |use it|blocked by|Remaining:\n){0,60}"
     ) {
         for said in [user(&text), agent(&text), summary(&text)] {
-            prop_assert!(said.len() <= SAID_MAX);
+            prop_assert!(said.len() <= STATEMENTS_MAX);
             for said in said {
                 prop_assert!(is_clean(&said.text), "{:?}", said.text);
                 prop_assert!(matches!(said.kind, Kind::Decision | Kind::Blocker | Kind::Next));
@@ -289,7 +289,7 @@ fn long_and_hostile_texts_are_read_in_time() {
     for piece in ["<a ", "' ", "\"", "let's ", "- [ ] \n", "can't , ", "**", "blocked by until "] {
         let text = piece.repeat(40_000);
         for said in [user(&text), agent(&text), summary(&text)] {
-            assert!(said.len() <= SAID_MAX);
+            assert!(said.len() <= STATEMENTS_MAX);
         }
         assert!(plan(&text).len() <= STEPS_MAX);
     }

@@ -9,7 +9,7 @@ use crate::brief::failing::{self, Ran};
 use crate::brief::{Item, Known, Section, Settlement, open_items};
 use crate::extract::runs::Ledger;
 use crate::model::event::Severity;
-use crate::model::fact::{Fact, Kind, Settled, Target};
+use crate::model::fact::{ClosedAs, Fact, Kind, Target};
 
 /// What sessions left, each in the order in which it happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,7 +110,7 @@ fn custom(facts: &[Known], open: &[Item]) -> BTreeMap<String, Line> {
 
 /// Issues that somebody said are settled.
 fn addressed(evidence: Evidence, open: &[Item]) -> Vec<Issue> {
-    let settled = evidence.settlements.iter().filter(|settlement| settlement.closing.outcome == Settled::Done);
+    let settled = evidence.settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
     let codes: HashSet<&str> = settled
         .filter_map(|settlement| match &settlement.closing.target {
             Target::Code(Kind::Blocker, code) => Some(code.as_str()),

@@ -94,7 +94,7 @@ impl Stage {
             prompt: Some("Build the parser.\n\nIn small steps."),
             heard,
             rules,
-            wishes: &Wishes::default(),
+            privacy_rules: &PrivacyRules::default(),
             cleaner: &BUILT_IN,
         };
         preserve(&store, &wanted).unwrap()

@@ -129,8 +129,8 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
     let facts = store.carried(std::slice::from_ref(&session), Wanted::All, context.clock.now).hint(DOCTOR)?.facts;
     let what = render::count(facts.len(), "fact");
     render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
-    let wish = forget::of_sessions(std::slice::from_ref(&session));
-    forget::forget(&context.home, &context.clock, &mut store, &wish).hint("run it again")?;
+    let request = forget::of_sessions(std::slice::from_ref(&session));
+    forget::forget(&context.home, &context.clock, &mut store, &request).hint("run it again")?;
     fold::fold(&context.home, &mut store).hint(DOCTOR)?;
     if context.json {
         let codes: Vec<&str> = facts.iter().map(|known| known.fact.code.as_str()).collect();
