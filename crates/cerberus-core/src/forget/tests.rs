@@ -242,7 +242,8 @@ fn a_memory_goes_with_all_that_it_was_learnt_from_unless_the_user_decided() {
         let mut traces = traces_of(&wish, "s1");
         let case = format!("{wish:?} {status:?} {is_automatic} {sources:?}");
         assert_eq!(traces.add_memory(&wish, "m-1", &memory), goes, "{case}");
-        let is_gone = traces.action_for(&wish, &record("memories", 60, changed("m-1", &memory))) == RecordAction::Remove;
+        let is_gone =
+            traces.action_for(&wish, &record("memories", 60, changed("m-1", &memory))) == RecordAction::Remove;
         assert_eq!(is_gone, goes, "{case}");
     }
 }

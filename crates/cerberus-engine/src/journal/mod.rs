@@ -323,26 +323,28 @@ mod tests {
     #[test]
     fn a_long_segment_is_read_in_stretches_of_whole_lines() {
         let text = "x".repeat(5_000);
-        let line = encode(&record(&text)).unwrap();
+        let line = encode(&record(&text), Order::default()).unwrap();
         let count = 2 * CHUNK_BYTES as usize / line.len() + 2;
         let dir = tempfile::tempdir().unwrap();
         let home = home_with(&dir, "1970-01-01.jsonl", &line.repeat(count));
-        let stretches: Vec<(u64, Stretch)> = stretches(&home, "1970-01-01.jsonl").collect::<Result<_, _>>().unwrap();
+        let stretches: Vec<Stretch> = stretches(&home, "1970-01-01.jsonl").collect::<Result<_, _>>().unwrap();
         assert_eq!(stretches.len(), 3);
         let mut expected = 0;
-        for (begun, stretch) in &stretches {
-            assert_eq!(*begun, expected);
+        for stretch in &stretches {
+            assert_eq!(stretch.offset, expected);
             expected += stretch.bytes.len() as u64;
             assert_eq!(stretch.next_offset, expected);
-            assert!(stretch.bytes.len() as u64 <= CHUNK_BYTES && stretch.lines().all(|line| decode(line).is_some()));
+            assert!(
+                stretch.bytes.len() as u64 <= CHUNK_BYTES && stretch.lines().all(|(_, line)| decode(line).is_some())
+            );
         }
         assert_eq!(expected, segments(&home).unwrap()[0].bytes);
-        assert_eq!(stretches.iter().flat_map(|(_, stretch)| stretch.lines()).count(), count);
+        assert_eq!(stretches.iter().flat_map(|stretch| stretch.lines()).count(), count);
     }
 
     #[test]
     fn what_is_no_line_is_waited_for_unless_it_is_too_long_to_be_one() {
-        let whole = encode(&record("after")).unwrap();
+        let whole = encode(&record("after"), Order::default()).unwrap();
         let chunk = CHUNK_BYTES as usize;
         for (before, records, next_offset) in [
             // Its writer may be at work.
@@ -356,10 +358,10 @@ mod tests {
             let home = home_with(&dir, "1970-01-01.jsonl", before.as_bytes());
             let read = read(&home, "1970-01-01.jsonl", 0).unwrap();
             assert_eq!((read.next_offset, read.bytes.len()), (next_offset as u64, next_offset), "{}", before.len());
-            assert_eq!(read.lines().filter_map(decode).count(), records);
+            assert_eq!(read.lines().filter_map(|(_, line)| decode(line)).count(), records);
             let home = home_with(&dir, "1970-01-01.jsonl", &[before.as_bytes(), &whole].concat());
-            let all: Vec<(u64, Stretch)> = stretches(&home, "1970-01-01.jsonl").collect::<Result<_, _>>().unwrap();
-            let found = all.iter().flat_map(|(_, stretch)| stretch.lines()).filter_map(decode).count();
+            let all: Vec<Stretch> = stretches(&home, "1970-01-01.jsonl").collect::<Result<_, _>>().unwrap();
+            let found = all.iter().flat_map(|stretch| stretch.lines()).filter_map(|(_, line)| decode(line)).count();
             assert_eq!(found, 1, "a record after {} bytes of anything is read", before.len());
         }
     }
@@ -386,7 +388,9 @@ mod tests {
         append_all(&home, Timestamp::EPOCH, &[]).unwrap();
         append_all(&home, Timestamp::EPOCH, &records[299..]).unwrap();
         let written = fs::read(home.journal_dir().join("1970-01-01.jsonl")).unwrap();
-        let expected: Vec<u8> = records.iter().flat_map(|record| encode(record).unwrap()).collect();
+        let device = device::id(&home).unwrap();
+        let encoded = |(at, record): (usize, &Record)| encode(record, Order { seq: 1 + at as u64, device }).unwrap();
+        let expected: Vec<u8> = records.iter().enumerate().flat_map(encoded).collect();
         assert!(written == expected, "{} bytes, not {}", written.len(), expected.len());
     }
 }

@@ -13,6 +13,7 @@ mod known;
 mod memories;
 mod read;
 mod search;
+mod sessions;
 mod summary;
 mod write;
 

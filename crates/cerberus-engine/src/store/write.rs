@@ -4,7 +4,6 @@
 //! time and by the event's place, never by when a row was made.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
 
 use cerberus_core::brief::base;
 use cerberus_core::brief::rank::terms::path_like;
@@ -16,7 +15,6 @@ use cerberus_core::learn::correction::Correction;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
-use cerberus_core::model::id::Agent;
 use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::session::TIMEOUT;
 use cerberus_core::model::time::Timestamp;
@@ -39,10 +37,6 @@ const LAST_WORDS_BYTES_MAX: usize = 600;
 
 /// What is said about memories belongs to no session.
 const NO_SESSION: i64 = 0;
-
-/// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 11] =
-    ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction", "summary"];
 
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
@@ -97,22 +91,6 @@ impl<'a> FoldTransaction<'a> {
             folded_bytes = excluded.folded_bytes, stumps = stumps + excluded.stumps, unknown = unknown + excluded.unknown";
         self.run(sql, params![segment, folded_bytes, stumps, unknown])?;
         Ok(())
-    }
-
-    /// Takes out everything a session left, to be folded anew; gives the first segment that holds a record of it.
-    pub fn clear_session(&self, agent: &str, agent_session_id: &str) -> Result<Option<String>> {
-        let sql = "SELECT row, first_segment, second FROM session WHERE agent = ?1 AND agent_session_id = ?2";
-        let read =
-            |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
-        let found = self.transaction.query_row(sql, [agent, agent_session_id], read).optional();
-        let Some((session, first_segment, second)) = self.said(found)? else { return Ok(None) };
-        self.run("DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = ?1)", [session])?;
-        for table in OF_SESSIONS {
-            self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
-        }
-        self.run("DELETE FROM session WHERE row = ?1", [session])?;
-        self.name_sessions(&second)?;
-        Ok(Some(first_segment))
     }
 
     /// Takes out all memories, to be folded anew. That a session was told one is part of that session.
@@ -297,106 +275,11 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// The row of a record's session; `None` when the record belongs before one that was folded already.
-    fn session(&self, rank: i64, segment: &str, record: &Record) -> Result<Option<i64>> {
-        let sql = "SELECT row, last_rank FROM session WHERE agent = ?1 AND agent_session_id = ?2";
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
-        let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        let found = find.query_row(params![record.agent.name(), &*record.session], read).optional();
-        let row = match self.said(found)? {
-            Some((_, last_rank)) if rank < last_rank => return Ok(None),
-            Some((row, _)) => row,
-            None => self.new_session(rank, segment, record)?,
-        };
-        // What we do with a session is not activity of its own.
-        let is_activity = EventKind::of(&record.event).is_activity();
-        let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
-            branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
-            last_activity = iif(?4, max(last_activity, ?5), last_activity),
-            started_at = iif(?4, min(started_at, ?5), started_at) WHERE row = ?1";
-        let at = record.at.millis();
-        self.run(sql, params![row, rank, segment, is_activity, at, record.place.branch.as_deref()])?;
-        if let Event::Start { phase, process, transcript, .. } = &record.event {
-            let sql =
-                "UPDATE session SET phase = coalesce(?2, phase), process = ?3, transcript = coalesce(?4, transcript)
-                WHERE row = ?1";
-            let process = process.as_ref().map(json);
-            self.run(sql, params![row, phase.as_deref(), process, transcript.as_deref()])?;
-        }
-        Ok(Some(row))
-    }
-
     /// Does a record about memories come after all that were folded?
     fn memories_reach(&self, rank: i64) -> Result<bool> {
         let sql = "INSERT INTO memory_progress VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET
             last_rank = excluded.last_rank WHERE excluded.last_rank >= last_rank";
         Ok(self.run(sql, [rank])? > 0)
-    }
-
-    fn new_session(&self, rank: i64, segment: &str, record: &Record) -> Result<i64> {
-        let place = &record.place;
-        let mut row = rank;
-        let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
-        while self.said(taken.exists([row]))? {
-            row += 1;
-        }
-        let (wanted_id, second) = wanted_id(record);
-        let sql = "INSERT INTO session (row, id, agent, agent_session_id, project, project_name, root, cwd, branch,
-            started_at, last_activity, wanted_id, second, last_rank, first_segment)
-            VALUES (?1, '~' || ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)";
-        self.run(
-            sql,
-            params![
-                row,
-                record.agent.name(),
-                &*record.session,
-                place.project.as_str(),
-                &*place.name,
-                &*place.root,
-                &*place.cwd,
-                place.branch.as_deref(),
-                record.at.millis(),
-                wanted_id,
-                second,
-                rank,
-                segment,
-            ],
-        )?;
-        self.name_sessions(&second)?;
-        Ok(row)
-    }
-
-    /// Names the sessions that began in the same second, in the order in which they began: `20260122-133514`, then the
-    /// first of `-2`, `-3`, … that is free.
-    fn name_sessions(&self, second: &str) -> Result<()> {
-        let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
-            let sql = "SELECT row, wanted_id, id FROM session WHERE second = ?1 ORDER BY row";
-            let mut all = self.transaction.prepare_cached(sql)?;
-            all.query_map([second], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-        };
-        let mut taken: HashSet<String> = HashSet::new();
-        let mut renamed = Vec::new();
-        for (row, wanted, id) in self.said(read())? {
-            let mut new_id = wanted.clone();
-            for number in 2.. {
-                if !taken.contains(&new_id) {
-                    break;
-                }
-                new_id = format!("{wanted}-{number}");
-            }
-            taken.insert(new_id.clone());
-            if new_id != id {
-                renamed.push((row, new_id));
-            }
-        }
-        // Two sessions may change places.
-        for (row, _) in &renamed {
-            self.run("UPDATE session SET id = '~' || row WHERE row = ?1", [row])?;
-        }
-        for (row, id) in &renamed {
-            self.run("UPDATE session SET id = ?2 WHERE row = ?1", params![row, id])?;
-        }
-        Ok(())
     }
 
     fn mark(&self, session: i64, record: &Record) -> Result<()> {
@@ -483,21 +366,4 @@ impl<'a> FoldTransaction<'a> {
 
 pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// What a session would like to be called, and the second it is called after. A seed keeps the id it came with.
-fn wanted_id(record: &Record) -> (String, String) {
-    let seed_id = record.session.split('/').next_back().unwrap_or_default();
-    let wanted = match record.agent {
-        Agent::SEED if is_stamp(seed_id) => seed_id.to_string(),
-        _ => record.at.stamp(),
-    };
-    let second = wanted.split('-').take(2).collect::<Vec<_>>().join("-");
-    (wanted, second)
-}
-
-fn is_stamp(text: &str) -> bool {
-    let (day, rest) = text.split_once('-').unwrap_or_default();
-    let time = rest.split('-').next().unwrap_or_default();
-    day.len() == 8 && time.len() == 6 && rest.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
