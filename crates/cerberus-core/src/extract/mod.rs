@@ -54,6 +54,9 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Receipt { .. }
         | Event::Memory(_)
         | Event::Used { .. }
+        | Event::Repository(_)
+        | Event::SameProject { .. }
+        | Event::SeparateProject { .. }
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Summary(_)

@@ -10,6 +10,7 @@ use crate::clean::text::Clean;
 use crate::model::fact::Kind;
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
+use crate::model::repository::Repository;
 use crate::model::time::Timestamp;
 
 /// One line of the journal.
@@ -141,6 +142,21 @@ pub enum Event<'a> {
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
+    /// What the project's repository is. Of no session; recorded when it differs from what was known.
+    #[serde(borrow)]
+    Repository(Repository<'a>),
+    /// The user said that this project and another one are the same. Of no session.
+    SameProject { other: ProjectId },
+    /// The user said that they are not. Of no session.
+    SeparateProject { other: ProjectId },
+}
+
+impl Event<'_> {
+    /// It is about memories or projects, whichever session was going on.
+    pub fn is_of_no_session(&self) -> bool {
+        use Event::{Memory, Repository, SameProject, SeparateProject, Used};
+        matches!(self, Memory(_) | Used { .. } | Repository(_) | SameProject { .. } | SeparateProject { .. })
+    }
 }
 
 /// How a memory stands from now on. Each change is whole in one record, so that none is ever half done.

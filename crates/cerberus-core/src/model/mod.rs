@@ -8,6 +8,7 @@ pub mod fact;
 pub mod id;
 pub mod memory;
 pub mod path;
+pub mod repository;
 pub mod session;
 pub mod span;
 pub mod time;

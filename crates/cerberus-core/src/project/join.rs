@@ -47,6 +47,16 @@ pub enum Reason {
 }
 
 impl Reason {
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::User => "user",
+            Reason::SameOrigin => "same_origin",
+            Reason::ClonedFrom => "cloned_from",
+            Reason::SameRootCommit => "same_root_commit",
+            Reason::Moved => "moved",
+        }
+    }
+
     pub fn words(self) -> &'static str {
         match self {
             Reason::User => "you joined them",

@@ -239,8 +239,9 @@ impl Plan {
         loops::forget::forget(home, wish)?;
         let is_meant = |failure: &Failure| match (wish, self.span) {
             (Wish::Paths(paths), _) => paths.are_named_in(&failure.detail),
-            (Wish::Projects { name, .. }, _) => {
-                failure.detail.contains(name) || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
+            (Wish::Projects { names, .. }, _) => {
+                names.iter().any(|name| failure.detail.contains(name.as_str()))
+                    || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
             }
             (_, Some((first, last))) => (first..=last).contains(&failure.at),
             (_, None) => false,
@@ -346,7 +347,7 @@ pub fn bytes_of_sessions(home: &Home) -> Result<HashMap<(Agent, String), u64>, J
     let mut found = HashMap::new();
     each_line(home, |line, read| {
         if let Read::Record(record) = read
-            && !matches!(record.event, Event::Memory(_) | Event::Used { .. })
+            && !record.event.is_of_no_session()
         {
             *found.entry((record.agent, record.session.to_string())).or_default() += line.length as u64;
         }

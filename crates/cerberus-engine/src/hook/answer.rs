@@ -25,6 +25,8 @@ use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::guides::UserFolders;
 use crate::project::identity::Located;
+use crate::project::joined::joined;
+use crate::project::repository::{self, Look};
 use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
@@ -78,7 +80,8 @@ pub fn answer(
                     let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
                     detached::start_each(home, clock, ended.iter());
                 }
-                survey::ask_ahead(&View { store: &store, located: &waiting.located, now: clock.now })?;
+                survey::ask_ahead(&store, &waiting.located)?;
+                repository::note(home, clock, &mut store, &waiting.located, Look::WithGit)?;
             }
             Ok(None)
         }
@@ -97,6 +100,7 @@ fn at_start(
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }
+    repository::note(home, clock, &mut store, &waiting.located, Look::AtOnce)?;
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;
@@ -139,8 +143,9 @@ fn on_prompt(
         return Ok(None);
     }
     let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
-    let items = remember::for_prompt(&store, &waiting.located, &session, folders, prompt, clock.now)?;
-    let view = View { store: &store, located: &waiting.located, now: clock.now };
+    let joined = joined(&store, &waiting.located, clock.now)?;
+    let view = View { store: &store, located: &waiting.located, joined: &joined, now: clock.now };
+    let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;

@@ -17,6 +17,7 @@ use crate::journal;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity::Located;
+use crate::project::joined::Projects;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, MemoryRow, Store};
@@ -65,7 +66,8 @@ impl Keeper<'_> {
             background: Background::default(),
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
-        let (memory, supersedes) = superseding(&id, memory, known);
+        let projects = Projects::load(store, self.clock.now)?;
+        let (memory, supersedes) = superseding(&projects, &id, memory, known);
         self.write(store, vec![(id.clone(), Some(memory))])?;
         Ok(Learnt { id, is_new: true, supersedes })
     }
@@ -96,7 +98,8 @@ impl Keeper<'_> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
-        let (memory, supersedes) = superseding(&row.id, memory, known);
+        let projects = Projects::load(store, self.clock.now)?;
+        let (memory, supersedes) = superseding(&projects, &row.id, memory, known);
         self.write(store, vec![(row.id.clone(), Some(memory))])?;
         Ok(supersedes)
     }
@@ -178,6 +181,7 @@ fn change(id: &MemoryId, memory: Option<Memory<'static>>) -> Event<'static> {
 
 /// An accepted memory takes the place of what it contradicts, where both would hold.
 pub fn superseding(
+    projects: &Projects,
     id: &MemoryId,
     mut memory: Memory<'static>,
     known: Vec<MemoryRow>,
@@ -185,7 +189,14 @@ pub fn superseding(
     if memory.status != Status::Approved {
         return (memory, Vec::new());
     }
-    let meets = |other: &Memory| other.scope == memory.scope && other.project == memory.project;
+    // A project is the same in all its folders, whatever it is called there.
+    let whole = |memory: &Memory| memory.project.as_ref().map(|project| projects.representative(project).clone());
+    let own = whole(&memory);
+    let meets = |other: &Memory| match (&own, whole(other)) {
+        (Some(own), Some(other)) => *own == other,
+        (None, None) => other.scope == memory.scope,
+        _ => false,
+    };
     let older: Vec<MemoryRow> = known
         .into_iter()
         .filter(|other| other.id != *id && other.memory.status == Status::Approved && other.superseded_by.is_none())

@@ -26,6 +26,8 @@ pub struct Located {
     pub cwd: PathBuf,
     /// The worktree's own git directory.
     pub git_dir: Option<PathBuf>,
+    /// The git directory that all worktrees share.
+    pub common_dir: Option<PathBuf>,
     /// Of a linked worktree: the top of the main one.
     pub main_root: Option<PathBuf>,
 }
@@ -60,13 +62,14 @@ pub fn locate(cwd: &Path) -> Located {
                 name,
                 root: root.to_path_buf(),
                 git_dir: Some(git.own),
+                common_dir: Some(git.common),
                 cwd,
             };
         }
     }
     let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
     let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(&cwd), cwd.clone());
-    Located { project, name, root, cwd, git_dir: None, main_root: None }
+    Located { project, name, root, cwd, git_dir: None, common_dir: None, main_root: None }
 }
 
 /// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
@@ -107,7 +110,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// `a/./b/../c` is `a/c`, without asking the disk.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -3,5 +3,7 @@
 pub mod git;
 pub mod guides;
 pub mod identity;
+pub mod joined;
 pub mod privacy;
+pub mod repository;
 pub mod tracked;

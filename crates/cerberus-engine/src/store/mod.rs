@@ -6,6 +6,7 @@ pub mod fold;
 mod history;
 mod memories;
 mod opencode;
+mod projects;
 mod read;
 mod search;
 mod summary;
@@ -23,13 +24,14 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use memories::{CorrectionRow, MemoryRow};
 pub use opencode::{Exported, OpencodeError, OpencodeStore};
+pub use projects::{AnswerRow, RepositoryRow};
 pub use read::{Carried, SessionRow, UnnamedEdit, Wanted};
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::FoldTransaction;
 
 /// Part of the view's file name; a new schema is a new file, folded from the journal.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// A longer write-ahead log makes every opening slower.
 const LOG_BYTES_MAX: u64 = 512 * 1024;

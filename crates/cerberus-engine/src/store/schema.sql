@@ -222,3 +222,35 @@ CREATE TABLE IF NOT EXISTS git_log (
     head TEXT NOT NULL,
     printed TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What was known of a project's repository: a row a record, of which the last by time and key counts.
+CREATE TABLE IF NOT EXISTS repository (
+    event INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    -- What people call the project, and the top of the worktree from which somebody looked.
+    project_name TEXT NOT NULL,
+    root TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    origin TEXT,
+    root_commit TEXT,
+    name TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS repository_by_project ON repository (project, at, key);
+
+-- What the user said about two projects: of the same two the last by time and key counts.
+CREATE TABLE IF NOT EXISTS project_answer (
+    event INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    project TEXT NOT NULL,
+    other TEXT NOT NULL,
+    is_same INTEGER NOT NULL
+) STRICT;
+
+-- With what checked out git was last asked for the first commit: a history that is too long is not walked again and again.
+CREATE TABLE IF NOT EXISTS root_asked (
+    project TEXT PRIMARY KEY,
+    head TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -29,7 +29,7 @@ pub(crate) struct Source {
 /// As much of the agent's words as tells what the user answers to.
 const LAST_WORDS_BYTES_MAX: usize = 600;
 
-/// What is said about memories belongs to no session.
+/// What is said about memories and projects belongs to no session.
 const NO_SESSION: i64 = 0;
 
 fn source_name(record: &Record) -> &'static str {
@@ -59,7 +59,7 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
-            memory_use memory_terms distilled git_log summary";
+            memory_use memory_terms distilled git_log summary repository project_answer root_asked";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -79,7 +79,7 @@ impl<'a> FoldTransaction<'a> {
 
     /// Adds what a record says; the same record again changes nothing.
     pub fn apply(&self, record: &Record) -> Result<()> {
-        let session = if is_of_no_session(&record.event) { NO_SESSION } else { self.session(record)? };
+        let session = if record.event.is_of_no_session() { NO_SESSION } else { self.session(record)? };
         let (kind, tool) = event_words(&record.event);
         let sql =
             "INSERT OR IGNORE INTO event (session, key, at, kind, tool, heard_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -92,6 +92,9 @@ impl<'a> FoldTransaction<'a> {
         match &record.event {
             Event::Memory(change) => return self.memory(&source, change),
             Event::Used { memories } => return self.used(&source, memories),
+            Event::Repository(found) => return self.repository(&source, record, found),
+            Event::SameProject { other } => return self.answer(&source, record, other, true),
+            Event::SeparateProject { other } => return self.answer(&source, record, other, false),
             _ => {}
         }
         self.mark(session, record)?;
@@ -359,10 +362,6 @@ fn is_activity(event: &Event) -> bool {
     !matches!(event, Receipt { .. } | Named(_) | Crash { .. } | Recover(_) | Summary(_) | Complete | Archive)
 }
 
-fn is_of_no_session(event: &Event) -> bool {
-    matches!(event, Event::Memory(_) | Event::Used { .. })
-}
-
 fn is_stamp(text: &str) -> bool {
     let (day, rest) = text.split_once('-').unwrap_or_default();
     let time = rest.split('-').next().unwrap_or_default();
@@ -392,5 +391,8 @@ fn event_words<'a>(event: &'a Event) -> (&'static str, Option<&'a str>) {
         Event::Complete => ("complete", None),
         Event::Archive => ("archive", None),
         Event::Seed(_) => ("seed", None),
+        Event::Repository(_) => ("repository", None),
+        Event::SameProject { .. } => ("same_project", None),
+        Event::SeparateProject { .. } => ("separate_project", None),
     }
 }

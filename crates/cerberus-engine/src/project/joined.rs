@@ -1,0 +1,164 @@
+//! The projects that are one with the project of a folder: the folder was moved, or cloned more than once, or the user said
+//! so. Core decides; here it is asked with what the view and the disk know.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use cerberus_core::model::event::Event;
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::memory::Scope;
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::project::join::{self, Answer, Groups, Known, Reason};
+
+use crate::hook::capture::own_record;
+use crate::journal;
+use crate::os::clock::Clock;
+use crate::os::home::Home;
+use crate::project::identity;
+use crate::project::identity::Located;
+use crate::store::fold;
+use crate::store::fold::FoldError;
+use crate::store::{self, RepositoryRow, Store};
+
+/// Everything under which a project's sessions and memories are stored.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// Its own id first; also those of projects that were known by name only.
+    pub ids: Vec<ProjectId>,
+    /// What it is called in each of its folders, its own name first.
+    pub names: Vec<String>,
+}
+
+/// A project in another folder that is, or may be, the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub project: ProjectId,
+    /// What people call it there.
+    pub name: String,
+    /// The top of its worktree; empty when it was never seen.
+    pub root: String,
+    /// Why it is the same; nothing when it only may be.
+    pub reason: Option<Reason>,
+}
+
+/// The projects that are this one.
+pub fn joined(store: &Store, located: &Located, now: Timestamp) -> store::Result<Joined> {
+    let mut ids = vec![located.project.clone()];
+    let mut names = vec![located.name.clone()];
+    for member in Projects::load(store, now)?.joined(store, &located.project)? {
+        ids.push(member.project);
+        if !member.name.is_empty() && !names.contains(&member.name) {
+            names.push(member.name);
+        }
+    }
+    ids.extend(names.iter().map(|name| ProjectId::of_name(name)));
+    Ok(Joined { ids, names })
+}
+
+impl Joined {
+    pub fn has(&self, project: &ProjectId) -> bool {
+        self.ids.contains(project)
+    }
+
+    /// The scopes of memories that hold in this project alone.
+    pub fn scopes(&self) -> Vec<String> {
+        self.names.iter().map(|name| Scope::Project(name.clone()).to_string()).collect()
+    }
+}
+
+/// What is known of all projects at a moment.
+pub struct Projects {
+    repositories: HashMap<ProjectId, RepositoryRow>,
+    groups: Groups,
+    now: Timestamp,
+}
+
+impl Projects {
+    pub fn load(store: &Store, now: Timestamp) -> store::Result<Projects> {
+        let rows = store.repositories(now)?;
+        let answers = store.answers(now)?.into_iter();
+        let answers: Vec<Answer> =
+            answers.map(|said| Answer { one: said.project, other: said.other, is_same: said.is_same }).collect();
+        let mut beginnings: HashMap<&str, usize> = HashMap::new();
+        rows.iter().filter_map(|row| row.root_commit.as_deref()).for_each(|commit| {
+            *beginnings.entry(commit).or_default() += 1;
+        });
+        // Whether a folder exists only matters where it may have been moved.
+        let may_be_moved =
+            |row: &RepositoryRow| row.root_commit.as_deref().is_some_and(|commit| beginnings.get(commit) > Some(&1));
+        let known = |row: &RepositoryRow| Known {
+            project: row.project.clone(),
+            folder: row.folder.clone(),
+            is_there: !may_be_moved(row) || Path::new(&row.folder).symlink_metadata().is_ok(),
+            origin: row.origin.clone(),
+            root_commit: row.root_commit.clone(),
+            name: row.name.clone(),
+        };
+        let groups = join::groups(&rows.iter().map(known).collect::<Vec<_>>(), &answers);
+        let repositories = rows.into_iter().map(|row| (row.project.clone(), row)).collect();
+        Ok(Projects { repositories, groups, now })
+    }
+
+    /// The other projects that are this one, with why.
+    pub fn joined(&self, store: &Store, project: &ProjectId) -> store::Result<Vec<Member>> {
+        let joined = self.groups.joined(project).into_iter();
+        joined.map(|(other, reason)| self.member(store, other, Some(reason))).collect()
+    }
+
+    /// Projects that may be this one, and that the user was not asked about.
+    pub fn questions(&self, store: &Store, project: &ProjectId) -> store::Result<Vec<Member>> {
+        self.groups.questions(project).into_iter().map(|other| self.member(store, other, None)).collect()
+    }
+
+    /// One project that stands for all that are joined.
+    pub fn representative<'a>(&'a self, project: &'a ProjectId) -> &'a ProjectId {
+        self.groups.representative(project)
+    }
+
+    /// What is known of a project's repository.
+    pub fn repository(&self, project: &ProjectId) -> Option<&RepositoryRow> {
+        self.repositories.get(project)
+    }
+
+    fn member(&self, store: &Store, project: &ProjectId, reason: Option<Reason>) -> store::Result<Member> {
+        let (name, root) = match self.repositories.get(project) {
+            Some(row) => (row.project_name.clone(), row.root.clone()),
+            None => store.last_place(project, self.now)?.unwrap_or_default(),
+        };
+        Ok(Member { project: project.clone(), name, root, reason })
+    }
+}
+
+/// The project that a user means by a folder, which may be gone, or by an id.
+pub fn find(store: &Store, cwd: &Path, meant: &str, now: Timestamp) -> store::Result<Option<ProjectId>> {
+    let id = ProjectId::from_stored(meant.to_string());
+    if store.repository(&id)?.0.is_some() || store.last_place(&id, now)?.is_some() {
+        return Ok(Some(id));
+    }
+    let path = cwd.join(meant);
+    if path.is_dir() {
+        return Ok(Some(identity::locate(&path).project));
+    }
+    store.project_at(&identity::normal(&path).to_string_lossy(), now)
+}
+
+/// Records what the user says about this project and another; the last word holds.
+pub fn answer(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    located: &Located,
+    other: &ProjectId,
+    is_same: bool,
+) -> Result<(), FoldError> {
+    let count = store.answers(Timestamp::LAST)?.len();
+    let pair: BTreeSet<&str> = BTreeSet::from([located.project.as_str(), other.as_str()]);
+    let pair = pair.into_iter().collect::<Vec<_>>().join("-");
+    let word = if is_same { "same" } else { "separate" };
+    let key = format!("project-{count:06}-{pair}-{word}");
+    let other = other.clone();
+    let event = if is_same { Event::SameProject { other } } else { Event::SeparateProject { other } };
+    let record = own_record(clock, Agent::Manual, "", located.place(), key, event);
+    journal::append(home, clock.wall, &record)?;
+    fold::fold(home, store)
+}
