@@ -115,7 +115,7 @@ impl Context {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
         let mut store = self.view()?;
         distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
-        self.note_repository(&mut store, Look::WithGit)?;
+        self.record_repository(&mut store, Look::WithGit)?;
         Ok(self.begin_summaries(sessions))
     }
 
@@ -141,18 +141,19 @@ impl Context {
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;
-        self.note_repository(&mut store, Look::WithGit)?;
+        self.record_repository(&mut store, Look::WithGit)?;
         Ok(store)
     }
 
-    /// Records what the repository is that we are in, if that is news. A moment that was asked for changes nothing.
-    pub fn note_repository(&self, store: &mut Store, look: Look) -> Result<()> {
+    /// Records the state of the current repository if it has changed. With `--now`, nothing is recorded.
+    pub fn record_repository(&self, store: &mut Store, look: Look) -> Result<()> {
         let located = self.located();
         let may_store = self.wishes_unknown.is_none() && privacy::shut(&self.home, self.clock.now, &located).is_none();
         if self.clock.is_given || !may_store {
             return Ok(());
         }
-        repository::note(&self.home, &self.clock, store, &located, look).hint("`cerberus doctor` says what is wrong")
+        repository::record_changes(&self.home, &self.clock, store, &located, look)
+            .hint("`cerberus doctor` says what is wrong")
     }
 
     /// The view, with every session settled by evidence and time. A moment that was asked for changes nothing.

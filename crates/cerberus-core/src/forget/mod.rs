@@ -93,7 +93,7 @@ impl Wish {
     }
 }
 
-/// The project that an answer of the user's names beside its own.
+/// The other project in the user's answer about two projects.
 fn other_project<'a>(event: &'a Event) -> Option<&'a ProjectId> {
     match event {
         Event::SameProject { other } | Event::SeparateProject { other } => Some(other),

@@ -59,7 +59,11 @@ fn a_record_goes_when_it_is_meant() {
         assert_eq!(wish.fate(&said(session)), expected, "{wish:?}");
     }
     let answer = record("", 50, Event::SeparateProject { other: ProjectId::of_anchor(b"/q") });
-    assert_eq!((project.fate(&answer), other.fate(&answer)), (Fate::Goes, Fate::Goes), "an answer names both");
+    assert_eq!(
+        (project.fate(&answer), other.fate(&answer)),
+        (Fate::Goes, Fate::Goes),
+        "an answer belongs to both projects"
+    );
     assert_eq!((sessions.fate(&answer), between(40, 50).fate(&answer)), (Fate::Stays, Fate::Stays));
     assert!(sessions.may_be_in("{\"at\":5,\"session\":\"s1\",\"pl") && !sessions.may_be_in("{\"at\":5"));
     assert!(between(1, 9).may_be_in("{\"at\":5,\"k") && !between(1, 5).may_be_in("{\"at\":5,\"k"));
@@ -128,7 +132,7 @@ fn what_others_were_told_of_it_is_taken_back() {
 }
 
 #[test]
-fn memories_go_with_the_project_that_they_hold_in() {
+fn project_memories_are_forgotten_by_id_or_name() {
     let ids = HashSet::from([ProjectId::of_anchor(b"/p"), ProjectId::of_anchor(b"/moved")]);
     let wish = Wish::Projects { ids, names: HashSet::from(["p".to_string(), "moved".to_string()]) };
     for (scope, project, goes) in [
@@ -156,7 +160,7 @@ fn memories_go_with_the_project_that_they_hold_in() {
 }
 
 #[test]
-fn a_path_is_no_repository() {
+fn forgetting_a_path_keeps_the_repository_record() {
     let event = Event::Repository(Repository { folder: clean("/p/secret/.git"), ..Repository::default() });
     assert_eq!(paths("secret/**").fate(&record("", 1, event)), Fate::Stays);
 }

@@ -142,17 +142,17 @@ pub enum Event<'a> {
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
-    /// What the project's repository is. Of no session; recorded when it differs from what was known.
+    /// The state of the project's repository, recorded when it changes. Belongs to no session.
     #[serde(borrow)]
     Repository(Repository<'a>),
-    /// The user said that this project and another one are the same. Of no session.
+    /// The user said that this project is the same as another. Belongs to no session.
     SameProject { other: ProjectId },
-    /// The user said that they are not. Of no session.
+    /// The user said that this project is not the same as another. Belongs to no session.
     SeparateProject { other: ProjectId },
 }
 
 impl Event<'_> {
-    /// It is about memories or projects, whichever session was going on.
+    /// Events about memories and projects belong to no session.
     pub fn is_of_no_session(&self) -> bool {
         use Event::{Memory, Repository, SameProject, SeparateProject, Used};
         matches!(self, Memory(_) | Used { .. } | Repository(_) | SameProject { .. } | SeparateProject { .. })

@@ -1,28 +1,28 @@
-//! What is known of a project's repository beside where it is: enough to know it again in another folder.
+//! What is known about a project's repository besides its path, so that it can be recognised in another folder.
 
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
 
-/// A repository as it was when somebody looked. Every look that finds something else is recorded whole.
+/// The state of a repository at one time. A change is recorded as a whole new state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository<'a> {
-    /// The git directory that all its worktrees share, or the folder itself where there is no git.
+    /// The git directory shared by all worktrees, or the folder itself without git.
     #[serde(borrow)]
     pub folder: Clean<'a>,
-    /// Where it was cloned from, in one spelling and without credentials.
+    /// The normalised URL or path of its origin, without credentials.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Clean<'a>>,
-    /// The first commit of its history; of several the smallest. Unknown for a shallow clone.
+    /// The first commit of its history, the smallest if there are several. Unknown for a shallow clone.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub root_commit: Option<Clean<'a>>,
-    /// What its `.cerberus-project` says.
+    /// The content of its `.cerberus-project`.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Clean<'a>>,
 }
 
 impl Repository<'_> {
-    /// Nothing is known by which it could be found again.
+    /// Nothing is known by which it could be recognised.
     pub fn is_unknown(&self) -> bool {
         self.origin.is_none() && self.root_commit.is_none() && self.name.is_none()
     }

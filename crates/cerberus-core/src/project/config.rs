@@ -1,7 +1,6 @@
-//! The URL of `origin` in the text of a `.git/config`.
+//! Finds the URL of `origin` in the text of a `.git/config`.
 //!
-//! Only that one setting is looked for. Includes are not followed, no other setting has an effect, and what is malformed
-//! is skipped to the end of its line.
+//! No other setting has any effect, includes are not followed, and malformed lines are skipped.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -26,7 +25,7 @@ pub fn origin_url(config: &str) -> Option<String> {
     None
 }
 
-/// What stands between the brackets; nothing when they are not closed on the line.
+/// The text between the brackets, or nothing if they are not closed on the same line.
 fn header(rest: &mut Peekable<Chars>) -> Option<String> {
     let mut header = String::new();
     let mut is_quoted = false;
@@ -47,7 +46,7 @@ fn is_remote_origin(header: &str) -> bool {
     section.eq_ignore_ascii_case("remote") && name.trim_start() == "origin"
 }
 
-/// A key in lower case, with its value. A key without one is a switch, and of no interest.
+/// A key in lower case with its value. Keys without a value are ignored.
 fn setting(rest: &mut Peekable<Chars>, first: char) -> Option<(String, String)> {
     let mut key = first.to_ascii_lowercase().to_string();
     while let Some(c) = rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '-') {
@@ -63,7 +62,7 @@ fn setting(rest: &mut Peekable<Chars>, first: char) -> Option<(String, String)> 
     }
 }
 
-/// A value up to the end of its line: unquoted, without a comment and without blanks around it.
+/// A value up to the end of its line, without quotes, comment and surrounding blanks.
 fn value(rest: &mut Peekable<Chars>) -> String {
     let mut value = String::new();
     let mut kept_bytes = 0;
@@ -76,7 +75,7 @@ fn value(rest: &mut Peekable<Chars>) -> String {
                 break;
             }
             '\\' => match rest.next() {
-                // The value goes on in the next line.
+                // The value continues on the next line.
                 None | Some('\n') => continue,
                 Some('n') => value.push('\n'),
                 Some('t') => value.push('\t'),
@@ -103,7 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_url_of_origin_is_found_as_git_finds_it() {
+    fn finds_the_same_url_as_git() {
         for (config, expected) in [
             ("[remote \"origin\"]\n\turl = https://a.example/b\n", Some("https://a.example/b")),
             ("[core]\n\tbare = false\n[remote \"origin\"]\n\tfetch = +x\n\turl=b\n", Some("b")),
@@ -136,12 +135,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "(\\PC|[\\[\\]\"\\\\=#;\\n\\t ]|url|origin|remote){0,60}") {
+        fn no_input_panics(text in "(\\PC|[\\[\\]\"\\\\=#;\\n\\t ]|url|origin|remote){0,60}") {
             origin_url(&text);
         }
 
         #[test]
-        fn a_quoted_value_is_read_back(url in "[a-z:/ #;@\\\\\"]{0,30}") {
+        fn quoted_values_round_trip(url in "[a-z:/ #;@\\\\\"]{0,30}") {
             let quoted = url.replace('\\', "\\\\").replace('"', "\\\"");
             let read = origin_url(&format!("[x]\ny = 1\n[remote \"origin\"]\n\turl = \"{quoted}\"\n"));
             prop_assert_eq!(read, Some(url));

@@ -1,30 +1,30 @@
-//! Which projects are one: decided from what is known of their repositories and from what the user said.
+//! Decides which projects are the same, from what is known about their repositories and from the user's answers.
 //!
-//! Projects fall into groups. The user's last word on two of them always holds; after that, what their repositories have in
-//! common joins them, as long as it brings no two together that the user keeps apart. What only may be the same is never
-//! joined, it is asked about. A name that a repository gives itself joins nothing: otherwise any repository could claim
-//! the memories of another.
+//! The result is a partition into groups. The user's last answer about a pair always holds. After that, evidence from the
+//! repositories joins groups, unless that would join two projects that the user keeps apart. Ambiguous pairs are never
+//! joined; the user is asked about them. A name in `.cerberus-project` never joins projects: otherwise a repository could
+//! claim another project's memories by committing its name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use crate::model::id::ProjectId;
 
-/// What is known of one project's repository.
+/// What is known about a project's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     pub project: ProjectId,
-    /// The git directory that all its worktrees share, or the folder itself.
+    /// The git directory shared by all worktrees, or the folder itself.
     pub folder: String,
-    /// The folder exists now.
+    /// Whether the folder exists now.
     pub is_there: bool,
-    /// As [`crate::project::origin`] writes it; a local one as an absolute path.
+    /// Normalised by [`crate::project::origin`]; a local origin is an absolute path.
     pub origin: Option<String>,
     pub root_commit: Option<String>,
-    /// What its `.cerberus-project` says.
+    /// The content of its `.cerberus-project`.
     pub name: Option<String>,
 }
 
-/// What the user said about two projects.
+/// The user's answer about two projects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub one: ProjectId,
@@ -32,7 +32,7 @@ pub struct Answer {
     pub is_same: bool,
 }
 
-/// Why two projects are joined; the strongest reason first.
+/// Why two projects are joined, strongest reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The user said so.
@@ -40,9 +40,9 @@ pub enum Reason {
     SameOrigin,
     /// One was cloned from the folder of the other.
     ClonedFrom,
-    /// They begin with the same commit, and only one of them has an origin.
+    /// They have the same first commit, and only one of them has an origin.
     SameRootCommit,
-    /// They begin with the same commit, and the folder of one is gone.
+    /// They have the same first commit and no origin, and one of the folders no longer exists.
     Moved,
 }
 
@@ -68,7 +68,7 @@ impl Reason {
     }
 }
 
-/// What two repositories have to do with each other.
+/// The result of comparing two repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Same(Reason),
@@ -76,21 +76,21 @@ pub enum Verdict {
     Different,
 }
 
-/// Compares two repositories; the order does not matter.
+/// Compares two repositories. The result does not depend on their order.
 pub fn compare(a: &Known, b: &Known) -> Verdict {
     let is_same = |a: &Option<String>, b: &Option<String>| a.as_ref().zip(b.as_ref()).map(|(a, b)| a == b);
     let roots = is_same(&a.root_commit, &b.root_commit);
     let is_clone = is_cloned_from(a, b) || is_cloned_from(b, a);
     match (is_same(&a.origin, &b.origin), roots) {
-        // A new history under an old address, or an address that was taken over.
+        // The history was replaced, or the URL now belongs to someone else.
         (Some(true), Some(false)) => Verdict::MayBeSame,
         (Some(true), _) => Verdict::Same(Reason::SameOrigin),
         (_, Some(true)) if is_clone => Verdict::Same(Reason::ClonedFrom),
-        // A fork begins with the same commit, and is another project for most people.
+        // A fork: same first commit, different origin.
         (Some(false), Some(true)) => Verdict::MayBeSame,
         (None, Some(true)) if a.origin.is_some() || b.origin.is_some() => Verdict::Same(Reason::SameRootCommit),
         (None, Some(true)) if a.is_there != b.is_there => Verdict::Same(Reason::Moved),
-        // A copy beside the original.
+        // A copy next to the original.
         (None, Some(true)) => Verdict::MayBeSame,
         (_, None) if is_clone => Verdict::MayBeSame,
         _ if is_same(&a.name, &b.name) == Some(true) => Verdict::MayBeSame,
@@ -103,31 +103,31 @@ fn is_cloned_from(clone: &Known, source: &Known) -> bool {
     clone.origin.as_deref().is_some_and(|origin| origin == worktree || origin == source.folder)
 }
 
-/// The groups that projects fall into.
+/// A partition of projects into groups of the same project.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// Every project that anything is known of, in order.
+    /// All known projects, sorted.
     projects: Vec<ProjectId>,
-    /// The group of each: the place of one of its members.
+    /// The group of each project, as the index of one of its members.
     group: Vec<usize>,
-    /// Pairs that belong together, and why.
+    /// Joined pairs, with the reason.
     same: Vec<(usize, usize, Reason)>,
-    /// Pairs that may belong together.
+    /// Ambiguous pairs.
     unsure: Vec<(usize, usize)>,
-    /// Pairs that the user spoke about.
+    /// Pairs that the user has answered about.
     answered: HashSet<(usize, usize)>,
-    /// Places of projects whose folder exists.
+    /// Indexes of the projects whose folder exists.
     there: HashSet<usize>,
 }
 
-/// `answers` are in the order in which they were given.
+/// Computes the groups. `answers` are sorted from oldest to newest.
 pub fn groups(known: &[Known], answers: &[Answer]) -> Groups {
     let mentioned = answers.iter().flat_map(|answer| [&answer.one, &answer.other]);
     let projects: BTreeSet<&ProjectId> = known.iter().map(|known| &known.project).chain(mentioned).collect();
     let projects: Vec<ProjectId> = projects.into_iter().cloned().collect();
     let mut groups = Groups { group: (0..projects.len()).collect(), projects, ..Groups::default() };
     let mut apart: Vec<(usize, usize)> = Vec::new();
-    // The newest answer first: an older one cannot undo it.
+    // Newest first, so that an older answer cannot override a newer one.
     for answer in answers.iter().rev() {
         let (Some(one), Some(other)) = (groups.place(&answer.one), groups.place(&answer.other)) else { continue };
         if one == other || !groups.answered.insert(pair(one, other)) {
@@ -150,7 +150,7 @@ pub fn groups(known: &[Known], answers: &[Answer]) -> Groups {
             Verdict::Different => {}
         }
     }
-    // Which join comes first only matters where the user keeps two apart that a third belongs to.
+    // The order only matters when a project has evidence for two others that the user keeps apart.
     found.sort_unstable();
     for (reason, (one, other)) in found {
         groups.join(one, other, reason, &apart);
@@ -161,7 +161,7 @@ pub fn groups(known: &[Known], answers: &[Answer]) -> Groups {
     groups
 }
 
-/// Pairs that have anything in common; all others are different.
+/// Pairs that share an origin, first commit, name or path. All other pairs are different.
 fn alike(known: &[Known]) -> BTreeSet<(usize, usize)> {
     let mut by_trait: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (place, one) in known.iter().enumerate() {
@@ -187,7 +187,7 @@ impl Groups {
         self.projects.binary_search(project).ok()
     }
 
-    /// Makes the groups of two projects one, unless that brings two together that are kept apart.
+    /// Joins the groups of two projects, unless that would join two projects that must stay apart.
     fn join(&mut self, one: usize, other: usize, reason: Reason, apart: &[(usize, usize)]) {
         let (kept, gone) = pair(self.group[one], self.group[other]);
         let is_apart = |(a, b): &(usize, usize)| pair(self.group[*a], self.group[*b]) == (kept, gone);
@@ -198,7 +198,7 @@ impl Groups {
         self.same.push((one, other, reason));
     }
 
-    /// The other projects that are this one, each with why, in order.
+    /// The other projects in the group of this one, sorted, each with the reason.
     pub fn joined(&self, project: &ProjectId) -> Vec<(&ProjectId, Reason)> {
         let Some(start) = self.place(project) else { return Vec::new() };
         let mut links: BTreeMap<usize, Vec<(Reason, usize)>> = BTreeMap::new();
@@ -220,12 +220,13 @@ impl Groups {
         reasons.into_iter().map(|(place, reason)| (&self.projects[place], reason)).collect()
     }
 
-    /// The one project that stands for all that are joined with this one.
+    /// One fixed member of the project's group, the same for all members.
     pub fn representative<'a>(&'a self, project: &'a ProjectId) -> &'a ProjectId {
         self.place(project).map_or(project, |place| &self.projects[self.group[place]])
     }
 
-    /// Projects that may be this one and that nobody was asked about: of each group one, which exists if any does.
+    /// Projects that may be the same as this one and that the user has not answered about. One project per group,
+    /// preferably one whose folder exists.
     pub fn questions(&self, project: &ProjectId) -> Vec<&ProjectId> {
         let Some(here) = self.place(project).map(|place| self.group[place]) else { return Vec::new() };
         let groups = |(a, b): &(usize, usize)| pair(self.group[*a], self.group[*b]);
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn two_repositories_are_compared_by_what_they_have_in_common() {
+    fn repositories_are_compared_by_origin_first_commit_and_name() {
         use Reason::*;
         use Verdict::*;
         for (a, b, expected, what) in [
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_of_the_user_holds() {
+    fn the_last_answer_wins_over_evidence() {
         let clones = ["a h/x r1", "b h/x r1", "c h/x r1"];
         let fork = ["a h/x r1", "b h/y r1", "c h/y r1"];
         for (repositories, said, joined, asked) in [
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_names_a_folder_that_exists_and_comes_once_for_a_group() {
+    fn each_group_is_asked_about_once_by_a_folder_that_exists() {
         let repositories = ["a h/x r1", "b! h/y r1", "c h/y r1"];
         assert_eq!(told(&repositories, &[], "a"), (String::new(), "c".to_string()));
         assert_eq!(told(&repositories, &[], "c"), ("b".to_string(), "a".to_string()));
@@ -393,7 +394,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn groups_are_groups(known in any_known(), answers in any_answers()) {
+        fn groups_form_a_partition(known in any_known(), answers in any_answers()) {
             let groups = groups(&known, &answers);
             for one in &groups.projects {
                 for (other, _) in groups.joined(one) {
@@ -407,7 +408,7 @@ mod tests {
         }
 
         #[test]
-        fn the_last_answer_holds_and_nothing_answered_is_asked(known in any_known(), answers in any_answers()) {
+        fn the_last_answer_holds_and_is_not_asked_again(known in any_known(), answers in any_answers()) {
             let groups = groups(&known, &answers);
             if let Some(last) = answers.last().filter(|last| last.one != last.other) {
                 let is_joined = groups.representative(&last.one) == groups.representative(&last.other);
@@ -419,7 +420,7 @@ mod tests {
         }
 
         #[test]
-        fn the_order_in_which_repositories_are_given_does_not_matter(
+        fn the_order_of_repositories_does_not_matter(
             known in any_known(), answers in any_answers(), turn in 0..7_usize,
         ) {
             let mut turned = known.clone();
@@ -434,7 +435,7 @@ mod tests {
         }
 
         #[test]
-        fn a_name_alone_joins_nothing(mut known in any_known()) {
+        fn a_name_alone_never_joins(mut known in any_known()) {
             for (at, one) in known.iter_mut().enumerate() {
                 (one.origin, one.root_commit) = (None, Some(format!("own{at}")));
             }

@@ -1,8 +1,8 @@
-//! When two folders hold the same project: what a repository's configuration says about its origin, and which projects
-//! are joined because of it.
+//! Decides when two folders hold the same project.
 //!
-//! A project is known by the path of its git directory. That is cheap to find, but changes when the folder is moved, and
-//! every clone has its own. What else is known of a repository is compared here. Pure: nothing here reads a file.
+//! A project's id is derived from the path of its git directory. That is cheap to find, but it changes when the folder is
+//! moved, and every clone has its own. This module compares what else is known about repositories: their origin, their
+//! first commit and the name they give themselves. It is pure and reads no files.
 
 pub mod config;
 pub mod join;

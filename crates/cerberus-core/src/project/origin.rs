@@ -1,9 +1,9 @@
-//! The same repository has many URLs: over HTTPS or SSH, with a user, a port or `.git`, in the short form of `scp`. Here
-//! they become one, without anything that is only there to be let in.
+//! Normalises the URL of a remote: HTTPS, SSH and scp-like spellings of the same repository become one, without
+//! credentials.
 //!
-//! A URL that is not understood gives nothing: it could hold a password in a place that nobody thought of.
+//! A URL in an unknown form yields nothing, because it may contain a password in an unexpected place.
 
-/// A longer URL is none.
+/// Longer URLs are ignored.
 const URL_BYTES_MAX: usize = 2048;
 
 /// Where a repository was cloned from.
@@ -15,7 +15,7 @@ pub enum Origin {
     Local(String),
 }
 
-/// What a remote's URL names.
+/// Parses the URL of a remote.
 pub fn parse(url: &str) -> Option<Origin> {
     let url = url.trim();
     if url.is_empty() || url.len() > URL_BYTES_MAX || url.contains(char::is_control) {
@@ -34,11 +34,11 @@ pub fn parse(url: &str) -> Option<Origin> {
             _ => None,
         };
     }
-    // A colon before any slash ends the name of a host, which may be an address with colons of its own.
+    // In the scp-like form a colon before the first slash ends the host, which may be an IPv6 address.
     let before_slash = url.split('/').next().unwrap_or(url);
     let colon = before_slash.find("]:").map(|bracket| bracket + 1).or_else(|| before_slash.find(':'));
     match colon {
-        // `transport::address` is for a program of that name.
+        // `transport::address` names a remote helper program.
         Some(at) if url[at..].starts_with("::") => None,
         Some(at) => from_host(&url[..at], &url[at + 1..]),
         None => Some(Origin::Local(url.to_string())),
@@ -74,10 +74,10 @@ fn plain_host(host: &str) -> Option<String> {
     (!host.is_empty() && is_good).then_some(host)
 }
 
-/// The path without `.git`, doubled slashes, and what a server is told beside it.
+/// The path without `.git`, repeated slashes, query and fragment.
 fn plain_path(path: &str) -> Option<String> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    // A password with a slash in it would end up here: its host follows after an @.
+    // If a password contains a slash, its rest ends up here, followed by `@host`.
     if path.split('/').any(|part| part.find('@').is_some_and(|at| at > 0)) {
         return None;
     }
@@ -92,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_repository_has_one_origin_however_it_is_written() {
+    fn all_spellings_of_a_url_become_one() {
         for (url, expected) in [
             ("https://git.example/team/hydra", "git.example/team/hydra"),
             ("https://git.example/team/hydra.git", "git.example/team/hydra"),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_told_from_hosts() {
+    fn local_paths_are_recognised() {
         for (url, expected) in [
             ("/srv/hydra.git", "/srv/hydra.git"),
             ("../hydra", "../hydra"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_gives_nothing() {
+    fn unknown_forms_yield_nothing() {
         for url in [
             "",
             "ext::sh -c 'curl https://me:secret@git.example/x'",
@@ -163,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_user_and_no_password_is_left(
+        fn credentials_are_removed(
             scheme in "(https|http|ssh|git)", user in "[a-zA-Z0-9._%-]{1,12}", password in "[A-Z0-9!$&'()*+,;=:%-]{8,20}",
         ) {
             let url = format!("{scheme}://{user}:{password}@git.example/team/hydra");
@@ -171,12 +171,12 @@ mod tests {
         }
 
         #[test]
-        fn what_was_made_plain_is_plain(url in "(https://|ssh://|git@|file://|/)?\\PC{0,40}") {
+        fn normalising_is_idempotent(url in "(https://|ssh://|git@|file://|/)?\\PC{0,40}") {
             if let Some(Origin::Remote(plain)) = parse(&url) {
                 prop_assert_eq!(parse(&format!("https://{plain}")).is_some(), true, "{}", plain);
                 let again = parse(&format!("https://{plain}"));
                 let is_same = again == Some(Origin::Remote(plain.clone()));
-                // Only a doubled ending is cut once more.
+                // Exceptions: a repeated `.git`, and a port that is only the default for HTTPS.
                 prop_assert!(is_same || plain.ends_with(".git") || plain.contains(":443/"), "{} {:?}", plain, again);
             }
         }

@@ -45,7 +45,7 @@ pub struct Candidate<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RankContext<'a> {
     pub now: Timestamp,
-    /// All ids and names of the project at hand.
+    /// All ids and names of the current project.
     pub projects: &'a [ProjectId],
     pub project_names: &'a [String],
     /// Lower-case names of the languages at hand.
@@ -172,7 +172,7 @@ mod tests {
         let namesake = ProjectId::of_anchor(b"/elsewhere/hydra");
         memories[3].project = Some(&namesake);
         assert_eq!(told(&memories, "", &[]), ["rust", "all"]);
-        // The same project in another folder is the same, whatever it is called there.
+        // A project in another folder, with another name.
         let (moved, lerna) = (ProjectId::of_anchor(b"/moved/hydra"), Scope::Project("Lerna".to_string()));
         memories[3].project = Some(&moved);
         memories.push(memory("lerna", &lerna));

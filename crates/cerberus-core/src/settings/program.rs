@@ -20,7 +20,7 @@ pub(super) fn shell_line(program: &str, args: &[&str]) -> String {
     [&[shell_word(program).as_str()], args].concat().join(" ")
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one word of a shell command, if needed.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || PLAIN.contains(character);
     match text.chars().all(is_plain) {

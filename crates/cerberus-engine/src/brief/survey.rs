@@ -26,7 +26,7 @@ const COMPARED_MAX: usize = 200;
 pub struct View<'a> {
     pub store: &'a Store,
     pub located: &'a Located,
-    /// The project in all its folders.
+    /// All ids and names of the project.
     pub joined: &'a Joined,
     pub now: Timestamp,
 }

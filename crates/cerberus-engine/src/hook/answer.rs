@@ -81,7 +81,7 @@ pub fn answer(
                     detached::start_each(home, clock, ended.iter());
                 }
                 survey::ask_ahead(&store, &waiting.located)?;
-                repository::note(home, clock, &mut store, &waiting.located, Look::WithGit)?;
+                repository::record_changes(home, clock, &mut store, &waiting.located, Look::WithGit)?;
             }
             Ok(None)
         }
@@ -100,7 +100,7 @@ fn at_start(
     if waiting.is_echo(clock, &store)? {
         return Ok(None);
     }
-    repository::note(home, clock, &mut store, &waiting.located, Look::AtOnce)?;
+    repository::record_changes(home, clock, &mut store, &waiting.located, Look::FilesOnly)?;
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = recover::sweep(home, clock, &mut store, IDLE_AFTER)?;

@@ -137,8 +137,8 @@ fn stand(
         session: clean(&row.agent_session_id, Keep::NAME),
         key: clean(&row.key, Keep::NAME),
     });
-    // Where it was said last; the proposal names the project that stands for all that are joined.
-    let project = proposal.project.as_ref().map(|whole| rows().last().map_or(whole, |row| &row.project).clone());
+    // The proposal has the id that stands for all folders of the project; the memory gets the id of the last correction.
+    let project = proposal.project.as_ref().map(|group| rows().next_back().map_or(group, |row| &row.project).clone());
     let background = Background {
         rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
         evidence: evidence.collect(),

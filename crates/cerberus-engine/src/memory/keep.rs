@@ -189,10 +189,10 @@ pub fn superseding(
     if memory.status != Status::Approved {
         return (memory, Vec::new());
     }
-    // A project is the same in all its folders, whatever it is called there.
-    let whole = |memory: &Memory| memory.project.as_ref().map(|project| projects.representative(project).clone());
-    let own = whole(&memory);
-    let meets = |other: &Memory| match (&own, whole(other)) {
+    // The ids and names of a project differ between its folders.
+    let group = |memory: &Memory| memory.project.as_ref().map(|project| projects.representative(project).clone());
+    let own = group(&memory);
+    let meets = |other: &Memory| match (&own, group(other)) {
         (Some(own), Some(other)) => *own == other,
         (None, None) => other.scope == memory.scope,
         _ => false,

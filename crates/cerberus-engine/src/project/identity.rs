@@ -26,7 +26,7 @@ pub struct Located {
     pub cwd: PathBuf,
     /// The worktree's own git directory.
     pub git_dir: Option<PathBuf>,
-    /// The git directory that all worktrees share.
+    /// The git directory shared by all worktrees.
     pub common_dir: Option<PathBuf>,
     /// Of a linked worktree: the top of the main one.
     pub main_root: Option<PathBuf>,

@@ -1,5 +1,5 @@
-//! The projects that are one with the project of a folder: the folder was moved, or cloned more than once, or the user said
-//! so. Core decides; here it is asked with what the view and the disk know.
+//! Which projects are the same as the project of a folder, because the folder was moved or cloned, or because the user said
+//! so. Core decides; this module gives it what the view and the disk know, and records the user's answers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -20,28 +20,28 @@ use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, RepositoryRow, Store};
 
-/// Everything under which a project's sessions and memories are stored.
+/// All ids and names under which a project's sessions and memories are stored.
 #[derive(Clone, Debug)]
 pub struct Joined {
-    /// Its own id first; also those of projects that were known by name only.
+    /// Its own id first. Includes the ids of projects that are known by name only.
     pub ids: Vec<ProjectId>,
-    /// What it is called in each of its folders, its own name first.
+    /// Its names in all of its folders, the current one first.
     pub names: Vec<String>,
 }
 
-/// A project in another folder that is, or may be, the same.
+/// The same project in another folder, or one that may be the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub project: ProjectId,
-    /// What people call it there.
+    /// Its name there.
     pub name: String,
-    /// The top of its worktree; empty when it was never seen.
+    /// The top of its worktree. Empty if it is not known.
     pub root: String,
-    /// Why it is the same; nothing when it only may be.
+    /// Why it is the same. Nothing if it only may be the same.
     pub reason: Option<Reason>,
 }
 
-/// The projects that are this one.
+/// All ids and names of the project of a folder.
 pub fn joined(store: &Store, located: &Located, now: Timestamp) -> store::Result<Joined> {
     let mut ids = vec![located.project.clone()];
     let mut names = vec![located.name.clone()];
@@ -66,7 +66,7 @@ impl Joined {
     }
 }
 
-/// What is known of all projects at a moment.
+/// What is known about all projects at one time.
 pub struct Projects {
     repositories: HashMap<ProjectId, RepositoryRow>,
     groups: Groups,
@@ -79,13 +79,13 @@ impl Projects {
         let answers = store.answers(now)?.into_iter();
         let answers: Vec<Answer> =
             answers.map(|said| Answer { one: said.project, other: said.other, is_same: said.is_same }).collect();
-        let mut beginnings: HashMap<&str, usize> = HashMap::new();
+        let mut first_commits: HashMap<&str, usize> = HashMap::new();
         rows.iter().filter_map(|row| row.root_commit.as_deref()).for_each(|commit| {
-            *beginnings.entry(commit).or_default() += 1;
+            *first_commits.entry(commit).or_default() += 1;
         });
-        // Whether a folder exists only matters where it may have been moved.
+        // Whether a folder exists matters only if another repository has the same first commit.
         let may_be_moved =
-            |row: &RepositoryRow| row.root_commit.as_deref().is_some_and(|commit| beginnings.get(commit) > Some(&1));
+            |row: &RepositoryRow| row.root_commit.as_deref().is_some_and(|commit| first_commits.get(commit) > Some(&1));
         let known = |row: &RepositoryRow| Known {
             project: row.project.clone(),
             folder: row.folder.clone(),
@@ -99,23 +99,23 @@ impl Projects {
         Ok(Projects { repositories, groups, now })
     }
 
-    /// The other projects that are this one, with why.
+    /// The same project in other folders.
     pub fn joined(&self, store: &Store, project: &ProjectId) -> store::Result<Vec<Member>> {
         let joined = self.groups.joined(project).into_iter();
         joined.map(|(other, reason)| self.member(store, other, Some(reason))).collect()
     }
 
-    /// Projects that may be this one, and that the user was not asked about.
+    /// Projects that may be the same and that the user has not answered about.
     pub fn questions(&self, store: &Store, project: &ProjectId) -> store::Result<Vec<Member>> {
         self.groups.questions(project).into_iter().map(|other| self.member(store, other, None)).collect()
     }
 
-    /// One project that stands for all that are joined.
+    /// One fixed member of the project's group, the same for all members.
     pub fn representative<'a>(&'a self, project: &'a ProjectId) -> &'a ProjectId {
         self.groups.representative(project)
     }
 
-    /// What is known of a project's repository.
+    /// What is known about a project's repository.
     pub fn repository(&self, project: &ProjectId) -> Option<&RepositoryRow> {
         self.repositories.get(project)
     }
@@ -129,7 +129,7 @@ impl Projects {
     }
 }
 
-/// The project that a user means by a folder, which may be gone, or by an id.
+/// Finds a project by its id, or by its folder, which may no longer exist.
 pub fn find(store: &Store, cwd: &Path, meant: &str, now: Timestamp) -> store::Result<Option<ProjectId>> {
     let id = ProjectId::from_stored(meant.to_string());
     if store.repository(&id)?.0.is_some() || store.last_place(&id, now)?.is_some() {
@@ -142,7 +142,7 @@ pub fn find(store: &Store, cwd: &Path, meant: &str, now: Timestamp) -> store::Re
     store.project_at(&identity::normal(&path).to_string_lossy(), now)
 }
 
-/// Records what the user says about this project and another; the last word holds.
+/// Records the user's answer about this project and another. The last answer holds.
 pub fn answer(
     home: &Home,
     clock: &Clock,

@@ -1,7 +1,6 @@
-//! Projects in the view: what their repositories are, what the user said about them, and where they were seen.
+//! Projects in the view: the state of their repositories, the user's answers about them, and where they were seen.
 //!
-//! Rows are read in the order of their time and then of their key, so that the order in which records arrived does not
-//! matter.
+//! Rows are ordered by time and then by key, so the order in which records arrive does not matter.
 
 use cerberus_core::model::event::Record;
 use cerberus_core::model::id::ProjectId;
@@ -13,26 +12,26 @@ use super::read::time;
 use super::write::{FoldTransaction, Source};
 use super::{Result, Store};
 
-/// More repositories than anybody works in; of more, those last looked at.
+/// If there are more repositories, the ones recorded last are used.
 const REPOSITORIES_MAX: usize = 1_000;
 
-/// What is known of a project's repository.
+/// The state of a project's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryRow {
     pub project: ProjectId,
-    /// What people call the project.
+    /// The name of its folder.
     pub project_name: String,
-    /// The top of the worktree from which somebody looked.
+    /// The top of its main worktree, or of the one from which it was recorded.
     pub root: String,
     pub at: Timestamp,
     pub folder: String,
     pub origin: Option<String>,
     pub root_commit: Option<String>,
-    /// What its `.cerberus-project` says.
+    /// The content of its `.cerberus-project`.
     pub name: Option<String>,
 }
 
-/// What the user said about two projects.
+/// The user's answer about two projects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerRow {
     pub project: ProjectId,
@@ -76,7 +75,7 @@ impl FoldTransaction<'_> {
 }
 
 impl Store {
-    /// The repository of every project as it was last known up to `now`.
+    /// The latest state of every repository up to `now`.
     pub fn repositories(&self, now: Timestamp) -> Result<Vec<RepositoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM repository AS known WHERE at <= ?1 AND NOT EXISTS (SELECT 1 FROM repository AS later
@@ -86,7 +85,7 @@ impl Store {
         self.rows(&sql, params![now.millis(), REPOSITORIES_MAX], repository_row)
     }
 
-    /// The repository of one project as it was last known, whenever that was; and how often it was recorded.
+    /// The latest state of one repository at any time, and the number of records about it.
     pub fn repository(&self, project: &ProjectId) -> Result<(Option<RepositoryRow>, usize)> {
         let sql = format!("SELECT {COLUMNS} FROM repository WHERE project = ?1 ORDER BY at, key");
         let mut found = self.rows(&sql, [project.as_str()], repository_row)?;
@@ -94,12 +93,12 @@ impl Store {
         Ok((found.pop(), count))
     }
 
-    /// Does any repository that was ever looked at begin with this commit?
+    /// Is this the first commit of any known repository?
     pub fn is_root_commit(&self, commit: &str) -> Result<bool> {
         Ok(!self.rows("SELECT 1 FROM repository WHERE root_commit = ?1 LIMIT 1", [commit], |_| Ok(()))?.is_empty())
     }
 
-    /// Everything that the user said about projects up to `now`, in order.
+    /// The user's answers about projects up to `now`, oldest first.
     pub fn answers(&self, now: Timestamp) -> Result<Vec<AnswerRow>> {
         let sql = "SELECT project, other, is_same FROM project_answer WHERE at <= ?1 ORDER BY at, key";
         self.rows(sql, [now.millis()], |row| {
@@ -108,7 +107,7 @@ impl Store {
         })
     }
 
-    /// What a project was last called in a session, and the top of its worktree then.
+    /// The name and worktree of a project in its last session.
     pub fn last_place(&self, project: &ProjectId, now: Timestamp) -> Result<Option<(String, String)>> {
         let sql = "SELECT project_name, root FROM session WHERE project = ?1 AND started_at <= ?2
             ORDER BY last_activity DESC, id DESC LIMIT 1";
@@ -116,7 +115,7 @@ impl Store {
         Ok(found.into_iter().next())
     }
 
-    /// The project whose worktree had its top in this folder, which need not exist any more; the last if several had.
+    /// The project that last had its worktree in this folder, which may no longer exist.
     pub fn project_at(&self, root: &str, now: Timestamp) -> Result<Option<ProjectId>> {
         let sql = "SELECT project, at, '' FROM repository WHERE root = ?1 AND at <= ?2
             UNION ALL SELECT project, last_activity, id FROM session WHERE root = ?1 AND started_at <= ?2
@@ -125,13 +124,13 @@ impl Store {
         Ok(found.into_iter().next().map(ProjectId::from_stored))
     }
 
-    /// Was git asked for the first commit when this was checked out?
+    /// Was git already asked for the first commit while this commit was checked out?
     pub fn was_root_asked(&self, project: &ProjectId, head: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM root_asked WHERE project = ?1 AND head = ?2";
         Ok(!self.rows(sql, [project.as_str(), head], |_| Ok(()))?.is_empty())
     }
 
-    /// Remembers that it was. Whoever cannot write asks again.
+    /// Remembers that git was asked. If that fails, it is asked again.
     pub fn set_root_asked(&self, project: &ProjectId, head: &str) {
         let sql = "INSERT OR REPLACE INTO root_asked VALUES (?1, ?2)";
         let _ = self.connection.execute(sql, [project.as_str(), head]);
@@ -149,4 +148,68 @@ fn repository_row(row: &Row) -> rusqlite::Result<RepositoryRow> {
         root_commit: row.get(6)?,
         name: row.get(7)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_core::clean::text::{Clean, Keep};
+    use cerberus_core::model::event::{Event, Place};
+    use cerberus_core::model::id::Agent;
+
+    use super::*;
+    use crate::os::home::Home;
+
+    fn record(at: i64, key: &'static str, event: Event<'static>) -> Record<'static> {
+        let root = || Clean::word("/p");
+        let place = Place {
+            project: ProjectId::of_anchor(b"/p"),
+            name: Clean::word("p"),
+            root: root(),
+            cwd: root(),
+            branch: None,
+        };
+        let (at, key, session) = (Timestamp::from_millis(at), Clean::word(key), Clean::word(""));
+        Record { at, key, agent: Agent::Manual, imported: false, heard_by: None, session, place, event }
+    }
+
+    fn repository(at: i64, key: &'static str, origin: &'static str) -> Record<'static> {
+        let origin = Some(Clean::new(origin, Keep::NAME));
+        record(
+            at,
+            key,
+            Event::Repository(Repository { folder: Clean::word("/p/.git"), origin, ..Repository::default() }),
+        )
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_the_order_of_records() {
+        let other = || ProjectId::of_anchor(b"/q");
+        let records = [
+            repository(1, "r0", "a"),
+            repository(2, "r1", "b"),
+            repository(2, "r2", "c"),
+            record(3, "p0", Event::SameProject { other: other() }),
+            record(3, "p1", Event::SeparateProject { other: other() }),
+        ];
+        for turn in 0..records.len() {
+            let mut turned = records.to_vec();
+            turned.rotate_left(turn);
+            turned.extend(records.to_vec());
+            let dir = tempfile::tempdir().unwrap();
+            let mut store = Store::open(&Home::new(dir.path().to_path_buf())).unwrap();
+            let transaction = store.begin_fold().unwrap();
+            turned.iter().for_each(|record| transaction.apply(record).unwrap());
+            transaction.commit().unwrap();
+            let origin = |now| {
+                let found = store.repositories(Timestamp::from_millis(now)).unwrap();
+                found.iter().map(|row| row.origin.clone().unwrap()).collect::<Vec<_>>()
+            };
+            assert_eq!((origin(0), origin(1), origin(2)), (vec![], vec!["a".into()], vec!["c".into()]), "{turn}");
+            let (last, count) = store.repository(&ProjectId::of_anchor(b"/p")).unwrap();
+            assert_eq!((last.unwrap().origin.as_deref(), count), (Some("c"), 3));
+            let said = store.answers(Timestamp::LAST).unwrap();
+            assert_eq!(said.iter().map(|said| said.is_same).collect::<Vec<_>>(), [true, false], "{turn}");
+            assert_eq!(store.answers(Timestamp::from_millis(2)).unwrap(), []);
+        }
+    }
 }

@@ -223,13 +223,13 @@ CREATE TABLE IF NOT EXISTS git_log (
     printed TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What was known of a project's repository: a row a record, of which the last by time and key counts.
+-- The state of a project's repository, one row per record. The last one by time and key counts.
 CREATE TABLE IF NOT EXISTS repository (
     event INTEGER PRIMARY KEY,
     project TEXT NOT NULL,
     at INTEGER NOT NULL,
     key TEXT NOT NULL,
-    -- What people call the project, and the top of the worktree from which somebody looked.
+    -- The name of the project's folder, and the top of its worktree.
     project_name TEXT NOT NULL,
     root TEXT NOT NULL,
     folder TEXT NOT NULL,
@@ -239,7 +239,7 @@ CREATE TABLE IF NOT EXISTS repository (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS repository_by_project ON repository (project, at, key);
 
--- What the user said about two projects: of the same two the last by time and key counts.
+-- The user's answers about pairs of projects. The last one by time and key counts.
 CREATE TABLE IF NOT EXISTS project_answer (
     event INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -249,7 +249,8 @@ CREATE TABLE IF NOT EXISTS project_answer (
     is_same INTEGER NOT NULL
 ) STRICT;
 
--- With what checked out git was last asked for the first commit: a history that is too long is not walked again and again.
+-- The commit that was checked out when git was last asked for the first commit, so that a history that takes too long to
+-- walk is not walked every time.
 CREATE TABLE IF NOT EXISTS root_asked (
     project TEXT PRIMARY KEY,
     head TEXT NOT NULL

@@ -32,7 +32,7 @@ const SPELLINGS_MAX: usize = 20_000;
 pub struct MemoryQuery<'a> {
     pub text: &'a str,
     pub limit: usize,
-    /// Only of these; of all when there is none.
+    /// Only memories of these scopes; of all scopes if empty.
     pub scopes: &'a [String],
     pub category: Option<&'a str>,
 }

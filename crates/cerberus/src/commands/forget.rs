@@ -26,7 +26,7 @@ pub struct Forget {
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
     session: Vec<String>,
 
-    /// This project, in all folders that `cerberus project` shows: all its sessions, and the memories that hold in it alone
+    /// This project, in all its folders (see `cerberus project`): all its sessions, and the memories that hold in it alone
     #[arg(long, group = "what", conflicts_with_all = ["path", "since", "until", "memory"])]
     project: bool,
 
@@ -78,7 +78,7 @@ impl Forget {
         self.tell(context, &gone, &folders)
     }
 
-    /// The other folders of the project that is forgotten.
+    /// The other folders of the project to forget.
     fn folders(&self, context: &Context, store: &Store) -> Result<Vec<String>> {
         if !self.project {
             return Ok(Vec::new());
@@ -142,8 +142,8 @@ impl Forget {
     }
 }
 
-/// Before the path of another folder that is forgotten too.
-const SAME_PROJECT: &str = "the same project, forgotten too: ";
+/// Followed by the path of another folder of the same project.
+const SAME_PROJECT: &str = "includes the same project in ";
 
 /// After everything that ever happened.
 const END: Timestamp = Timestamp::LAST;

@@ -10,11 +10,11 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Show which folders hold this project, or say so
+/// Show which folders hold this project, and join or separate folders
 ///
-/// A folder that was moved and a second clone hold the same project: what was captured in one is told in the other. That is
-/// known by the origin in git's configuration and by the first commit. Where it is not clear, as for a fork, `status` asks
-/// once. Your last word holds, and can be taken back.
+/// A moved folder and a second clone are recognised as the same project, by the origin in the git configuration and by the
+/// first commit. They share sessions and memories. Where it is not clear, for example for a fork, `status` asks once. Your
+/// last answer holds, and you can change it at any time.
 #[derive(clap::Args)]
 pub struct Project {
     #[command(subcommand)]
@@ -23,15 +23,15 @@ pub struct Project {
 
 #[derive(clap::Subcommand)]
 enum ProjectCommand {
-    /// Another folder holds the same project: join them
+    /// Treat another folder as the same project
     SameAs {
-        /// The other folder, which may be gone, or the id of its project
+        /// The other folder, which may no longer exist, or the id of its project
         #[arg(value_name = "PATH|ID")]
         other: String,
     },
-    /// Another folder holds another project: keep them apart, even if they were joined automatically
+    /// Treat another folder as a different project, even if it was joined automatically
     Separate {
-        /// The other folder, which may be gone, or the id of its project
+        /// The other folder, which may no longer exist, or the id of its project
         #[arg(value_name = "PATH|ID")]
         other: String,
     },
@@ -49,7 +49,7 @@ impl Project {
 
 fn show(context: &Context) -> Result<()> {
     let mut store = context.store()?;
-    context.note_repository(&mut store, Look::Again)?;
+    context.record_repository(&mut store, Look::ForceGit)?;
     let located = context.located();
     let projects = Projects::load(&store, context.clock.now).hint(DOCTOR)?;
     let folders = Folders::of(&store, &projects, &located)?;
@@ -69,7 +69,7 @@ fn show(context: &Context) -> Result<()> {
     }
     render::line(&format!("{}  ({})", located.name, located.root.display()));
     render::line(&format!("id        {}", located.project.as_str()));
-    for (what, value) in [("origin", origin), ("begins", root_commit), ("named", name)] {
+    for (what, value) in [("origin", origin), ("commit", root_commit), ("name", name)] {
         value.iter().for_each(|value| render::line(&format!("{what:<8}  {value}")));
     }
     folders.print();
@@ -81,11 +81,10 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     context.may_store(&located)?;
     let mut store = context.store()?;
     let found = joined::find(&store, &context.cwd, meant, context.clock.now).hint(DOCTOR)?;
-    let missing = || anyhow::anyhow!("no project is known by {meant:?}");
-    let other = found.ok_or_else(missing).hint("give a folder that exists, or one in which something was captured")?;
+    let missing = || anyhow::anyhow!("no project is known at {meant:?}");
+    let other = found.ok_or_else(missing).hint("give an existing folder, or one in which a session was captured")?;
     if other == located.project {
-        return Err(anyhow::anyhow!("{meant:?} is the folder of this very project"))
-            .hint("give the folder of another one");
+        return Err(anyhow::anyhow!("{meant:?} is this project itself")).hint("give the folder of another project");
     }
     joined::answer(&context.home, &context.clock, &mut store, &located, &other, is_same)
         .hint("make room or mend the folder's permissions, then try again")?;
@@ -101,7 +100,7 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     Ok(())
 }
 
-/// The other folders of a project, and those that may be.
+/// The other folders of a project, and folders that may hold the same project.
 pub struct Folders {
     pub joined: Vec<Member>,
     questions: Vec<Member>,
@@ -139,7 +138,7 @@ impl Folders {
         self.questions().iter().for_each(|question| render::line(&format!("asked     {question}")));
     }
 
-    /// What the user is asked: once, until there is an answer.
+    /// One question per project that may be the same, until the user has answered.
     pub fn questions(&self) -> Vec<String> {
         let question = |member: &Member| {
             let (path, word) = (path(member), shell_word(path(member)));
@@ -152,7 +151,7 @@ impl Folders {
     }
 }
 
-/// Where a project is, or its id where that is not known.
+/// The folder of a project, or its id if the folder is not known.
 pub fn path(member: &Member) -> &str {
     if member.root.is_empty() { member.project.as_str() } else { &member.root }
 }

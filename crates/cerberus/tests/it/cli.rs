@@ -2,7 +2,7 @@
 
 use crate::env;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "try",
     "install",
     "uninstall",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 21] = [
     "unpause",
     "scan",
     "forget",
+    "project",
 ];
 
 #[test]

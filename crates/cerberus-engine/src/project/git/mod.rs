@@ -20,13 +20,13 @@ use crate::project::identity::Located;
 
 const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Finding the first commit means walking the whole history; of the largest ones it stays unknown.
+/// Finding the first commit means walking the whole history. In very large repositories it stays unknown.
 const ROOT_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Branch names and packed references; a larger file of them is not looked through.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// The first line of git's log of what was checked out.
+/// The first line of a reflog.
 const LOG_LINE_BYTES_MAX: u64 = 4 * 1024;
 
 /// The commit that is checked out, read by hand; nothing when the repository keeps its references in another way.
@@ -39,7 +39,7 @@ pub fn head(located: &Located) -> Option<String> {
     }
 }
 
-/// The first commit of what is checked out; of several the smallest. A shallow clone does not have it.
+/// The first commit of the current history, the smallest if there are several. Unknown for a shallow clone.
 pub fn root_commit(located: &Located) -> Option<String> {
     if located.common_dir.as_ref()?.join("shallow").symlink_metadata().is_ok() {
         return None;
@@ -50,8 +50,8 @@ pub fn root_commit(located: &Located) -> Option<String> {
     printed.lines().filter(|line| is_commit(line)).min().map(str::to_string)
 }
 
-/// The commit that a history of commits made here began with, read by hand from git's log of what was checked out. It
-/// may have been replaced since. Nothing for a clone, or when git has dropped the beginning of that log.
+/// The initial commit of a repository that was created here, read from the reflog of HEAD without starting git. It may have
+/// been amended since. Nothing for a clone, or if the beginning of the reflog has expired.
 pub fn first_logged_commit(located: &Located) -> Option<String> {
     let log = outside::beginning(&located.common_dir.as_ref()?.join("logs/HEAD"), LOG_LINE_BYTES_MAX).ok()?;
     let log = String::from_utf8_lossy(&log);

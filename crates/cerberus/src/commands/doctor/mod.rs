@@ -143,13 +143,13 @@ fn storing(context: &Context) -> Check {
     }
 }
 
-/// Whether this project is in other folders too. A question is for the user to answer, so it is never wrong.
+/// Whether this project is in other folders too. An open question is not a failure.
 fn project(context: &Context, store: &Store) -> Option<Check> {
     let folders = Folders::load(context, store, &context.located()).ok()?;
     let detail = match folders.questions().into_iter().next() {
         Some(question) => question,
         None => match folders.joined.len() {
-            0 => "in this folder only".to_string(),
+            0 => "only in this folder".to_string(),
             count => format!("also in {}: `cerberus project` shows them", render::count(count, "other folder")),
         },
     };

@@ -117,7 +117,7 @@ impl ScopeArgument {
     }
 }
 
-/// The scopes that are meant by one: this project has a name in each of its folders.
+/// All scopes that match the given one. The current project may have other names in other folders.
 fn scopes(context: &Context, store: &Store, scope: Option<&str>) -> Result<Vec<String>> {
     let Some(scope) = scope else { return Ok(Vec::new()) };
     let own = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?.scopes();
