@@ -19,7 +19,8 @@ use crate::store::{self, SessionRow, Store};
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recall::recent_sessions(store, located, clock.now)?;
     sessions = sessions.into_iter().map(|session| recover::settled(session, clock, IDLE_AFTER).0).collect();
-    sessions.retain(|session| session.state.status.is_live());
+    // A session in another clone belongs to the agent that works there.
+    sessions.retain(|session| session.state.status.is_live() && session.project == located.project);
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
 }
 

@@ -80,7 +80,7 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     let located = context.located();
     context.may_store(&located)?;
     let mut store = context.store()?;
-    let found = joined::find(&store, &context.cwd, meant, context.clock.now).hint(DOCTOR)?;
+    let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no project is known at {meant:?}");
     let other = found.ok_or_else(missing).hint("give an existing folder, or one in which a session was captured")?;
     if other == located.project {

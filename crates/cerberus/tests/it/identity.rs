@@ -204,6 +204,12 @@ fn a_second_clone_shares_the_project_from_its_first_session() {
     assert_eq!(joined(&env, &two), because(&one, "same_origin"));
     work(&env, &source, "s3", "src/c.rs");
     assert!(brief(&env, &source).contains("impl:a.rs"), "the source of both clones is joined too");
+    start(&env, &one, "s4");
+    env.ok(&["record", "next", "call the agent", "--cwd", shown(&two)]);
+    let sessions = env.json(&["memory", "session-status", "--all", "--cwd", shown(&one)])["sessions"].clone();
+    let noted = |session: &&Value| session["facts"].to_string().contains("call-the-agent");
+    let found: Vec<&Value> = sessions.as_array().unwrap().iter().filter(noted).map(|one| &one["cwd"]).collect();
+    assert_eq!(found, [shown(&two)], "a fact belongs to a session of its own folder");
     let fetched = env.git(&one, &["rev-list", "--max-parents=0", "HEAD"]);
     assert_eq!(project(&env, &one)["project"]["root_commit"], fetched.trim());
 }
