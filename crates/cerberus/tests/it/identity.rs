@@ -170,6 +170,18 @@ fn a_moved_folder_keeps_its_sessions_and_memories() {
 }
 
 #[test]
+fn a_session_goes_on_in_a_moved_folder() {
+    let env = real_time();
+    let (old, new) = (repository(&env, "lerna"), env.root().join("elsewhere"));
+    work(&env, &old, "s1", "src/a.rs");
+    start(&env, &old, "s2");
+    write(&env, &old, "s2", "src/b.rs");
+    fs::rename(&old, &new).unwrap();
+    let told = env.hook("s2", "SessionStart", json!({"source": "compact", "cwd": new}));
+    assert!(told.contains("impl:a.rs") && told.contains("impl:b.rs"), "{told}");
+}
+
+#[test]
 fn without_a_reflog_a_moved_folder_is_recognised_when_a_session_ends() {
     let env = real_time();
     let (old, new) = (repository(&env, "lerna"), env.root().join("elsewhere"));
