@@ -31,6 +31,8 @@ impl Paths {
         match &mut kept.event {
             // Who is told what, and what is remembered, is looked at once it is known what goes.
             Event::Memory(_) | Event::Receipt { .. } => return Fate::Stays,
+            // It contains no paths of files in the project.
+            Event::Repository(_) => return Fate::Stays,
             Event::Named(named) if self.glob.matches(&named.path) => return Fate::Goes,
             Event::Tool(used) => {
                 let touched = used.files.len();

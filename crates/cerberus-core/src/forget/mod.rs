@@ -31,7 +31,7 @@ pub enum Wish {
     /// By what their worktrees share; and what people call them, where nothing else is known.
     Projects {
         ids: HashSet<ProjectId>,
-        name: String,
+        names: HashSet<String>,
     },
     Paths(Paths),
     /// From the first moment up to the second.
@@ -52,7 +52,9 @@ impl Wish {
     pub fn fate(&self, record: &Record) -> Fate {
         let is_meant = match self {
             Wish::Sessions(names) | Wish::Expired(names) => names.contains(&(record.agent, record.session.to_string())),
-            Wish::Projects { ids, .. } => ids.contains(&record.place.project),
+            Wish::Projects { ids, .. } => {
+                ids.contains(&record.place.project) || other_project(&record.event).is_some_and(|id| ids.contains(id))
+            }
             Wish::Between(since, until) => (*since..*until).contains(&record.at),
             Wish::Paths(paths) => return paths.fate(record),
         };
@@ -97,9 +99,10 @@ impl Wish {
     fn means_memory(&self, memory: &Memory) -> bool {
         match self {
             Wish::Sessions(_) | Wish::Expired(_) => false,
-            Wish::Projects { ids, name } => match &memory.project {
-                Some(project) => ids.contains(project),
-                None => Scope::parse(&memory.scope) == Some(Scope::Project(name.clone())),
+            Wish::Projects { ids, names } => match (&memory.project, Scope::parse(&memory.scope)) {
+                (Some(project), _) => ids.contains(project),
+                (None, Some(Scope::Project(name))) => names.contains(&name),
+                (None, _) => false,
             },
             Wish::Between(since, until) => (*since..*until).contains(&memory.created_at),
             Wish::Paths(paths) => paths.are_named_in(&memory.content),
@@ -135,6 +138,14 @@ impl Unread {
         let Fields { at, agent, session, place } = serde_json::from_slice(line).ok()?;
         let text = String::from_utf8_lossy(line).into_owned();
         Some(Unread { at, agent, session, project: place.project, text })
+    }
+}
+
+/// The other project in the user's answer about two projects.
+fn other_project<'a>(event: &'a Event) -> Option<&'a ProjectId> {
+    match event {
+        Event::SameProject { other } | Event::SeparateProject { other } => Some(other),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::clean::BUILT_IN;
 use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
+use crate::model::repository::Repository;
 
 fn clean(text: &str) -> Clean<'_> {
     BUILT_IN.clean(text, Keep::PROMPT)
@@ -44,8 +45,10 @@ fn paths(pattern: &str) -> Wish {
 fn a_record_goes_when_it_is_meant() {
     let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
     let sessions = Wish::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
-    let project = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
-    let other = Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
+    let project =
+        Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), names: HashSet::from(["p".to_string()]) };
+    let other =
+        Wish::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), names: HashSet::from(["q".to_string()]) };
     let between = |a, b| Wish::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
     for (wish, session, expected) in [
         (&sessions, "s1", Fate::Goes),
@@ -57,6 +60,13 @@ fn a_record_goes_when_it_is_meant() {
     ] {
         assert_eq!(wish.fate(&said(session)), expected, "{wish:?}");
     }
+    let answer = record("", 50, Event::SeparateProject { other: ProjectId::of_anchor(b"/q") });
+    assert_eq!(
+        (project.fate(&answer), other.fate(&answer)),
+        (Fate::Goes, Fate::Goes),
+        "an answer belongs to both projects"
+    );
+    assert_eq!((sessions.fate(&answer), between(40, 50).fate(&answer)), (Fate::Stays, Fate::Stays));
     assert!(sessions.may_be_in("{\"at\":5,\"session\":\"s1\",\"pl") && !sessions.may_be_in("{\"at\":5"));
     assert!(between(1, 9).may_be_in("{\"at\":5,\"k") && !between(1, 5).may_be_in("{\"at\":5,\"k"));
 }
@@ -121,4 +131,38 @@ fn what_others_were_told_of_it_is_taken_back() {
     };
     assert!(json.contains("[\"impl:aa.rs\",\"next:go-on\"]"), "{json}");
     assert_eq!(traces.fate(&wish, &told(&["next:go-on"])), Fate::Stays);
+}
+
+#[test]
+fn project_memories_are_forgotten_by_id_or_name() {
+    let ids = HashSet::from([ProjectId::of_anchor(b"/p"), ProjectId::of_anchor(b"/moved")]);
+    let wish = Wish::Projects { ids, names: HashSet::from(["p".to_string(), "moved".to_string()]) };
+    for (scope, project, goes) in [
+        ("project:p", Some(b"/p".as_slice()), true),
+        ("project:p", Some(b"/elsewhere/p"), false),
+        ("project:q", Some(b"/moved"), true),
+        ("project:moved", None, true),
+        ("project:other", None, false),
+        ("universal", None, false),
+    ] {
+        let memory = Memory {
+            status: Status::Approved,
+            content: clean("use tabs"),
+            category: clean("rule"),
+            scope: clean(scope),
+            project: project.map(ProjectId::of_anchor),
+            confidence: 1.0,
+            created_at: Timestamp::EPOCH,
+            updated_at: Timestamp::EPOCH,
+            source: clean("user"),
+            background: Default::default(),
+        };
+        assert_eq!(Traces::default().add_memory(&wish, "m", &memory), goes, "{scope} {project:?}");
+    }
+}
+
+#[test]
+fn forgetting_a_path_keeps_the_repository_record() {
+    let event = Event::Repository(Repository { folder: clean("/p/secret/.git"), ..Repository::default() });
+    assert_eq!(paths("secret/**").fate(&record("", 1, event)), Fate::Stays);
 }

@@ -169,7 +169,7 @@ impl Plan {
         match fate {
             Fate::Stays => {}
             Fate::Goes => {
-                if is_meant {
+                if is_meant && EventKind::of(&record.event).is_of_a_session() {
                     let last = self.sessions.entry((record.agent, record.session.to_string())).or_insert(record.at);
                     *last = record.at.max(*last);
                 }
@@ -218,8 +218,9 @@ impl Plan {
         loops::forget::forget(home, wish)?;
         let is_meant = |failure: &Failure| match (wish, self.span) {
             (Wish::Paths(paths), _) => paths.are_named_in(&failure.detail),
-            (Wish::Projects { name, .. }, _) => {
-                failure.detail.contains(name) || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
+            (Wish::Projects { names, .. }, _) => {
+                names.iter().any(|name| failure.detail.contains(name.as_str()))
+                    || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
             }
             (_, Some((first, last))) => (first..=last).contains(&failure.at),
             (_, None) => false,
