@@ -123,7 +123,9 @@ fn project(env: &TestEnv, dir: &Path) -> Value {
 }
 
 /// The folders that are joined, each with the reason, and those that are asked about.
-fn joined(env: &TestEnv, dir: &Path) -> (Vec<(String, String)>, Vec<String>) {
+type Folders = (Vec<(String, String)>, Vec<String>);
+
+fn joined(env: &TestEnv, dir: &Path) -> Folders {
     let told = project(env, dir);
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_string();
     let joined = told["joined"].as_array().unwrap().iter();
@@ -131,15 +133,15 @@ fn joined(env: &TestEnv, dir: &Path) -> (Vec<(String, String)>, Vec<String>) {
     (joined.map(|one| (text(one, "root"), text(one, "reason"))).collect(), asked.map(|one| text(one, "root")).collect())
 }
 
-fn because(dir: &Path, reason: &str) -> (Vec<(String, String)>, Vec<String>) {
+fn because(dir: &Path, reason: &str) -> Folders {
     (vec![(shown(dir).to_string(), reason.to_string())], vec![])
 }
 
-fn asked(dir: &Path) -> (Vec<(String, String)>, Vec<String>) {
+fn asked(dir: &Path) -> Folders {
     (vec![], vec![shown(dir).to_string()])
 }
 
-const NOTHING: (Vec<(String, String)>, Vec<String>) = (vec![], vec![]);
+const NOTHING: Folders = (vec![], vec![]);
 
 #[test]
 fn a_moved_folder_keeps_its_sessions_and_memories() {
