@@ -377,6 +377,9 @@ fn shallow_clones_and_missing_git_rely_on_the_origin() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("impl:a.rs"), "{output:?}");
 }
 
+/// A name, and what is done to the configuration of a repository.
+type Trap<'a> = (&'a str, &'a dyn Fn(&Path));
+
 #[test]
 fn hostile_git_configurations_have_no_effect() {
     let env = real_time();
@@ -386,7 +389,7 @@ fn hostile_git_configurations_have_no_effect() {
     work(&env, &victim, "s1", "src/a.rs");
     let include = env.root().join("included");
     fs::write(&include, "[remote \"origin\"]\n\turl = https://git.example/team/hydra\n").unwrap();
-    let trap: [(&str, &dyn Fn(&Path)); 5] = [
+    let traps: [Trap; 5] = [
         ("pipe", &|config| {
             fs::remove_file(config).unwrap();
             assert!(std::process::Command::new("mkfifo").arg(config).status().unwrap().success());
@@ -396,7 +399,7 @@ fn hostile_git_configurations_have_no_effect() {
         ("program", &|config| fs::write(config, "[remote \"origin\"]\n\turl = ext::touch sprung\n").unwrap()),
         ("bytes", &|config| fs::write(config, b"[remote \"origin\"]\n\turl = \xff\xfe\x00://\n".as_slice()).unwrap()),
     ];
-    for (name, set) in trap {
+    for (name, set) in traps {
         let dir = repository(&env, name);
         set(&dir.join(".git/config"));
         assert_eq!(start(&env, &dir, name), "", "{name}");
