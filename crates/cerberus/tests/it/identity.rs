@@ -123,7 +123,9 @@ fn project(env: &TestEnv, dir: &Path) -> Value {
 }
 
 /// The folders that are joined, each with the reason, and those that are asked about.
-fn joined(env: &TestEnv, dir: &Path) -> (Vec<(String, String)>, Vec<String>) {
+type Folders = (Vec<(String, String)>, Vec<String>);
+
+fn joined(env: &TestEnv, dir: &Path) -> Folders {
     let told = project(env, dir);
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_string();
     let joined = told["joined"].as_array().unwrap().iter();
@@ -131,15 +133,15 @@ fn joined(env: &TestEnv, dir: &Path) -> (Vec<(String, String)>, Vec<String>) {
     (joined.map(|one| (text(one, "root"), text(one, "reason"))).collect(), asked.map(|one| text(one, "root")).collect())
 }
 
-fn because(dir: &Path, reason: &str) -> (Vec<(String, String)>, Vec<String>) {
+fn because(dir: &Path, reason: &str) -> Folders {
     (vec![(shown(dir).to_string(), reason.to_string())], vec![])
 }
 
-fn asked(dir: &Path) -> (Vec<(String, String)>, Vec<String>) {
+fn asked(dir: &Path) -> Folders {
     (vec![], vec![shown(dir).to_string()])
 }
 
-const NOTHING: (Vec<(String, String)>, Vec<String>) = (vec![], vec![]);
+const NOTHING: Folders = (vec![], vec![]);
 
 #[test]
 fn a_moved_folder_keeps_its_sessions_and_memories() {
@@ -375,6 +377,9 @@ fn shallow_clones_and_missing_git_rely_on_the_origin() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("impl:a.rs"), "{output:?}");
 }
 
+/// A name, and what is done to the configuration of a repository.
+type Trap<'a> = (&'a str, &'a dyn Fn(&Path));
+
 #[test]
 fn hostile_git_configurations_have_no_effect() {
     let env = real_time();
@@ -384,7 +389,7 @@ fn hostile_git_configurations_have_no_effect() {
     work(&env, &victim, "s1", "src/a.rs");
     let include = env.root().join("included");
     fs::write(&include, "[remote \"origin\"]\n\turl = https://git.example/team/hydra\n").unwrap();
-    let trap: [(&str, &dyn Fn(&Path)); 5] = [
+    let traps: [Trap; 5] = [
         ("pipe", &|config| {
             fs::remove_file(config).unwrap();
             assert!(std::process::Command::new("mkfifo").arg(config).status().unwrap().success());
@@ -394,7 +399,7 @@ fn hostile_git_configurations_have_no_effect() {
         ("program", &|config| fs::write(config, "[remote \"origin\"]\n\turl = ext::touch sprung\n").unwrap()),
         ("bytes", &|config| fs::write(config, b"[remote \"origin\"]\n\turl = \xff\xfe\x00://\n".as_slice()).unwrap()),
     ];
-    for (name, set) in trap {
+    for (name, set) in traps {
         let dir = repository(&env, name);
         set(&dir.join(".git/config"));
         assert_eq!(start(&env, &dir, name), "", "{name}");

@@ -1,5 +1,6 @@
 //! The scenarios of the session summary (seed 003), by their numbers, and how summaries are told, kept and forgotten.
 
+use cerberus_engine::store::SCHEMA_VERSION;
 use cerberus_testkit::answering::{Answer, Answering};
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::tokens::real_tokens;
@@ -305,7 +306,7 @@ fn a_view_made_anew_tells_the_same_and_what_is_forgotten_is_gone() {
     let before = env.brief();
     env.ok(&["doctor", "--rebuild"]);
     assert_eq!(env.brief(), before);
-    std::fs::remove_file(env.home().join("view-5.db")).unwrap();
+    std::fs::remove_file(env.home().join(format!("view-{SCHEMA_VERSION}.db"))).unwrap();
     assert_eq!(env.brief(), before);
     env.set_now(Some("2026-03-30T13:35:14Z"));
     env.ok(&["memory", "session-cleanup"]);
