@@ -19,7 +19,8 @@ use cerberus_engine::brief::survey::{AskGit, View, survey};
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::project::identity::{locate, project_ids};
+use cerberus_engine::project::identity::locate;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::find::recent_sessions;
 use cerberus_engine::store::Wanted;
 use cerberus_engine::store::fold;
@@ -294,11 +295,12 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let briefing = recall::brief(&store, &located, &question)?;
         let loaded = begun.elapsed();
         // The same once more, the last step alone.
+        let joined = joined(&store, &located, now)?;
         let sessions = recent_sessions(&store, &located, now)?;
-        let history = store.history(&project_ids(&located), now)?;
+        let history = store.history(&joined.ids, now)?;
         let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
         carried.add_files(&history, &sessions);
-        let view = View { store: &store, located: &located, now };
+        let view = View { store: &store, located: &located, joined: &joined, now };
         let survey = survey(&view, history, &mut carried, &sessions, None, AskGit::WhenNew)?;
         let mut files = FileNames::of_project(survey.tracked.len());
         let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());

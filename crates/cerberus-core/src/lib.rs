@@ -13,6 +13,7 @@ pub mod learn;
 pub mod loops;
 pub mod model;
 pub mod private;
+pub mod project;
 pub mod search;
 pub mod seed;
 pub mod settings;

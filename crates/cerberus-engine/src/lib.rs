@@ -14,6 +14,7 @@ pub mod loops;
 pub mod memory;
 pub mod os;
 pub mod project;
+pub mod same_project;
 pub mod sessions;
 pub mod store;
 pub mod summary;

@@ -20,6 +20,7 @@ use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
 use cerberus_engine::project::privacy;
+use cerberus_engine::same_project::repository::{self, Look};
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
@@ -115,6 +116,7 @@ impl Context {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
         let mut store = self.view()?;
         distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
+        self.record_repository(&mut store, Look::WithGit)?;
         Ok(self.begin_summaries(sessions))
     }
 
@@ -140,7 +142,20 @@ impl Context {
         legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;
+        self.record_repository(&mut store, Look::WithGit)?;
         Ok(store)
+    }
+
+    /// Records the state of the current repository if it has changed. With `--now`, nothing is recorded.
+    pub fn record_repository(&self, store: &mut Store, look: Look) -> Result<()> {
+        let located = self.located();
+        let may_store =
+            self.privacy_rules_unknown.is_none() && privacy::shut(&self.home, self.clock.now, &located).is_none();
+        if self.clock.is_given || !may_store {
+            return Ok(());
+        }
+        repository::record_changes(&self.home, &self.clock, store, &located, look)
+            .hint("`cerberus doctor` says what is wrong")
     }
 
     /// The view, with every session settled by evidence and time. A moment that was asked for changes nothing.

@@ -2,6 +2,7 @@
 
 mod brief;
 mod journal;
+mod project;
 mod search;
 mod secret;
 mod settings;
@@ -48,6 +49,7 @@ pub fn all() -> Vec<Target> {
         quick("journal-line", Kind::Payloads, journal::line),
         slow("journal", Kind::Payloads, journal::reader),
         quick("git-log", Kind::Text, brief::git_log),
+        quick("git-config", Kind::Text, project::git_config),
         quick("forget", Kind::Text, journal::forget),
     ]
 }

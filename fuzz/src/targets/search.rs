@@ -50,7 +50,7 @@ pub fn search() -> anyhow::Result<Check> {
         // The folder stays as long as it is searched.
         let _ = &dir;
         let text = String::from_utf8_lossy(input);
-        let query = MemoryQuery { text: &text, limit: LIMIT, scope: None, category: None };
+        let query = MemoryQuery { text: &text, limit: LIMIT, scopes: &[], category: None };
         let found = store.search(&query, Timestamp::LAST).map_err(|error| error.to_string())?;
         holds(found.len() <= LIMIT, "no more than was asked for", found.len())?;
         holds(found.iter().all(|one| one.score.is_finite()), "every score is a number", &found)

@@ -55,6 +55,9 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Memory(_)
         | Event::Used { .. }
         | Event::Forgotten(_)
+        | Event::Repository(_)
+        | Event::SameProject { .. }
+        | Event::SeparateProject { .. }
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Summary(_)

@@ -31,7 +31,7 @@ pub enum ForgetRequest {
     /// Projects by id. The name identifies memories that have no project id.
     Projects {
         ids: HashSet<ProjectId>,
-        name: String,
+        names: HashSet<String>,
     },
     Paths(Paths),
     /// A half-open time range: from the first time up to, not including, the second.
@@ -54,7 +54,9 @@ impl ForgetRequest {
             ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
                 names.contains(&(record.agent, record.session.to_string()))
             }
-            ForgetRequest::Projects { ids, .. } => ids.contains(&record.place.project),
+            ForgetRequest::Projects { ids, .. } => {
+                ids.contains(&record.place.project) || other_project(&record.event).is_some_and(|id| ids.contains(id))
+            }
             ForgetRequest::Between(since, until) => (*since..*until).contains(&record.at),
             ForgetRequest::Paths(paths) => return paths.action_for(record),
         };
@@ -102,9 +104,10 @@ impl ForgetRequest {
     fn covers_memory(&self, memory: &Memory) -> bool {
         match self {
             ForgetRequest::Sessions(_) | ForgetRequest::Expired(_) => false,
-            ForgetRequest::Projects { ids, name } => match &memory.project {
-                Some(project) => ids.contains(project),
-                None => Scope::parse(&memory.scope) == Some(Scope::Project(name.clone())),
+            ForgetRequest::Projects { ids, names } => match (&memory.project, Scope::parse(&memory.scope)) {
+                (Some(project), _) => ids.contains(project),
+                (None, Some(Scope::Project(name))) => names.contains(&name),
+                (None, _) => false,
             },
             ForgetRequest::Between(since, until) => (*since..*until).contains(&memory.created_at),
             ForgetRequest::Paths(paths) => paths.are_named_in(&memory.content),
@@ -140,6 +143,14 @@ impl NewerRecord {
         let Fields { at, agent, session, place } = serde_json::from_slice(line).ok()?;
         let text = String::from_utf8_lossy(line).into_owned();
         Some(NewerRecord { at, agent, session, project: place.project, text })
+    }
+}
+
+/// The other project in the user's answer about two projects.
+fn other_project<'a>(event: &'a Event) -> Option<&'a ProjectId> {
+    match event {
+        Event::SameProject { other } | Event::SeparateProject { other } => Some(other),
+        _ => None,
     }
 }
 

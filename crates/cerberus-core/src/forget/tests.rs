@@ -7,6 +7,7 @@ use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
 use crate::model::memory::Background;
+use crate::model::repository::Repository;
 
 fn clean(text: &str) -> Clean<'_> {
     BUILT_IN.clean(text, Keep::PROMPT)
@@ -45,8 +46,14 @@ fn paths(pattern: &str) -> ForgetRequest {
 fn a_record_goes_when_it_is_meant() {
     let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
     let sessions = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
-    let project = ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/p")]), name: "p".to_string() };
-    let other = ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(b"/q")]), name: "q".to_string() };
+    let project = ForgetRequest::Projects {
+        ids: HashSet::from([ProjectId::of_anchor(b"/p")]),
+        names: HashSet::from(["p".to_string()]),
+    };
+    let other = ForgetRequest::Projects {
+        ids: HashSet::from([ProjectId::of_anchor(b"/q")]),
+        names: HashSet::from(["q".to_string()]),
+    };
     let between = |a, b| ForgetRequest::Between(Timestamp::from_millis(a), Timestamp::from_millis(b));
     for (request, session, expected) in [
         (&sessions, "s1", RecordAction::Remove),
@@ -58,6 +65,16 @@ fn a_record_goes_when_it_is_meant() {
     ] {
         assert_eq!(request.action_for(&said(session)), expected, "{request:?}");
     }
+    let answer = record("", 50, Event::SeparateProject { other: ProjectId::of_anchor(b"/q") });
+    assert_eq!(
+        (project.action_for(&answer), other.action_for(&answer)),
+        (RecordAction::Remove, RecordAction::Remove),
+        "an answer belongs to both projects"
+    );
+    assert_eq!(
+        (sessions.action_for(&answer), between(40, 50).action_for(&answer)),
+        (RecordAction::Keep, RecordAction::Keep)
+    );
     assert!(sessions.may_be_in("{\"at\":5,\"session\":\"s1\",\"pl") && !sessions.may_be_in("{\"at\":5"));
     assert!(between(1, 9).may_be_in("{\"at\":5,\"k") && !between(1, 5).may_be_in("{\"at\":5,\"k"));
 }
@@ -135,7 +152,10 @@ fn expired(name: &str) -> ForgetRequest {
 }
 
 fn project(anchor: &[u8], name: &str) -> ForgetRequest {
-    ForgetRequest::Projects { ids: HashSet::from([ProjectId::of_anchor(anchor)]), name: name.to_string() }
+    ForgetRequest::Projects {
+        ids: HashSet::from([ProjectId::of_anchor(anchor)]),
+        names: HashSet::from([name.to_string()]),
+    }
 }
 
 fn between(since: i64, until: i64) -> ForgetRequest {
@@ -338,4 +358,38 @@ fn what_a_record_still_says_is_no_trace() {
     let mut traces = Residue::default();
     traces.add(&wish, &record("s", 1, Event::Tool(ToolUse { tool: clean("W"), files, ..ToolUse::default() })));
     assert!(traces.may_name("impl:plan.md") && !traces.may_name("impl:a.rs"));
+}
+
+#[test]
+fn project_memories_are_forgotten_by_id_or_name() {
+    let ids = HashSet::from([ProjectId::of_anchor(b"/p"), ProjectId::of_anchor(b"/moved")]);
+    let wish = ForgetRequest::Projects { ids, names: HashSet::from(["p".to_string(), "moved".to_string()]) };
+    for (scope, project, goes) in [
+        ("project:p", Some(b"/p".as_slice()), true),
+        ("project:p", Some(b"/elsewhere/p"), false),
+        ("project:q", Some(b"/moved"), true),
+        ("project:moved", None, true),
+        ("project:other", None, false),
+        ("universal", None, false),
+    ] {
+        let memory = Memory {
+            status: Status::Approved,
+            content: clean("use tabs"),
+            category: clean("rule"),
+            scope: clean(scope),
+            project: project.map(ProjectId::of_anchor),
+            confidence: 1.0,
+            created_at: Timestamp::EPOCH,
+            updated_at: Timestamp::EPOCH,
+            source: clean("user"),
+            background: Default::default(),
+        };
+        assert_eq!(Residue::default().add_memory(&wish, "m", &memory), goes, "{scope} {project:?}");
+    }
+}
+
+#[test]
+fn forgetting_a_path_keeps_the_repository_record() {
+    let event = Event::Repository(Repository { folder: clean("/p/secret/.git"), ..Repository::default() });
+    assert_eq!(paths("secret/**").action_for(&record("", 1, event)), RecordAction::Keep);
 }

@@ -10,6 +10,7 @@ use crate::clean::text::Clean;
 use crate::model::fact::Kind;
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
+use crate::model::repository::Repository;
 use crate::model::time::Timestamp;
 
 /// One line of the journal.
@@ -144,6 +145,13 @@ pub enum Event<'a> {
     /// A file of the original tool.
     #[serde(borrow)]
     Seed(SeedCodes<'a>),
+    /// The state of the project's repository, recorded when it changes. Belongs to no session.
+    #[serde(borrow)]
+    Repository(Repository<'a>),
+    /// The user said that this project is the same as another. Belongs to no session.
+    SameProject { other: ProjectId },
+    /// The user said that this project is not the same as another. Belongs to no session.
+    SeparateProject { other: ProjectId },
 }
 
 /// What was forgotten, or restored, identified by keyed hashes. They reveal nothing without the key of the home.

@@ -44,6 +44,9 @@ kinds! {
     Complete "complete",
     Archive "archive",
     Seed "seed",
+    Repository "repository",
+    SameProject "same_project",
+    SeparateProject "separate_project",
 }
 
 impl EventKind {
@@ -71,6 +74,9 @@ impl EventKind {
             Event::Complete => EventKind::Complete,
             Event::Archive => EventKind::Archive,
             Event::Seed(_) => EventKind::Seed,
+            Event::Repository(_) => EventKind::Repository,
+            Event::SameProject { .. } => EventKind::SameProject,
+            Event::SeparateProject { .. } => EventKind::SeparateProject,
         }
     }
 
@@ -90,9 +96,10 @@ impl EventKind {
         !self.is_ours() && !matches!(self, EventKind::Start | EventKind::End)
     }
 
-    /// Memories and lists of forgotten records belong to no session.
+    /// Memories belong to no session, nor do lists of what was forgotten and records about projects.
     pub fn is_of_a_session(self) -> bool {
-        !matches!(self, EventKind::Memory | EventKind::Used | EventKind::Forgotten)
+        use EventKind::{Forgotten, Memory, Repository, SameProject, SeparateProject, Used};
+        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject)
     }
 }
 
@@ -118,6 +125,7 @@ mod tests {
         assert_eq!(silent, ["named", "receipt", "crash", "recover", "summary", "complete", "archive"]);
         let between = words(|kind| !kind.separates_echoes());
         assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary"]);
-        assert_eq!(words(|kind| !kind.is_of_a_session()), ["memory", "used", "forgotten"]);
+        let of_none = words(|kind| !kind.is_of_a_session());
+        assert_eq!(of_none, ["memory", "used", "forgotten", "repository", "same_project", "separate_project"]);
     }
 }

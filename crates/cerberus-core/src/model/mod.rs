@@ -11,6 +11,7 @@ pub mod kind;
 pub mod memory;
 pub mod order;
 pub mod path;
+pub mod repository;
 pub mod session;
 pub mod span;
 pub mod time;

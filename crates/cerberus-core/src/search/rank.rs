@@ -45,8 +45,9 @@ pub struct Candidate<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RankContext<'a> {
     pub now: Timestamp,
-    pub project: &'a ProjectId,
-    pub project_name: &'a str,
+    /// All ids and names of the current project.
+    pub projects: &'a [ProjectId],
+    pub project_names: &'a [String],
     /// Lower-case names of the languages at hand.
     pub languages: &'a [&'a str],
     /// What was asked; empty at the start of a session.
@@ -114,8 +115,8 @@ fn scope_match(memory: &Candidate, context: &RankContext) -> Option<f64> {
         Scope::Language(language) => context.languages.contains(&language.as_str()).then_some(0.9),
         // Names are shared by projects; the id decides where there is one.
         Scope::Project(name) => match memory.project {
-            Some(project) => (project == context.project).then_some(1.0),
-            None => name.eq_ignore_ascii_case(context.project_name).then_some(1.0),
+            Some(project) => context.projects.contains(project).then_some(1.0),
+            None => context.project_names.iter().any(|here| here.eq_ignore_ascii_case(name)).then_some(1.0),
         },
     }
 }
@@ -151,9 +152,10 @@ mod tests {
 
     /// The contents in the order they are told.
     fn told<'a>(memories: &[Candidate<'a>], prompt: &str, files: &[&str]) -> Vec<&'a str> {
-        let project = ProjectId::of_anchor(b"/hydra");
-        let context =
-            RankContext { now: now(), project: &project, project_name: "hydra", languages: &["rust"], prompt, files };
+        let projects = [ProjectId::of_anchor(b"/hydra"), ProjectId::of_anchor(b"/moved/hydra")];
+        let project_names = ["hydra".to_string(), "lerna".to_string()];
+        let (projects, project_names) = (projects.as_slice(), project_names.as_slice());
+        let context = RankContext { now: now(), projects, project_names, languages: &["rust"], prompt, files };
         rank(memories, &context).into_iter().map(|one| memories[one.index].content).collect()
     }
 
@@ -170,6 +172,11 @@ mod tests {
         let namesake = ProjectId::of_anchor(b"/elsewhere/hydra");
         memories[3].project = Some(&namesake);
         assert_eq!(told(&memories, "", &[]), ["rust", "all"]);
+        // A project in another folder, with another name.
+        let (moved, lerna) = (ProjectId::of_anchor(b"/moved/hydra"), Scope::Project("Lerna".to_string()));
+        memories[3].project = Some(&moved);
+        memories.push(memory("lerna", &lerna));
+        assert_eq!(told(&memories, "", &[]), ["hydra", "lerna", "rust", "all"]);
     }
 
     #[test]
@@ -204,9 +211,8 @@ mod tests {
     }
 
     fn rank_indices(memories: &[Candidate]) -> Vec<usize> {
-        let project = ProjectId::of_name("hydra");
         let context =
-            RankContext { now: now(), project: &project, project_name: "", languages: &[], prompt: "", files: &[] };
+            RankContext { now: now(), projects: &[], project_names: &[], languages: &[], prompt: "", files: &[] };
         rank(memories, &context).into_iter().map(|one| one.index).collect()
     }
 
@@ -252,9 +258,8 @@ mod tests {
                 Candidate { uses, confidence, updated_at: days_ago(days), ..memory("Use tabs.", &all) }
             };
             let memories: Vec<Candidate> = uses.into_iter().map(one).collect();
-            let project = ProjectId::of_name("hydra");
             let context =
-                RankContext { now: now(), project: &project, project_name: "", languages: &[], prompt: "tabs", files: &[] };
+                RankContext { now: now(), projects: &[], project_names: &[], languages: &[], prompt: "tabs", files: &[] };
             let ranked = rank(&memories, &context);
             prop_assert_eq!(ranked.len(), memories.len());
             prop_assert!(ranked.iter().all(|one| (0.0..=1.0).contains(&one.score)));

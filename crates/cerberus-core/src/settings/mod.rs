@@ -28,6 +28,7 @@ use std::fmt;
 pub use diff::diff;
 pub use edit::Json;
 pub use hooks::HookStyle;
+pub use program::shell_word;
 pub use servers::ServerStyle;
 pub use toml_server::trusted_hooks;
 pub use whole::WholeFile;

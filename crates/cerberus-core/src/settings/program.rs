@@ -17,12 +17,16 @@ pub(super) fn is_program(command: &str) -> bool {
 
 /// The line that makes a shell run `program` with `args`. The same in every version: some agents trust a hook by its text.
 pub(super) fn shell_line(program: &str, args: &[&str]) -> String {
+    [&[shell_word(program).as_str()], args].concat().join(" ")
+}
+
+/// Quotes a text as one word of a shell command, if needed.
+pub fn shell_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || PLAIN.contains(character);
-    let word = match program.chars().all(is_plain) {
-        true => program.to_owned(),
-        false => format!("'{}'", program.replace('\'', r"'\''")),
-    };
-    [&[word.as_str()], args].concat().join(" ")
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// The program of a shell line that is ours and nothing else, without its quotes.

@@ -9,6 +9,7 @@ use cerberus_core::extract::injected::SUMMARY_TITLE;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
+use cerberus_core::model::session::CARRY_OVER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::expiry;
 use cerberus_core::summary::read_stored;
@@ -19,8 +20,8 @@ use crate::brief::survey;
 use crate::brief::survey::{AskGit, Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity;
-use crate::project::identity::{Located, project_ids};
-use crate::sessions::find::recent_sessions;
+use crate::project::identity::Located;
+use crate::same_project::joined;
 use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
 
 /// Files whose names are told apart; no brief has more.
@@ -84,22 +85,26 @@ pub struct Summarized {
 }
 
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
-    // A session stays with its project, wherever its agent has gone since.
-    let elsewhere = question.session.filter(|session| session.project != located.project);
-    let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
-    let located = home_project.as_ref().unwrap_or(located);
     let now = question.now;
-    let mut sessions = recent_sessions(store, located, now)?;
+    let mut joined = joined::joined(store, located, now)?;
+    // A session stays with its project, wherever its agent has gone since.
+    let elsewhere = question.session.filter(|session| !joined.has(&session.project));
+    let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
+    if let Some(home_project) = &home_project {
+        joined = joined::joined(store, home_project, now)?;
+    }
+    let located = home_project.as_ref().unwrap_or(located);
+    let mut sessions = store.sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let history = store.history(&project_ids(located), now)?;
+    let history = store.history(&joined.ids, now)?;
     let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
-    let (memories, forgone) = remember::for_brief(store, located, &carried, question)?;
+    let view = View { store, located, joined: &joined, now };
+    let (memories, forgone) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
-    let view = View { store, located, now };
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
@@ -173,9 +178,9 @@ pub fn on_prompt(
     budget_tokens: usize,
     memories: &[MemoryItem],
 ) -> store::Result<Brief> {
-    let mut sessions = recent_sessions(view.store, view.located, view.now)?;
+    let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let history = view.store.history(&project_ids(view.located), view.now)?;
+    let history = view.store.history(&view.joined.ids, view.now)?;
     let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
     carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
@@ -245,8 +250,8 @@ fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let bases: HashSet<&str> = told.map(brief::base).collect();
     let listed: Vec<&str> = bases.iter().copied().collect();
     let mut files = FileNames::of_project(survey.tracked.len());
-    for project in project_ids(view.located) {
-        view.store.files(&project, &listed, view.now)?.iter().for_each(|path| files.add(path));
+    for project in &view.joined.ids {
+        view.store.files(project, &listed, view.now)?.iter().for_each(|path| files.add(path));
     }
     survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
     Ok(files)

@@ -13,10 +13,12 @@ use cerberus_core::model::time::Timestamp;
 use cerberus_core::search::rank::{Candidate, RankContext, Spoken, rank};
 
 use crate::brief::recall::Question;
+use crate::brief::survey::View;
 use crate::project::guides;
 use crate::project::guides::UserFolders;
-use crate::project::identity::{Located, project_ids};
+use crate::project::identity::Located;
 use crate::project::tracked;
+use crate::same_project::joined::Joined;
 use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
 
 /// More of one scope than anybody reads; the latest changed are looked at.
@@ -30,17 +32,17 @@ const LANGUAGE_SHARE_MIN: f64 = 0.1;
 
 /// What a brief tells of memories, and what it leaves out.
 pub fn for_brief(
-    store: &Store,
-    located: &Located,
+    view: &View,
     carried: &Carried,
     question: &Question,
 ) -> store::Result<(Vec<MemoryItem>, Vec<Dropped>)> {
+    let View { store, located, joined, .. } = *view;
     let mut dropped = Vec::new();
     if question.budget.memory_tokens == 0 {
         return Ok((Vec::new(), dropped));
     }
     let languages = languages(store, located, carried, question.now)?;
-    let rows = candidates(store, located, &languages, question)?;
+    let rows = candidates(view, &languages, question)?;
     if rows.is_empty() {
         return Ok((Vec::new(), dropped));
     }
@@ -51,8 +53,8 @@ pub fn for_brief(
     let languages: Vec<&str> = languages.into_iter().collect();
     let context = RankContext {
         now: question.now,
-        project: &located.project,
-        project_name: &located.name,
+        projects: &joined.ids,
+        project_names: &joined.names,
         languages: &languages,
         prompt: question.prompt.unwrap_or_default(),
         files: &files,
@@ -73,19 +75,20 @@ pub fn for_brief(
 
 /// What a prompt brings up that its session was not told yet: few, and only what it clearly speaks of.
 pub fn for_prompt(
-    store: &Store,
-    located: &Located,
+    view: &View,
     session: &SessionRow,
     folders: &UserFolders,
     prompt: &str,
-    now: Timestamp,
 ) -> store::Result<Vec<MemoryItem>> {
-    let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scope: None, category: None };
+    let View { store, located, joined, now } = *view;
+    let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scopes: &[], category: None };
     let found: Vec<i64> = store.search(&query, now)?.iter().map(|found| found.row).collect();
     let mut rows = store.memories_at(&found, now)?;
-    let here = Scope::Project(located.name.clone()).to_string();
-    rows.retain(|row| !row.memory.scope.starts_with("project:") || *row.memory.scope == *here);
-    retain_standing(&mut rows, located);
+    let here = joined.scopes();
+    rows.retain(|row| {
+        !row.memory.scope.starts_with("project:") || here.iter().any(|scope| *scope == *row.memory.scope)
+    });
+    retain_standing(&mut rows, joined);
     if !rows.is_empty() {
         let spoken = Spoken::of(prompt);
         rows.retain(|row| spoken.is_of(&row.memory.content));
@@ -111,10 +114,9 @@ pub fn for_prompt(
 }
 
 /// Leaves out what a newer memory contradicts, and what belongs to another project of the same name.
-fn retain_standing(rows: &mut Vec<MemoryRow>, located: &Located) {
-    let here = project_ids(located);
+fn retain_standing(rows: &mut Vec<MemoryRow>, joined: &Joined) {
     rows.retain(|row| row.superseded_by.is_none());
-    rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| here.contains(project)));
+    rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| joined.has(project)));
 }
 
 fn ranked<'a>(rows: &'a [MemoryRow], context: &RankContext) -> Vec<&'a MemoryRow> {
@@ -133,25 +135,22 @@ fn why(row: &MemoryRow) -> String {
 }
 
 /// Every memory that holds here and no newer one contradicts.
-fn candidates(
-    store: &Store,
-    located: &Located,
-    languages: &HashSet<&str>,
-    question: &Question,
-) -> store::Result<Vec<MemoryRow>> {
-    let mut scopes = vec![Scope::Universal.to_string(), Scope::Project(located.name.clone()).to_string()];
+fn candidates(view: &View, languages: &HashSet<&str>, question: &Question) -> store::Result<Vec<MemoryRow>> {
+    let View { store, joined, .. } = *view;
+    let mut scopes = joined.scopes();
+    scopes.push(Scope::Universal.to_string());
     scopes.extend(languages.iter().map(|name| Scope::Language(name.to_string()).to_string()));
     scopes.sort();
     let mut rows = store.memories_in(&scopes, CANDIDATES_MAX, question.now)?;
     if let Some(prompt) = question.prompt {
-        let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scope: None, category: None };
+        let query = MemoryQuery { text: prompt, limit: SEARCHED_MAX, scopes: &[], category: None };
         let found: Vec<i64> = store.search(&query, question.now)?.iter().map(|found| found.row).collect();
         let known: HashSet<i64> = rows.iter().map(|row| row.row).collect();
         let found: Vec<i64> = found.into_iter().filter(|row| !known.contains(row)).collect();
         let found = store.memories_at(&found, question.now)?;
         rows.extend(found.into_iter().filter(|row| scopes.iter().any(|scope| *scope == *row.memory.scope)));
     }
-    retain_standing(&mut rows, located);
+    retain_standing(&mut rows, joined);
     Ok(rows)
 }
 

@@ -15,6 +15,7 @@ use crate::project::git;
 use crate::project::identity::Located;
 use crate::project::tracked;
 use crate::project::tracked::Tracked;
+use crate::same_project::joined::Joined;
 use crate::store::{self, Carried, SessionRow, Store};
 
 /// Of the files last edited so many are compared with what git holds.
@@ -25,6 +26,8 @@ const COMPARED_MAX: usize = 200;
 pub struct View<'a> {
     pub store: &'a Store,
     pub located: &'a Located,
+    /// All ids and names of the project.
+    pub joined: &'a Joined,
     pub now: Timestamp,
 }
 
@@ -56,7 +59,7 @@ pub fn survey(
     ask: AskGit,
 ) -> store::Result<Survey> {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
-    let mut commits = git::commits(&printed_log(view, ask)?, view.now);
+    let mut commits = git::commits(&printed_log(view.store, view.located, ask)?, view.now);
     let is_tracked: HashSet<&str> = tracked.paths.iter().map(String::as_str).collect();
     let renames = Renames::new(&commits, &is_tracked);
     renames.follow_facts(&mut carried.facts);
@@ -90,22 +93,22 @@ pub fn survey(
 }
 
 /// Asks git now for what the next start needs, which then need not wait for it.
-pub fn ask_ahead(view: &View) -> store::Result<()> {
-    printed_log(view, AskGit::WhenNew).map(|_| ())
+pub fn ask_ahead(store: &Store, located: &Located) -> store::Result<()> {
+    printed_log(store, located, AskGit::WhenNew).map(|_| ())
 }
 
 /// What git says of recent commits: what it said last when nothing else is checked out since, or it does not answer.
-fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
-    let root = view.located.root.to_string_lossy();
-    let head = git::head(view.located);
-    let (kept_head, kept) = view.store.git_log(&root)?.unwrap_or_default();
+fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<String> {
+    let root = located.root.to_string_lossy();
+    let head = git::head(located);
+    let (kept_head, kept) = store.git_log(&root)?.unwrap_or_default();
     if ask == AskGit::Never || head.as_ref() == Some(&kept_head) {
         return Ok(kept);
     }
-    let Some(printed) = git::log(view.located) else { return Ok(kept) };
-    let printed = git::without(view.store.cleaner(), &printed, |path| view.store.privacy_rules().is_private(path));
+    let Some(printed) = git::log(located) else { return Ok(kept) };
+    let printed = git::without(store.cleaner(), &printed, |path| store.privacy_rules().is_private(path));
     if let Some(head) = head {
-        view.store.keep_git_log(&root, &head, &printed);
+        store.keep_git_log(&root, &head, &printed);
     }
     Ok(printed)
 }

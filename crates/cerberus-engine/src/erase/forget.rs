@@ -168,7 +168,7 @@ impl Plan {
         match fate {
             RecordAction::Keep => {}
             RecordAction::Remove => {
-                if is_covered {
+                if is_covered && EventKind::of(&record.event).is_of_a_session() {
                     let last = self.sessions.entry((record.agent, record.session.to_string())).or_insert(record.at);
                     *last = record.at.max(*last);
                 }
@@ -217,8 +217,9 @@ impl Plan {
         loops::forget::forget(home, request)?;
         let is_covered = |failure: &Failure| match (request, self.span) {
             (ForgetRequest::Paths(paths), _) => paths.are_named_in(&failure.detail),
-            (ForgetRequest::Projects { name, .. }, _) => {
-                failure.detail.contains(name) || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
+            (ForgetRequest::Projects { names, .. }, _) => {
+                names.iter().any(|name| failure.detail.contains(name.as_str()))
+                    || self.roots.iter().any(|root| failure.detail.contains(root.as_str()))
             }
             (_, Some((first, last))) => (first..=last).contains(&failure.at),
             (_, None) => false,

@@ -26,6 +26,8 @@ use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::guides::UserFolders;
+use crate::same_project::joined::joined;
+use crate::same_project::repository::{self, Look};
 use crate::sessions::find::recent_sessions;
 use crate::sessions::legacy;
 use crate::sessions::name;
@@ -78,7 +80,8 @@ pub fn answer(
                     let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
                     detached::start_each(home, clock, ended.iter());
                 }
-                survey::ask_ahead(&View { store: &store, located: &waiting.located, now: clock.now })?;
+                survey::ask_ahead(&store, &waiting.located)?;
+                repository::record_changes(home, clock, &mut store, &waiting.located, Look::WithGit)?;
             }
             Ok(None)
         }
@@ -99,6 +102,7 @@ fn at_start(
         return Ok(None);
     }
     health::tidy(home, &store, clock.wall)?;
+    repository::record_changes(home, clock, &mut store, &waiting.located, Look::FilesOnly)?;
     legacy::pick_up(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
@@ -141,8 +145,9 @@ fn on_prompt(
         return Ok(None);
     }
     let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
-    let items = remember::for_prompt(&store, &waiting.located, &session, folders, prompt, clock.now)?;
-    let view = View { store: &store, located: &waiting.located, now: clock.now };
+    let joined = joined(&store, &waiting.located, clock.now)?;
+    let view = View { store: &store, located: &waiting.located, joined: &joined, now: clock.now };
+    let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;

@@ -6,7 +6,8 @@
 use std::io;
 
 use cerberus_core::clean::text::Clean;
-use cerberus_core::model::event::{Event, Record};
+use cerberus_core::model::event::Record;
+use cerberus_core::model::kind::EventKind;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -42,12 +43,12 @@ impl Namer {
         }
     }
 
-    /// The name of a record, whatever it says now. `open_record` is its JSON: a change of a memory is only known by
-    /// that, because the same memory may be learned again.
+    /// The name of a record, whatever it says now. `open_record` is its JSON: a record about a memory or a project is
+    /// only known by that, because the same memory may be learned again, and the same repository found again.
     pub fn record(&self, record: &Record, open_record: &[u8]) -> Clean<'static> {
-        match &record.event {
-            Event::Memory(_) | Event::Used { .. } => self.version(open_record),
-            _ => self.event(record.agent.name(), &record.session, &record.key),
+        match EventKind::of(&record.event).is_of_a_session() {
+            true => self.event(record.agent.name(), &record.session, &record.key),
+            false => self.version(open_record),
         }
     }
 

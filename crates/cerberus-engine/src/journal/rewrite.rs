@@ -51,7 +51,9 @@ pub struct Rewrite {
 /// nothing else holds what was removed.
 pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
     begin(home)?;
-    let Prepared { copies, forgotten, last_seq } = prepare(home, wall, rewrite)?;
+    let Prepared { copies, forgotten, broken, last_seq } = prepare(home, wall, rewrite)?;
+    // What is left of a torn line has no name to be listed by, and no value: it goes at once.
+    overwrite(home, &broken.iter().collect::<Vec<_>>())?;
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
     // The copies have old places; what is appended next must not follow those.
@@ -98,15 +100,21 @@ struct Prepared {
     copies: Vec<Vec<u8>>,
     /// The names of everything that is forgotten.
     forgotten: Forgotten<'static>,
+    /// Lines to be removed that are no records.
+    broken: Vec<Position>,
     last_seq: u64,
 }
 
 fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
     let namer = Namer::open(home)?;
     let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
-    let (mut copies, mut records, mut alike, mut last_seq) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let (mut copies, mut records, mut alike, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut last_seq = 0;
     each_line(home, |position, line| {
-        let Line::Whole(sealed) = line else { return };
+        let Line::Whole(sealed) = line else {
+            broken.extend(changes.contains_key(&position).then_some(position));
+            return;
+        };
         last_seq = position.order(&sealed).seq.max(last_seq);
         let Some(change) = changes.get(&position) else { return };
         let kept = match change {
@@ -125,7 +133,7 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
     let sessions = rewrite.sessions.iter();
     let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until));
     let sessions = sessions.chain(alike).collect();
-    Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, last_seq })
+    Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
 }
 
 /// The name of a record. Of one that a newer version wrote, only who said it is read.

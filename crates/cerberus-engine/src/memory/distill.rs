@@ -13,6 +13,7 @@ use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
 
 use crate::memory::keep::{Change, Keeper, superseding};
+use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
@@ -37,13 +38,14 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
     let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
     let known = store.own_memories(KNOWN_MAX, now)?;
     let languages = languages(store, &corrections)?;
-    let said: Vec<Said> = corrections.iter().map(|row| said(row, &languages)).collect();
+    let projects = Projects::load(store, now)?;
+    let said: Vec<Said> = corrections.iter().map(|row| said(row, &projects, &languages)).collect();
     let existing: Vec<Known> = known.iter().map(existing).collect();
     let mut distilled = Distilled::default();
     let mut changes = Vec::new();
     for proposal in propose(&said, &existing) {
         let standing = known.iter().find(|row| row.id == proposal.id);
-        let memory = stand(keeper, &proposal, &said, standing);
+        let memory = stand(keeper, &proposal, &corrections, standing);
         if standing.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
             continue;
         }
@@ -56,7 +58,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         }
         let mut approved = Memory { status: Status::Approved, ..memory };
         approved.background.is_automatic = true;
-        let (approved, _) = superseding(keeper.home, &proposal.id, approved, known.clone());
+        let (approved, _) = superseding(keeper.home, &projects, &proposal.id, approved, known.clone());
         changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
@@ -101,13 +103,13 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
     Ok(languages)
 }
 
-fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
+fn said<'a>(row: &'a CorrectionRow, projects: &Projects, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
     Said {
         quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
         kind: row.correction.kind,
         confidence: row.correction.confidence,
         at: row.at,
-        project: row.project.clone(),
+        project: projects.representative(&row.project).clone(),
         project_name: &row.project_name,
         languages: languages.get(&row.session).cloned().unwrap_or_default(),
     }
@@ -121,14 +123,22 @@ fn existing(row: &MemoryRow) -> Known<'_> {
 }
 
 /// What a proposal is to be from now on. Words that the user chose for it stay.
-fn stand(keeper: &Keeper, proposal: &Proposal, said: &[Said], standing: Option<&MemoryRow>) -> Memory<'static> {
+fn stand(
+    keeper: &Keeper,
+    proposal: &Proposal,
+    corrections: &[CorrectionRow],
+    standing: Option<&MemoryRow>,
+) -> Memory<'static> {
     let clean = |text: &str, keep| keeper.home.cleaner().clean(text.to_string(), keep);
-    let evidence = proposal.evidence.iter().filter_map(|index| said.get(*index)).map(|said| Evidence {
-        text: clean(said.quote.text, Keep::PROMPT),
-        agent: clean(said.quote.agent, Keep::NAME),
-        session: clean(said.quote.session, Keep::NAME),
-        key: clean(said.quote.key, Keep::NAME),
+    let rows = || proposal.evidence.iter().filter_map(|index| corrections.get(*index));
+    let evidence = rows().map(|row| Evidence {
+        text: clean(&row.correction.text, Keep::PROMPT),
+        agent: clean(&row.agent, Keep::NAME),
+        session: clean(&row.agent_session_id, Keep::NAME),
+        key: clean(&row.key, Keep::NAME),
     });
+    // The proposal has the id that stands for all folders of the project; the memory gets the id of the last correction.
+    let project = proposal.project.as_ref().map(|group| rows().next_back().map_or(group, |row| &row.project).clone());
     let background = Background {
         rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
         evidence: evidence.collect(),
@@ -140,7 +150,7 @@ fn stand(keeper: &Keeper, proposal: &Proposal, said: &[Said], standing: Option<&
         content: clean(&proposal.content, Keep::MEMORY),
         category: Clean::word(proposal.category.word()),
         scope: clean(&proposal.scope.to_string(), Keep::NAME),
-        project: proposal.project.clone(),
+        project,
         confidence: proposal.confidence,
         created_at,
         updated_at: keeper.clock.now,

@@ -18,6 +18,7 @@ use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity::Located;
+use crate::same_project::joined::Projects;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, MemoryRow, Store, StoreError};
@@ -91,7 +92,8 @@ impl Keeper<'_> {
             background: Background::default(),
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
-        let (memory, supersedes) = superseding(self.home, &id, memory, known);
+        let projects = Projects::load(store, self.clock.now)?;
+        let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
         // Two who learn the same at the same moment have learnt it once.
         let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
         Ok(Learnt { id, is_new, supersedes })
@@ -123,7 +125,8 @@ impl Keeper<'_> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
-        let (memory, supersedes) = superseding(self.home, &row.id, memory, known);
+        let projects = Projects::load(store, self.clock.now)?;
+        let (memory, supersedes) = superseding(self.home, &projects, &row.id, memory, known);
         self.change(store, row, Some(memory))?;
         Ok(supersedes)
     }
@@ -222,6 +225,7 @@ impl Keeper<'_> {
 /// An accepted memory takes the place of what it contradicts, where both would hold.
 pub fn superseding(
     home: &Home,
+    projects: &Projects,
     id: &MemoryId,
     mut memory: Memory<'static>,
     known: Vec<MemoryRow>,
@@ -229,7 +233,14 @@ pub fn superseding(
     if memory.status != Status::Approved {
         return (memory, Vec::new());
     }
-    let meets = |other: &Memory| other.scope == memory.scope && other.project == memory.project;
+    // The ids and names of a project differ between its folders.
+    let group = |memory: &Memory| memory.project.as_ref().map(|project| projects.representative(project).clone());
+    let own = group(&memory);
+    let meets = |other: &Memory| match (&own, group(other)) {
+        (Some(own), Some(other)) => *own == other,
+        (None, None) => other.scope == memory.scope,
+        _ => false,
+    };
     let older: Vec<MemoryRow> = known
         .into_iter()
         .filter(|other| other.id != *id && other.memory.status == Status::Approved && other.superseded_by.is_none())

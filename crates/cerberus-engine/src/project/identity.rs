@@ -27,6 +27,8 @@ pub struct Located {
     pub cwd: PathBuf,
     /// The worktree's own git directory.
     pub git_dir: Option<PathBuf>,
+    /// The git directory shared by all worktrees.
+    pub common_dir: Option<PathBuf>,
     /// Of a linked worktree: the top of the main one.
     pub main_root: Option<PathBuf>,
 }
@@ -48,11 +50,6 @@ impl Located {
     }
 }
 
-/// The ids that sessions of this project may be recorded under: its own, and that of sessions which knew its name only.
-pub fn project_ids(located: &Located) -> [ProjectId; 2] {
-    [located.project.clone(), ProjectId::of_name(&located.name)]
-}
-
 pub fn locate(cwd: &Path) -> Located {
     // A folder that is gone can still be named.
     let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| normal(cwd));
@@ -66,13 +63,14 @@ pub fn locate(cwd: &Path) -> Located {
                 name,
                 root: root.to_path_buf(),
                 git_dir: Some(git.own),
+                common_dir: Some(git.common),
                 cwd,
             };
         }
     }
     let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
     let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(&cwd), cwd.clone());
-    Located { project, name, root, cwd, git_dir: None, main_root: None }
+    Located { project, name, root, cwd, git_dir: None, common_dir: None, main_root: None }
 }
 
 /// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
@@ -113,7 +111,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// `a/./b/../c` is `a/c`, without asking the disk.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,11 +1,13 @@
 //! Corrections in the view, and how far they were made proposals of.
 
-use cerberus_core::learn::correction::{Correction, CorrectionKind};
+use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
+use cerberus_core::model::event::{Event, Outcome};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
 use super::read::time;
+use super::write::{FoldTransaction, Source};
 use super::{Result, Store};
 
 /// A correction, with where and when it was said.
@@ -21,6 +23,36 @@ pub struct CorrectionRow {
     pub correction: Correction,
     /// The agent's words before it.
     pub before: String,
+}
+
+impl FoldTransaction<'_> {
+    /// What the user said against what the agent did: in a prompt, or with a tool use that was rejected.
+    pub(super) fn corrections(&self, source: &Source, event: &Event) -> Result<()> {
+        let (prompt, is_rejection) = match event {
+            Event::Prompt { text } => (&**text, false),
+            Event::Tool(used) if used.outcome == Outcome::Interrupted => {
+                match used.error.as_deref().and_then(correction::feedback) {
+                    Some(feedback) => (feedback, true),
+                    None => return Ok(()),
+                }
+            }
+            _ => return Ok(()),
+        };
+        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
+            ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
+        let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
+        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let (before, was_at_work) = self.said(find.query_row([source.session, source.event], read))?;
+        let is_interruption = is_rejection || was_at_work == Some(true);
+        let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
+        for Correction { kind, text, confidence } in found {
+            let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, before)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let at = source.at.millis();
+            self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before])?;
+        }
+        Ok(())
+    }
 }
 
 impl Store {

@@ -265,7 +265,9 @@ fn refold_session(
 
 fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear_memories()?;
-    refold(home, transaction, "", |_| true, |kind| !kind.is_of_a_session())
+    // Lists of what is forgotten are not folded here: a new one makes the whole view anew.
+    let is_meant = |kind: EventKind| !kind.is_of_a_session() && kind != EventKind::Forgotten;
+    refold(home, transaction, "", |_| true, is_meant)
 }
 
 /// Applies, in their order, the records that were folded before.

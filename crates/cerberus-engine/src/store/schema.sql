@@ -256,3 +256,34 @@ CREATE TABLE IF NOT EXISTS git_log (
     head TEXT NOT NULL,
     printed TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The state of a project's repository, one row per record. The last one by time and place counts.
+CREATE TABLE IF NOT EXISTS repository (
+    event INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    -- The name of the project's folder, and the top of its worktree.
+    project_name TEXT NOT NULL,
+    root TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    origin TEXT,
+    root_commit TEXT,
+    name TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS repository_by_project ON repository (project, at, event);
+
+-- The user's answers about pairs of projects. The last one by time and place counts.
+CREATE TABLE IF NOT EXISTS project_answer (
+    event INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    project TEXT NOT NULL,
+    other TEXT NOT NULL,
+    is_same INTEGER NOT NULL
+) STRICT;
+
+-- The commit that was checked out when git was last asked for the first commit, so that a history that takes too long to
+-- walk is not walked every time.
+CREATE TABLE IF NOT EXISTS root_asked (
+    project TEXT PRIMARY KEY,
+    head TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

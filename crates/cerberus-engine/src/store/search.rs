@@ -12,6 +12,7 @@ use cerberus_core::search::terms::Shape;
 use rusqlite::params;
 
 use super::memories::STANDS;
+use super::write::json;
 use super::{Result, Store};
 
 /// A term that more memories have says little; of those, the newest count.
@@ -31,7 +32,8 @@ const SPELLINGS_MAX: usize = 20_000;
 pub struct MemoryQuery<'a> {
     pub text: &'a str,
     pub limit: usize,
-    pub scope: Option<&'a str>,
+    /// Only memories of these scopes; of all scopes if empty.
+    pub scopes: &'a [String],
     pub category: Option<&'a str>,
 }
 
@@ -121,14 +123,15 @@ impl Store {
     /// The rows that match, newest first.
     fn rows_with(&self, query: &MemoryQuery, matching: &str) -> Result<Vec<usize>> {
         let number = |row: &rusqlite::Row| row.get(0);
-        if query.scope.is_none() && query.category.is_none() {
+        if query.scopes.is_empty() && query.category.is_none() {
             let sql = "SELECT rowid FROM memory_terms WHERE memory_terms MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
             return self.rows(sql, params![matching, HITS_MAX], number);
         }
         let sql = "SELECT memory_terms.rowid FROM memory_terms CROSS JOIN memory ON memory.row = memory_terms.rowid
-            WHERE memory_terms MATCH ?1 AND (?3 IS NULL OR scope = ?3) AND (?4 IS NULL OR category = ?4)
+            WHERE memory_terms MATCH ?1 AND (?3 = '[]' OR scope IN (SELECT value FROM json_each(?3)))
+                AND (?4 IS NULL OR category = ?4)
             ORDER BY memory_terms.rowid DESC LIMIT ?2";
-        self.rows(sql, params![matching, HITS_MAX, query.scope, query.category], number)
+        self.rows(sql, params![matching, HITS_MAX, json(&query.scopes), query.category], number)
     }
 
     /// What stands of these rows, in their order.
@@ -136,9 +139,10 @@ impl Store {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
             "SELECT row, content, category, source, created_at FROM memory WHERE {STANDS} AND status = 'approved'
-             AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR category = ?3) AND row IN ({list}) ORDER BY row"
+             AND (?2 = '[]' OR scope IN (SELECT value FROM json_each(?2))) AND (?3 IS NULL OR category = ?3)
+             AND row IN ({list}) ORDER BY row"
         );
-        self.rows(&sql, params![now.millis(), query.scope, query.category], |row| {
+        self.rows(&sql, params![now.millis(), json(&query.scopes), query.category], |row| {
             let created_at = Timestamp::from_millis(row.get(4)?);
             Ok(Read { row: row.get(0)?, content: row.get(1)?, category: row.get(2)?, source: row.get(3)?, created_at })
         })
@@ -220,7 +224,7 @@ mod tests {
         }
 
         fn found(&self, text: &str) -> Vec<String> {
-            self.asked(&MemoryQuery { text, limit: 10, scope: None, category: None })
+            self.asked(&MemoryQuery { text, limit: 10, scopes: &[], category: None })
         }
     }
 
@@ -272,10 +276,13 @@ mod tests {
         let connection = &stored.store.connection;
         connection.execute("UPDATE memory SET until_at = 5 WHERE content = 'tabs were used'", []).unwrap();
         assert_eq!(stored.found("tabs").len(), 2);
-        let scoped = MemoryQuery { text: "tabs", limit: 10, scope: Some("project:hydra"), category: None };
+        stored.add("use tabs there", "project:lerna", NOW);
+        let scopes = ["project:hydra".to_string(), "project:lerna".to_string()];
+        let scoped = MemoryQuery { text: "tabs", limit: 10, scopes: &scopes[..1], category: None };
         assert_eq!(stored.asked(&scoped), ["use tabs here"]);
+        assert_eq!(stored.asked(&MemoryQuery { scopes: &scopes, ..scoped }).len(), 2);
         assert_eq!(stored.asked(&MemoryQuery { category: Some("rule"), ..scoped }), [""; 0]);
-        assert_eq!(stored.asked(&MemoryQuery { scope: None, limit: 1, ..scoped }).len(), 1);
+        assert_eq!(stored.asked(&MemoryQuery { scopes: &[], limit: 1, ..scoped }).len(), 1);
         connection.execute("UPDATE memory SET status = 'rejected'", []).unwrap();
         assert_eq!(stored.found("tabs"), [""; 0]);
     }

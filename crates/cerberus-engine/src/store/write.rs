@@ -10,10 +10,8 @@ use cerberus_core::brief::rank::terms::path_like;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::{extract, scan_reference};
-use cerberus_core::learn::correction;
-use cerberus_core::learn::correction::Correction;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
-use cerberus_core::model::event::{Event, Named, Outcome, Record, Severity, StartSource, ToolUse, Touch};
+use cerberus_core::model::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::session::TIMEOUT;
@@ -35,7 +33,7 @@ pub(super) struct Source {
 /// As much of the agent's words as tells what the user answers to.
 const LAST_WORDS_BYTES_MAX: usize = 600;
 
-/// What is said about memories belongs to no session.
+/// What is said about memories and projects belongs to no session.
 const NO_SESSION: i64 = 0;
 
 fn source_name(record: &Record) -> &'static str {
@@ -75,7 +73,8 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, to be folded anew from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
-            memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted";
+            memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted repository
+            project_answer root_asked";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         self.said(self.transaction.execute_batch(&clear))
     }
@@ -93,13 +92,16 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Takes out all memories, to be folded anew. That a session was told one is part of that session.
+    /// Takes out all memories and everything about projects, to be folded anew. That a session was told a memory is part
+    /// of that session.
     pub fn clear_memories(&self) -> Result<()> {
         for sql in [
             "DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = 0)",
             "DELETE FROM event WHERE session = 0",
             "DELETE FROM memory_terms",
             "DELETE FROM memory",
+            "DELETE FROM repository",
+            "DELETE FROM project_answer",
             "DELETE FROM memory_progress",
         ] {
             self.run(sql, [])?;
@@ -160,6 +162,9 @@ impl<'a> FoldTransaction<'a> {
         match &record.event {
             Event::Memory(change) => return self.memory(source, change),
             Event::Used { memories } => return self.used(source, memories),
+            Event::Repository(found) => return self.repository(source, record, found),
+            Event::SameProject { other } => return self.answer(source, record, other, true),
+            Event::SeparateProject { other } => return self.answer(source, record, other, false),
             _ => {}
         }
         self.mark(session, record)?;
@@ -198,34 +203,6 @@ impl<'a> FoldTransaction<'a> {
             _ => {}
         }
         self.corrections(source, &record.event)
-    }
-
-    /// What the user said against what the agent did: in a prompt, or with a tool use that was rejected.
-    fn corrections(&self, source: &Source, event: &Event) -> Result<()> {
-        let (prompt, is_rejection) = match event {
-            Event::Prompt { text } => (&**text, false),
-            Event::Tool(used) if used.outcome == Outcome::Interrupted => {
-                match used.error.as_deref().and_then(correction::feedback) {
-                    Some(feedback) => (feedback, true),
-                    None => return Ok(()),
-                }
-            }
-            _ => return Ok(()),
-        };
-        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
-            ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
-        let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
-        let (before, was_at_work) = self.said(find.query_row([source.session, source.event], read))?;
-        let is_interruption = is_rejection || was_at_work == Some(true);
-        let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
-        for Correction { kind, text, confidence } in found {
-            let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, before)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-            let at = source.at.millis();
-            self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before])?;
-        }
-        Ok(())
     }
 
     /// Were the same words just told by another hook, under another key? When anything happened since, they are new.

@@ -50,10 +50,11 @@ pub fn views(world: &mut World) -> Result<(), Difference> {
 
 /// What people and scripts are told: every command that only reads, as JSON, from the program itself.
 pub fn outputs(world: &World, binary: &Path) -> Result<(), Difference> {
-    const COMMANDS: [&[&str]; 10] = [
+    const COMMANDS: [&[&str]; 11] = [
         &["brief"],
         &["brief", "--prompt", "fix the failing test in src/lib.rs", "--explain"],
         &["status"],
+        &["project"],
         &["memory", "session-status", "--all"],
         &["memory", "session-history", "--days", "3650"],
         &["memory", "recover", "--list"],
@@ -110,7 +111,7 @@ const ROW_NUMBERS: [(&str, &str); 7] = [
 ];
 
 /// What the journal does not say, and what is only there until it is done.
-const NOT_FROM_THE_JOURNAL: [&str; 3] = ["distilled", "git_log", "unwanted"];
+const NOT_FROM_THE_JOURNAL: [&str; 4] = ["distilled", "git_log", "root_asked", "unwanted"];
 
 /// Every row of a view, table by table, in the order of its content.
 fn dump(root: &Path) -> String {

@@ -14,6 +14,7 @@ use cerberus_core::model::event::{Event, Note, Record, StartSource};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::memory::{Scope, Status};
+use cerberus_core::model::repository::Repository;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::summary::render::Format;
@@ -28,7 +29,9 @@ use cerberus_engine::memory::keep::Keeper;
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::project::identity::{self, project_ids};
+use cerberus_engine::project::identity;
+use cerberus_engine::same_project::joined::{self, Joined, joined};
+use cerberus_engine::same_project::repository::{self, Look};
 use cerberus_engine::sessions::{lifecycle, recover, sweep};
 use cerberus_engine::store::{MemoryRow, Store, fold};
 
@@ -59,10 +62,13 @@ pub struct World {
     last_transcript: Option<Vec<u8>>,
 }
 
+/// Where repositories come from.
+const ORIGINS: [&str; 3] = ["git.example/team/hydra", "git.example/team/lerna", "git.example/team/both"];
+
 type Step = fn(&mut World) -> String;
 
 /// Every step, with how often it is taken.
-const STEPS: [(usize, Step); 17] = [
+const STEPS: [(usize, Step); 21] = [
     (24, World::hook),
     (6, World::start),
     (8, World::wait),
@@ -80,6 +86,10 @@ const STEPS: [(usize, Step); 17] = [
     (3, World::note),
     (3, World::sweep),
     (2, World::complete),
+    (2, World::change_origin),
+    (2, World::answer_about_projects),
+    (2, World::late_project_record),
+    (1, World::forget_project),
 ];
 
 impl World {
@@ -303,7 +313,8 @@ impl World {
         let mut store = self.store();
         let located = identity::locate(&self.projects[self.number % self.projects.len()]);
         let glob = Glob::parse_exact("src/proxy.rs").expect("a pattern");
-        let request = forget::of_paths(&store, &project_ids(&located), glob).expect("a request");
+        let joined = joined(&store, &located, self.now).expect("the projects");
+        let request = forget::of_paths(&store, &joined.ids, glob).expect("a request");
         forget::forget(&self.home, &self.clock(), &mut store, &request).expect("forgetting");
         format!("src/proxy.rs of {} is forgotten", located.name)
     }
@@ -403,6 +414,54 @@ impl World {
         lifecycle::complete(&self.home, &clock, std::slice::from_ref(&one)).expect("a record");
         lifecycle::archive_expired(&self.home, &clock, &store).expect("records");
         format!("session {} is completed, what expired archived", one.agent_session_id)
+    }
+
+    /// A repository gets another origin, which may be that of the other one.
+    fn change_origin(&mut self) -> String {
+        let project = self.random.pick(&self.projects).clone();
+        let origin = *self.random.pick(&ORIGINS);
+        let config = format!("[remote \"origin\"]\n\turl = https://{origin}.git\n");
+        fs::write(project.join(".git/config"), config).expect("a file can be made");
+        let (mut store, clock) = (self.store(), self.clock());
+        let located = identity::locate(&project);
+        repository::record_changes(&self.home, &clock, &mut store, &located, Look::WithGit).expect("a record");
+        format!("{} comes from {origin}", located.name)
+    }
+
+    fn answer_about_projects(&mut self) -> String {
+        let (mut store, clock) = (self.store(), self.clock());
+        let [one, other] = [0, 1].map(|at| identity::locate(&self.projects[at]));
+        let is_same = self.random.once_in(2);
+        joined::answer(&self.home, &clock, &mut store, &one, &other.project, is_same).expect("a record");
+        format!("the projects are {}", if is_same { "the same" } else { "different" })
+    }
+
+    /// A record about projects that was written into the segment of another day, or with a time that has passed.
+    fn late_project_record(&mut self) -> String {
+        let back = Duration::from_secs(*self.random.pick(&[0, 1, 3600, 24 * 3600, 3 * 24 * 3600]));
+        let [one, other] = [0, 1].map(|at| identity::locate(&self.projects[at]));
+        let event = match self.random.below(3) {
+            0 => Event::SameProject { other: other.project },
+            1 => Event::SeparateProject { other: other.project },
+            _ => Event::Repository(Repository {
+                folder: clean(&one.root.join(".git").to_string_lossy(), Keep::NAME),
+                origin: Some(clean(self.random.pick::<&str>(&ORIGINS), Keep::NAME)),
+                ..Repository::default()
+            }),
+        };
+        let at = if self.random.once_in(2) { self.now } else { self.now.minus(back) };
+        let record = self.record("manual", "", &one, at, &format!("late-project-{}", self.number), event);
+        journal::append(&self.home, self.wall.minus(back), &record).expect("a record");
+        format!("a record about {} {} s late", one.name, back.as_secs())
+    }
+
+    fn forget_project(&mut self) -> String {
+        let mut store = self.store();
+        let located = identity::locate(&self.projects[self.number % self.projects.len()]);
+        let Joined { ids, names } = joined(&store, &located, self.now).expect("the projects");
+        let request = ForgetRequest::Projects { ids: ids.into_iter().collect(), names: names.into_iter().collect() };
+        forget::forget(&self.home, &self.clock(), &mut store, &request).expect("forgetting");
+        format!("project {} is forgotten", located.name)
     }
 
     /// What a session that starts in this project would be told.

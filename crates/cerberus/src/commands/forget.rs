@@ -4,12 +4,13 @@ use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::erase::forget;
 use cerberus_engine::erase::forget::Forgotten;
-use cerberus_engine::project::identity::project_ids;
+use cerberus_engine::same_project::joined::{Joined, joined};
 use cerberus_engine::store::Store;
 use serde_json::json;
 
 use super::memory::DOCTOR;
 use super::memory::forget::Forget as ForgetMemories;
+use super::project::{self, Folders};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -25,7 +26,7 @@ pub struct Forget {
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
     session: Vec<String>,
 
-    /// This project: all its sessions, and the memories that hold in it alone
+    /// This project, in all its folders (see `cerberus project`): all its sessions, and the memories that hold in it alone
     #[arg(long, group = "what", conflicts_with_all = ["path", "since", "until", "memory"])]
     project: bool,
 
@@ -65,24 +66,35 @@ impl Forget {
         }
         let mut store = context.store()?;
         let request = self.request(context, &store)?;
+        let folders = self.folders(context, &store)?;
         let meant = forget::preview(&context.home, &store, &request).hint(DOCTOR)?;
         if self.dry_run || is_nothing(&meant) {
-            return self.tell(context, &meant);
+            return self.tell(context, &meant, &folders);
         }
+        folders.iter().for_each(|folder| render::talk(&format!("{SAME_PROJECT}{folder}")));
         render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
         let gone = forget::forget(&context.home, &context.clock, &mut store, &request)
             .hint("some may be gone already; run it again to forget the rest")?;
-        self.tell(context, &gone)
+        self.tell(context, &gone, &folders)
+    }
+
+    /// The other folders of the project to forget.
+    fn folders(&self, context: &Context, store: &Store) -> Result<Vec<String>> {
+        if !self.project {
+            return Ok(Vec::new());
+        }
+        let folders = Folders::load(context, store, &context.located())?;
+        Ok(folders.joined.iter().map(|member| project::path(member).to_string()).collect())
     }
 
     fn request(&self, context: &Context, store: &Store) -> Result<ForgetRequest> {
         let located = context.located();
-        let projects = project_ids(&located);
+        let Joined { ids, names } = joined(store, &located, context.clock.now).hint(DOCTOR)?;
         if self.project {
-            return Ok(ForgetRequest::Projects { ids: projects.into_iter().collect(), name: located.name });
+            return Ok(ForgetRequest::Projects { ids: ids.into_iter().collect(), names: names.into_iter().collect() });
         }
         if let Some(glob) = &self.path {
-            return forget::of_paths(store, &projects, glob.clone()).hint(DOCTOR);
+            return forget::of_paths(store, &ids, glob.clone()).hint(DOCTOR);
         }
         if self.session.is_empty() {
             let (since, until) = (self.since.unwrap_or(Timestamp::EPOCH), self.until.unwrap_or(END));
@@ -107,21 +119,24 @@ impl Forget {
             render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
             ForgetMemories { ids: self.memory.clone() }.forget(context)?;
         }
-        self.tell(context, &meant)
+        self.tell(context, &meant, &[])
     }
 
-    fn tell(&self, context: &Context, meant: &Forgotten) -> Result<()> {
+    fn tell(&self, context: &Context, meant: &Forgotten, folders: &[String]) -> Result<()> {
         if context.json {
             render::json(&json!({
                 "sessions": meant.sessions, "records": meant.records, "rewritten": meant.rewritten,
                 "of_newer_version": meant.of_newer_version, "unreadable": meant.unreadable,
-                "memories": meant.memories, "dry_run": self.dry_run,
+                "memories": meant.memories, "dry_run": self.dry_run, "also_in": folders,
             }));
             return Ok(());
         }
         match (is_nothing(meant), self.dry_run) {
             (true, _) => render::line("nothing to forget"),
-            (false, true) => render::line(&format!("would forget {}", said(meant))),
+            (false, true) => {
+                render::line(&format!("would forget {}", said(meant)));
+                folders.iter().for_each(|folder| render::line(&format!("{SAME_PROJECT}{folder}")));
+            }
             (false, false) => {
                 render::line(&format!("forgotten: {}", said(meant)));
                 render::talk("cerberus: it does not come back, not even by `cerberus import`");
@@ -140,6 +155,9 @@ impl Forget {
         Ok(())
     }
 }
+
+/// Followed by the path of another folder of the same project.
+const SAME_PROJECT: &str = "includes the same project in ";
 
 /// After everything that ever happened.
 const END: Timestamp = Timestamp::LAST;

@@ -11,6 +11,7 @@ mod man;
 mod mcp;
 pub mod memory;
 mod pause;
+mod project;
 pub mod record;
 mod run;
 mod scan;
@@ -72,6 +73,7 @@ enum Command {
     Session(session::Session),
     Forget(forget::Forget),
     Memory(memory::Memory),
+    Project(project::Project),
     Pause(pause::PauseCommand),
     Unpause(pause::Unpause),
     Scan(scan::Scan),
@@ -116,6 +118,7 @@ pub fn run() -> ExitCode {
             Command::Session(command) => command.run(&context),
             Command::Forget(command) => command.run(&context),
             Command::Memory(command) => command.run(&context),
+            Command::Project(command) => command.run(&context),
             Command::Pause(command) => command.run(&context),
             Command::Unpause(command) => command.run(&context),
             Command::Scan(command) => command.run(&context),

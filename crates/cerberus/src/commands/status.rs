@@ -7,12 +7,13 @@ use cerberus_engine::config::StoreConfig;
 use cerberus_engine::erase::retention;
 use cerberus_engine::erase::retention::Stored;
 use cerberus_engine::os::failures;
-use cerberus_engine::project::identity::project_ids;
 use cerberus_engine::project::privacy;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::{Store, Wanted};
 use serde_json::{Value, json};
 
+use super::project::Folders;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -27,7 +28,8 @@ impl Status {
         let store = context.swept_store()?;
         let located = context.located();
         let now = context.clock.now;
-        let sessions = store.sessions(&project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
+        let sessions =
+            store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
         let sessions: Vec<_> = sessions.into_iter().map(|s| settled(s, &context.clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
         let carried = store.carried(&carrying, Wanted::All, now).hint(DOCTOR)?;
@@ -47,6 +49,7 @@ impl Status {
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let last = sessions.iter().map(|session| session.last_activity).max();
         let shut = privacy::shut(&context.home, now, &located).map(|shut| shut.to_string());
+        let folders = Folders::load(context, &store, &located)?;
         if context.json {
             let failed: Vec<_> =
                 failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
@@ -55,12 +58,13 @@ impl Status {
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
                 "memories": {"approved": remembered, "proposed": proposed}, "home": render::path(context.home.root()), "failures": failed,
                 "stores_nothing": shut,
-                "store": kept.json(),
+                "store": kept.json(), "folders": folders.json(),
             }));
             return Ok(());
         }
         let branch = located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
         render::line(&format!("{}{branch}  ({})", located.name, located.root.display()));
+        folders.print();
         render::line(&format!("sessions  {}", listed(&by_status)));
         render::line(&format!("facts     {}", listed(&facts)));
         let waiting =

@@ -3,7 +3,7 @@ use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::config::SummaryConfig;
 use cerberus_engine::os::failures;
-use cerberus_engine::project::identity::project_ids;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::store::{SessionRow, Store, SummaryRow};
 use cerberus_engine::summary::provider::Provider;
 use cerberus_engine::summary::{self, FAILURE, Left, SummaryError, detached};
@@ -112,8 +112,8 @@ fn find(context: &Context, store: &Store, id: &str) -> Result<SessionRow> {
 
 /// The project's newest session that left something.
 fn last(context: &Context, store: &Store) -> Result<SessionRow> {
-    let ids = project_ids(&context.located());
-    let mut sessions = store.sessions(&ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
+    let joined = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?;
+    let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
     sessions.sort_by_key(|session| (session.last_activity, session.row));
     for session in sessions.into_iter().rev() {
         if !Left::of(store, &session, context.clock.now).hint(DOCTOR)?.material().is_empty() {

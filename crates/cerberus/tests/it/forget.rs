@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::env;
 
 /// Every file in the home that holds the words.
-fn holding(env: &TestEnv, words: &str) -> Vec<String> {
+pub fn holding(env: &TestEnv, words: &str) -> Vec<String> {
     let (mut folders, mut found) = (vec![env.home()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

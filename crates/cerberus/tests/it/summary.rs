@@ -305,7 +305,11 @@ fn a_view_made_anew_tells_the_same_and_what_is_forgotten_is_gone() {
     let before = env.brief();
     env.ok(&["doctor", "--rebuild"]);
     assert_eq!(env.brief(), before);
-    std::fs::remove_file(env.home().join("view-6.db")).unwrap();
+    for entry in std::fs::read_dir(env.home()).unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("view-") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
     assert_eq!(env.brief(), before);
     env.set_now(Some("2026-03-30T13:35:14Z"));
     env.ok(&["memory", "session-cleanup"]);

@@ -20,8 +20,14 @@ use crate::project::identity::Located;
 
 const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// Finding the first commit means walking the whole history. In very large repositories it stays unknown.
+const ROOT_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// Branch names and packed references; a larger file of them is not looked through.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The first line of a reflog.
+const LOG_LINE_BYTES_MAX: u64 = 4 * 1024;
 
 /// The commit that is checked out, read by hand; nothing when the repository keeps its references in another way.
 pub fn head(located: &Located) -> Option<String> {
@@ -31,6 +37,29 @@ pub fn head(located: &Located) -> Option<String> {
         Some(reference) => resolve(git_dir, reference),
         None => Some(head.trim().to_string()).filter(|name| is_commit(name)),
     }
+}
+
+/// The first commit of the current history, the smallest if there are several. Unknown for a shallow clone.
+pub fn root_commit(located: &Located) -> Option<String> {
+    if located.common_dir.as_ref()?.join("shallow").symlink_metadata().is_ok() {
+        return None;
+    }
+    let mut command = command(&located.root);
+    command.args(["rev-list", "--max-parents=0", "HEAD"]);
+    let printed = printed(command, ROOT_TIME_MAX)?;
+    printed.lines().filter(|line| is_commit(line)).min().map(str::to_string)
+}
+
+/// The initial commit of a repository that was created here, read from the reflog of HEAD without starting git. It may have
+/// been amended since. Nothing for a clone, or if the beginning of the reflog has expired.
+pub fn first_logged_commit(located: &Located) -> Option<String> {
+    let log = outside::beginning(&located.common_dir.as_ref()?.join("logs/HEAD"), LOG_LINE_BYTES_MAX).ok()?;
+    let log = String::from_utf8_lossy(&log);
+    let (commits, what) = log.lines().next()?.split_once('\t')?;
+    let mut commits = commits.split(' ');
+    let (before, after) = (commits.next()?, commits.next()?);
+    let is_first = before.bytes().all(|byte| byte == b'0') && what.starts_with("commit (initial)");
+    Some(after.to_string()).filter(|name| is_first && is_commit(name))
 }
 
 /// Recent commits of what is checked out, as git prints them.

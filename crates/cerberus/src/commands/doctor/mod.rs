@@ -19,6 +19,7 @@ use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::json;
 
+use super::project::Folders;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -57,6 +58,7 @@ impl Doctor {
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
         checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
+        checks.extend(store.as_ref().and_then(|store| project(context, store)));
         checks.push(latency::check(context));
         checks.extend(agents::checks(context, store.as_ref()));
         checks.push(lately(context));
@@ -139,6 +141,19 @@ fn storing(context: &Context) -> Check {
         Some(shut) => good("storing", shut.to_string()),
         None => good("storing", "on"),
     }
+}
+
+/// Whether this project is in other folders too. An open question is not a failure.
+fn project(context: &Context, store: &Store) -> Option<Check> {
+    let folders = Folders::load(context, store, &context.located()).ok()?;
+    let detail = match folders.questions().into_iter().next() {
+        Some(question) => question,
+        None => match folders.joined.len() {
+            0 => "only in this folder".to_string(),
+            count => format!("also in {}: `cerberus project` shows them", render::count(count, "other folder")),
+        },
+    };
+    Some(good("project", detail))
 }
 
 fn lately(context: &Context) -> Check {

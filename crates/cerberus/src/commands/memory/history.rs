@@ -4,7 +4,7 @@ use std::time::Duration;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::project::identity::project_ids;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::Wanted;
 use schemars::JsonSchema;
@@ -82,7 +82,7 @@ impl SessionHistory {
         let store = context.swept_store()?;
         let (located, now) = (context.located(), context.clock.now);
         let since = now.minus(Duration::from_secs(u64::from(self.days) * 86_400));
-        let mut sessions = store.sessions(&project_ids(&located), since, now).hint(DOCTOR)?;
+        let mut sessions = store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, since, now).hint(DOCTOR)?;
         sessions.retain(|session| session.started_at >= since);
         sessions.reverse();
         let mut rows = Vec::new();

@@ -25,7 +25,8 @@ impl List {
         let store = context.store()?;
         let now = context.clock.now;
         let mut rows = super::all(&store, self.all, now)?;
-        rows.retain(|row| self.scope.as_deref().is_none_or(|scope| scope == &*row.memory.scope));
+        let scopes = super::scopes(context, &store, self.scope.as_deref())?;
+        rows.retain(|row| scopes.is_empty() || scopes.iter().any(|scope| *scope == *row.memory.scope));
         rows.retain(|row| self.category.as_deref().is_none_or(|category| category == &*row.memory.category));
         if context.json {
             render::json(&rows.iter().map(|row| render::memory::whole(row, now)).collect::<Vec<_>>());

@@ -22,6 +22,7 @@ use std::str::FromStr;
 use cerberus_core::model::memory::{Scope, Status};
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::memory::keep::KeepError;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::store::{MemoryRow, Store};
 
 use crate::context::Context;
@@ -115,6 +116,13 @@ impl ScopeArgument {
             ScopeArgument::Given(scope) => scope,
         }
     }
+}
+
+/// All scopes that match the given one. The current project may have other names in other folders.
+fn scopes(context: &Context, store: &Store, scope: Option<&str>) -> Result<Vec<String>> {
+    let Some(scope) = scope else { return Ok(Vec::new()) };
+    let own = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?.scopes();
+    Ok(if own.iter().any(|own| own == scope) { own } else { vec![scope.to_string()] })
 }
 
 /// The memory or proposal that an id, or its beginning, names.

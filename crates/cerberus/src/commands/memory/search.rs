@@ -68,8 +68,9 @@ impl Search {
         let store = context.view()?;
         let now = context.clock.now;
         let text = self.query.join(" ");
-        let (scope, category) = (self.scope.as_deref(), self.category.as_deref());
-        let query = MemoryQuery { text: &text, limit: usize::from(self.limit), scope, category };
+        let scopes = super::scopes(context, &store, self.scope.as_deref())?;
+        let category = self.category.as_deref();
+        let query = MemoryQuery { text: &text, limit: usize::from(self.limit), scopes: &scopes, category };
         let found = store.search(&query, now).hint(DOCTOR)?;
         let rows: Vec<i64> = found.iter().map(|found| found.row).collect();
         let rows = store.memories_at(&rows, now).hint(DOCTOR)?;

@@ -9,7 +9,7 @@ use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::project::identity::project_ids;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::settled;
 use cerberus_engine::store::{Carried, SessionRow, Store, Wanted};
 use serde_json::{Value, json};
@@ -52,7 +52,8 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
             vec![settled(found, &context.clock, IDLE_AFTER).0]
         }
         None => {
-            let mut sessions = store.sessions(&project_ids(&located), Timestamp::EPOCH, now).hint(DOCTOR)?;
+            let mut sessions =
+                store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
             sessions = sessions.into_iter().map(|session| settled(session, &context.clock, IDLE_AFTER).0).collect();
             sessions.retain(|session| all || session.state.status.is_live());
             sessions.reverse();

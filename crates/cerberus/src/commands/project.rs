@@ -1,0 +1,157 @@
+use cerberus_core::settings::shell_word;
+use cerberus_engine::project::identity::Located;
+use cerberus_engine::same_project::joined::{self, Member, Projects};
+use cerberus_engine::same_project::repository::Look;
+use cerberus_engine::store::Store;
+use serde_json::{Value, json};
+
+use super::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Show which folders hold this project, and join or separate folders
+///
+/// A moved folder and a second clone are recognised as the same project, by the origin in the git configuration and by the
+/// first commit. They share sessions and memories. Where it is not clear, for example for a fork, `status` asks once. Your
+/// last answer holds, and you can change it at any time.
+#[derive(clap::Args)]
+pub struct Project {
+    #[command(subcommand)]
+    command: Option<ProjectCommand>,
+}
+
+#[derive(clap::Subcommand)]
+enum ProjectCommand {
+    /// Treat another folder as the same project
+    SameAs {
+        /// The other folder, which may no longer exist, or the id of its project
+        #[arg(value_name = "PATH|ID")]
+        other: String,
+    },
+    /// Treat another folder as a different project, even if it was joined automatically
+    Separate {
+        /// The other folder, which may no longer exist, or the id of its project
+        #[arg(value_name = "PATH|ID")]
+        other: String,
+    },
+}
+
+impl Project {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match self.command {
+            None => show(context),
+            Some(ProjectCommand::SameAs { other }) => answer(context, &other, true),
+            Some(ProjectCommand::Separate { other }) => answer(context, &other, false),
+        }
+    }
+}
+
+fn show(context: &Context) -> Result<()> {
+    let mut store = context.store()?;
+    context.record_repository(&mut store, Look::ForceGit)?;
+    let located = context.located();
+    let projects = Projects::load(&store, context.clock.now).hint(DOCTOR)?;
+    let folders = Folders::of(&store, &projects, &located)?;
+    let repository = projects.repository(&located.project);
+    let known = |what: fn(&cerberus_engine::store::RepositoryRow) -> Option<&String>| repository.and_then(what);
+    let origin = known(|row| row.origin.as_ref());
+    let root_commit = known(|row| row.root_commit.as_ref());
+    let name = known(|row| row.name.as_ref());
+    if context.json {
+        let mut value = folders.json();
+        value["project"] = json!({
+            "id": located.project, "name": located.name, "root": located.root,
+            "origin": origin, "root_commit": root_commit, "given_name": name,
+        });
+        render::json(&value);
+        return Ok(());
+    }
+    render::line(&format!("{}  ({})", located.name, located.root.display()));
+    render::line(&format!("id        {}", located.project.as_str()));
+    for (what, value) in [("origin", origin), ("commit", root_commit), ("name", name)] {
+        value.iter().for_each(|value| render::line(&format!("{what:<8}  {value}")));
+    }
+    folders.print();
+    Ok(())
+}
+
+fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
+    let located = context.located();
+    context.may_store(&located)?;
+    let mut store = context.store()?;
+    let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
+    let missing = || anyhow::anyhow!("no project is known at {meant:?}");
+    let other = found.ok_or_else(missing).hint("give an existing folder, or one in which a session was captured")?;
+    if other == located.project {
+        return Err(anyhow::anyhow!("{meant:?} is this project itself")).hint("give the folder of another project");
+    }
+    joined::answer(&context.home, &context.clock, &mut store, &located, &other, is_same)
+        .hint("make room or mend the folder's permissions, then try again")?;
+    let folders = Folders::load(context, &store, &located)?;
+    match context.json {
+        true => render::json(&folders.json()),
+        false => {
+            let what = if is_same { "joined with" } else { "kept apart from" };
+            render::line(&format!("{} is {what} {meant}", located.name));
+            folders.print();
+        }
+    }
+    Ok(())
+}
+
+/// The other folders of a project, and folders that may hold the same project.
+pub struct Folders {
+    pub joined: Vec<Member>,
+    questions: Vec<Member>,
+}
+
+impl Folders {
+    pub fn load(context: &Context, store: &Store, located: &Located) -> Result<Folders> {
+        Folders::of(store, &Projects::load(store, context.clock.now).hint(DOCTOR)?, located)
+    }
+
+    fn of(store: &Store, projects: &Projects, located: &Located) -> Result<Folders> {
+        let joined = projects.joined(store, &located.project).hint(DOCTOR)?;
+        let questions = projects.questions(store, &located.project).hint(DOCTOR)?;
+        Ok(Folders { joined, questions })
+    }
+
+    pub fn json(&self) -> Value {
+        let json = |member: &Member| {
+            let mut value = json!({"id": member.project, "name": member.name, "root": member.root});
+            if let Some(reason) = member.reason {
+                value["reason"] = json!(reason.word());
+            }
+            value
+        };
+        let joined: Vec<Value> = self.joined.iter().map(json).collect();
+        let questions: Vec<Value> = self.questions.iter().map(json).collect();
+        json!({"joined": joined, "may_be_same": questions})
+    }
+
+    pub fn print(&self) {
+        for member in &self.joined {
+            let why = member.reason.map(|reason| format!(": {}", reason.words())).unwrap_or_default();
+            render::line(&format!("joined    {}{why}", path(member)));
+        }
+        self.questions().iter().for_each(|question| render::line(&format!("asked     {question}")));
+    }
+
+    /// One question per project that may be the same, until the user has answered.
+    pub fn questions(&self) -> Vec<String> {
+        let question = |member: &Member| {
+            let (path, word) = (path(member), shell_word(path(member)));
+            format!(
+                "this may be the same project as {path}: `cerberus project same-as {word}` joins them, \
+                 `cerberus project separate {word}` keeps them apart"
+            )
+        };
+        self.questions.iter().map(question).collect()
+    }
+}
+
+/// The folder of a project, or its id if the folder is not known.
+pub fn path(member: &Member) -> &str {
+    if member.root.is_empty() { member.project.as_str() } else { &member.root }
+}
