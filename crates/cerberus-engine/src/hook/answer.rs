@@ -9,6 +9,7 @@ use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::brief::MemoryItem;
 use cerberus_core::brief::memories::BOTH_TOKENS;
 use cerberus_core::clean::text::Keep;
+use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
@@ -74,7 +75,7 @@ pub fn answer(
         Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
         Moment::End => {
             let mut store = fold::open_in_hook(home)?;
-            if !waiting.is_echo(clock, &store)? {
+            if !waiting.is_echo(home, clock, &store)? {
                 distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
                     let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
@@ -98,7 +99,7 @@ fn at_start(
 ) -> Result<Option<Answer>, AnswerError> {
     let config = config::load(home)?;
     let mut store = fold::open_in_hook(home)?;
-    if waiting.is_echo(clock, &store)? {
+    if waiting.is_echo(home, clock, &store)? {
         return Ok(None);
     }
     health::tidy(home, &store, clock.wall)?;
@@ -141,7 +142,7 @@ fn on_prompt(
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
     let store = fold::open_in_hook(home)?;
-    if waiting.is_echo(clock, &store)? {
+    if waiting.is_echo(home, clock, &store)? {
         return Ok(None);
     }
     let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
@@ -170,8 +171,22 @@ fn receipt(
 
 impl Waiting {
     /// Was the same told through another hook, which then does what is to be done?
-    fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
-        Ok(store.is_echo(self.agent, &self.session, &self.key, std::process::id(), clock.now)?)
+    fn is_echo(&self, home: &Home, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
+        let (agent, own) = (self.agent, std::process::id());
+        if store.has_event(agent, &self.session, &self.key)? {
+            return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?);
+        }
+        // The view is behind, because another process holds it. The journal itself says which hook was first.
+        let (low, high) = same_words(&self.key).unwrap_or_else(|| (self.key.to_string(), self.key.to_string()));
+        let end = journal::end(home, clock.wall)?;
+        let reports = end.records().filter(|(_, record)| {
+            let is_same = *record.key == *self.key || low.as_str() < &*record.key && &*record.key < high.as_str();
+            is_same && record.agent == agent && record.session == self.session
+        });
+        let first = reports
+            .filter(|(_, record)| record.at.since(clock.now) <= ECHO_MAX && clock.now.since(record.at) <= ECHO_MAX);
+        let first = first.min_by_key(|(rank, _)| *rank).and_then(|(_, record)| record.heard_by);
+        Ok(first.is_some_and(|first| first != own))
     }
 
     fn receipt_key(&self) -> String {

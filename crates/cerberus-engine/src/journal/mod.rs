@@ -22,10 +22,10 @@ use cerberus_core::model::time::Timestamp;
 
 pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
 pub use own::own_record;
-pub use read::{Line, Position, Segment, Stretch, each_line, read, segments, stretches};
+pub use read::{Line, Position, Segment, Stretch, each_line, end, rank, read, segments, stretches};
 
 use self::line::{STAMP_BYTES_MAX, last_order};
-use self::read::{CHUNK_BYTES, micros};
+use self::read::{CHUNK_BYTES, micros, segment_of};
 use crate::os::device;
 use crate::os::fault::{self, Writing};
 use crate::os::home::{Access, Home, create_dir};
@@ -98,7 +98,7 @@ struct Writer {
 
 impl Writer {
     fn open(home: &Home, wall: Timestamp) -> Result<Writer, JournalError> {
-        let path = home.journal_dir().join(format!("{}.jsonl", wall.day()));
+        let path = home.journal_dir().join(segment_of(wall));
         let opened = open_segment(home, &path).and_then(|file| {
             // Whoever appends at this very moment may take the same number; the order of the two is then decided by
             // their names. A segment is only ever appended to by one device.

@@ -3,12 +3,16 @@
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use cerberus_core::model::event::Record;
 use cerberus_core::model::order::{DeviceId, Order};
 use cerberus_core::model::time::Timestamp;
 
 use super::JournalError;
 use super::line::{Sealed, decode};
 use crate::os::home::{Access, Home};
+
+/// Far more than hooks write while they run at the same time.
+const END_BYTES: u64 = 256 * 1024;
 
 /// How much a reader takes at once. A record is far smaller.
 pub const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
@@ -18,6 +22,16 @@ pub const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 pub struct Segment {
     pub name: String,
     pub bytes: u64,
+}
+
+/// The segment of a day.
+pub fn segment_of(wall: Timestamp) -> String {
+    format!("{}.jsonl", wall.day())
+}
+
+/// The place of a record as one number.
+pub fn rank(record: &Record, order: Order) -> i64 {
+    order.rank(&[record.agent.name(), &record.session, &record.key])
 }
 
 /// All segments, in order.
@@ -109,7 +123,25 @@ pub fn stretches<'a>(home: &'a Home, segment: &'a str) -> impl Iterator<Item = R
     })
 }
 
+/// The end of a day's segment: the records that were written last.
+pub fn end(home: &Home, wall: Timestamp) -> Result<Stretch, JournalError> {
+    let segment = segment_of(wall);
+    let path = home.journal_dir().join(&segment);
+    let length = home.open(&path, Access::Read).and_then(|file| file.metadata());
+    let length = length.map_err(|source| JournalError::Read { path, source })?.len();
+    read(home, &segment, length.saturating_sub(END_BYTES))
+}
+
 impl Stretch {
+    /// The records that can be read, each with its rank in the order of all records.
+    pub fn records(&self) -> impl Iterator<Item = (i64, Record<'_>)> {
+        self.lines().filter_map(|(offset, line)| {
+            let sealed = decode(line)?;
+            let record = sealed.record()?;
+            Some((rank(&record, self.order(offset, &sealed)), record))
+        })
+    }
+
     /// The lines that hold something, each with its offset: records, and what is left of records that were cut short.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let mut next = self.offset;

@@ -53,14 +53,14 @@ pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), Jo
     begin(home)?;
     let Prepared { copies, forgotten, broken, last_seq } = prepare(home, wall, rewrite)?;
     // What is left of a torn line has no name to be listed by, and no value: it goes at once.
-    overwrite(home, &broken.iter().collect::<Vec<_>>())?;
+    overwrite(home, &broken.iter().collect::<Vec<_>>(), "rewrite-broken")?;
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
     // The copies have old places; what is appended next must not follow those.
     append_after(home, wall, last_seq, &lists(home, wall, forgotten))?;
     pass(home, "rewrite-listed")?;
     let positions: Vec<&Position> = rewrite.lines.iter().map(|(position, _)| position).collect();
-    overwrite(home, &positions)?;
+    overwrite(home, &positions, "rewrite-line")?;
     pass(home, "rewrite-removed")?;
     shrink(home, wall).map_err(|source| failed(home, source))
 }
@@ -68,7 +68,7 @@ pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), Jo
 /// Removes lines that hold what was forgotten before.
 pub fn remove(home: &Home, lines: &[Position]) -> Result<(), JournalError> {
     begin(home)?;
-    overwrite(home, &lines.iter().collect::<Vec<_>>())
+    overwrite(home, &lines.iter().collect::<Vec<_>>(), "rewrite-line")
 }
 
 /// Records that what is named was taken back: it may be stored again.
@@ -188,14 +188,14 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
     lists
 }
 
-fn overwrite(home: &Home, lines: &[&Position]) -> Result<(), JournalError> {
+fn overwrite(home: &Home, lines: &[&Position], label: &str) -> Result<(), JournalError> {
     for lines in lines.chunk_by(|a, b| a.segment == b.segment) {
         let path = home.journal_dir().join(&lines[0].segment);
         let write = || -> io::Result<()> {
             let file = home.open(&path, Access::Overwrite)?;
             for line in lines {
                 file.write_all_at(&vec![b'\n'; line.length], line.offset)?;
-                fault::point("rewrite-line")?;
+                fault::point(label)?;
             }
             file.sync_data()
         };

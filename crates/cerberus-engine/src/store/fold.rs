@@ -7,14 +7,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use cerberus_core::model::event::{Event, Record};
+use cerberus_core::model::event::Event;
 use cerberus_core::model::kind::EventKind;
-use cerberus_core::model::order::Order;
 use serde::Deserialize;
 
 use super::write::{Applied, FoldTransaction};
 use super::{Caller, Store, StoreError, health};
-use crate::journal::{self, JournalError, Segment, Stretch, rewrite};
+use crate::journal::{self, JournalError, Segment, Stretch, rank, rewrite};
 use crate::os::fault;
 use crate::os::home::{Home, create_dir};
 
@@ -235,10 +234,6 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
     Ok(Folded::UpToHere)
 }
 
-fn rank(record: &Record, order: Order) -> i64 {
-    order.rank(&[record.agent.name(), &record.session, &record.key])
-}
-
 /// Who a record is from, read without the rest of it.
 #[derive(Deserialize)]
 struct From {
@@ -313,7 +308,7 @@ mod tests {
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
-    use cerberus_core::model::event::{Event, Place};
+    use cerberus_core::model::event::{Event, Place, Record};
     use cerberus_core::model::id::ProjectId;
     use cerberus_core::model::time::Timestamp;
 

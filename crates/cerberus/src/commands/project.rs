@@ -61,7 +61,7 @@ fn show(context: &Context) -> Result<()> {
     if context.json {
         let mut value = folders.json();
         value["project"] = json!({
-            "id": located.project, "name": located.name, "root": located.root,
+            "id": located.project, "name": located.name, "root": render::path(&located.root),
             "origin": origin, "root_commit": root_commit, "given_name": name,
         });
         render::json(&value);
