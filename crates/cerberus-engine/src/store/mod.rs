@@ -134,7 +134,10 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(if caller == Caller::Hook { HOOK_BUSY } else { BUSY })?;
-            let found = health::look(&connection)?;
+            // In one transaction: another process may be making the tables.
+            let reading = connection.unchecked_transaction()?;
+            let found = health::look(&reading)?;
+            reading.finish()?;
             if let Content::Misfit(_) = found {
                 return Ok((connection, found));
             }
