@@ -1,10 +1,10 @@
-//! jest, vitest, mocha, `node --test`, bun, deno. Suites and tests are joined as each prints them: `suite › name`,
-//! `file > suite > name`; where a runner prints a tree, by ` › `.
+//! jest, vitest, mocha, `node --test`, bun, deno. Suites and tests are joined the way each runner prints them: `suite
+//! › name`, `file > suite > name`. If a runner prints a tree, they are joined with ` › `.
 
 use super::Runner;
 use super::report::{Report, counts, indented, leading_number, without_time};
 
-/// Deeper than anyone nests is not a suite.
+/// Nobody nests suites deeper than this.
 const DEPTH_MAX: usize = 16;
 const PASS_MARKS: [char; 2] = ['✓', '✔'];
 const FAIL_MARKS: [char; 6] = ['✕', '✗', '×', '✖', '✘', '⨯'];
@@ -25,7 +25,7 @@ pub(super) fn read(runner: Runner, lines: &[&str], report: &mut Report) {
     }
 }
 
-/// Whose output it is, by a line that only one of them prints.
+/// Identifies the runner by a line that only one of them prints.
 pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
     lines.iter().find_map(|line| {
         let said = line.trim_start();
@@ -61,7 +61,7 @@ pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
     })
 }
 
-/// `2 failed, 3 passed` → how many of each.
+/// `2 failed, 3 passed` → the number of each.
 fn add_counts(numbers: &str, separators: &[char], report: &mut Report) {
     let (mut passed, mut failed, mut known) = (0u32, 0u32, false);
     for (number, word) in counts(numbers, separators) {
@@ -78,12 +78,12 @@ fn add_counts(numbers: &str, separators: &[char], report: &mut Report) {
     }
 }
 
-/// The text behind one of `marks`.
+/// The text after one of `marks`.
 fn marked<'a>(said: &'a str, marks: &[char]) -> Option<&'a str> {
     Some(said.strip_prefix(|c| marks.contains(&c))?.strip_prefix(' ')?.trim())
 }
 
-/// Suites by their indentation, for names that stand in a tree.
+/// Suites by indentation, for runners that print a tree.
 #[derive(Default)]
 struct Tree<'a> {
     suites: Vec<(usize, &'a str)>,
@@ -142,7 +142,7 @@ fn jest(lines: &[&str], report: &mut Report) {
 }
 
 fn vitest(lines: &[&str], report: &mut Report) {
-    // The list of failures has whole names; the tree above it only parts of them.
+    // The list of failures has full names; the tree above it only parts of them.
     let has_list = lines.iter().any(|line| vitest_failure(line).is_some());
     let mut file = "";
     for line in lines {
@@ -174,7 +174,7 @@ fn vitest(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// ` FAIL  file > suite > name`; a project's name may stand between bars before it.
+/// ` FAIL  file > suite > name`. The name of a project may precede it, between bars.
 fn vitest_failure(line: &str) -> Option<&str> {
     let name = line.trim_start().strip_prefix("FAIL  ")?.trim();
     match name.strip_prefix('|').and_then(|rest| rest.split_once("| ")) {
@@ -210,7 +210,7 @@ fn mocha(lines: &[&str], report: &mut Report) {
                 failed = Some(number);
                 continue;
             }
-            // `  1) suite`, then deeper lines, the last of them the test with a colon.
+            // `  1) suite`, then deeper lines; the last one is the test, with a colon.
             Some((_, rest)) if is_over && indent == 2 && rest.starts_with(") ") => {
                 details = Some(vec![rest[2..].trim()]);
             }
@@ -241,7 +241,7 @@ fn mocha(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// The summary of `node --test`, in both its forms.
+/// The summary of `node --test`, in both formats.
 fn node_count(line: &str) -> Option<(&str, u32)> {
     let rest = line.strip_prefix("ℹ ").or_else(|| line.strip_prefix("# "))?;
     let (what, number) = rest.split_once(' ')?;
@@ -272,7 +272,7 @@ fn node_spec(lines: &[&str], report: &mut Report) {
             (None, Some(test)) => (test, true),
             (None, None) => continue,
         };
-        // A suite's own result stands where the suite began.
+        // A suite's own result is printed at the suite's indentation.
         if tree.suites.last().is_some_and(|(at, suite)| *at == indent && *suite == without_time(test)) {
             tree.suites.pop();
         } else if is_failure {
@@ -293,7 +293,7 @@ fn node_spec(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// The Test Anything Protocol; suites are results that came after results of their own, further in.
+/// The Test Anything Protocol. A suite is a result that follows results with deeper indentation.
 pub(super) fn tap(lines: &[&str], report: &mut Report) {
     let mut open: Vec<(usize, &str, bool)> = Vec::new();
     for line in lines {
@@ -364,7 +364,7 @@ fn bun(lines: &[&str], report: &mut Report) {
         }
     }
     match (passed, failed) {
-        // The failures alone, through a filter, do not say that nothing passed.
+        // If only the failures passed a filter, that does not mean that nothing passed.
         (None, Some(0)) if lines.iter().any(|line| line.starts_with("Ran 0 tests")) => report.empty(),
         (None, Some(0)) => report.green(),
         (None, Some(_)) => report.red(),

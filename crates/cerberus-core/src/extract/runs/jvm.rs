@@ -1,9 +1,9 @@
-//! Maven's surefire and Gradle. Names are `Class.test` and `Class > test`, as they print them.
+//! Maven Surefire and Gradle. Names are `Class.test` and `Class > test`, as printed.
 
 use super::report::{Report, leading_number};
 
 pub(super) fn read(lines: &[&str], report: &mut Report) {
-    // Totals come after `Results:`; without them the classes' own lines are added up.
+    // Totals follow `Results:`. Without them, the lines of the classes are added up.
     let has_total = lines.iter().any(|line| maven_counts(line).is_some_and(|counts| counts.is_total));
     for line in lines {
         if let Some(counts) = maven_counts(line) {
@@ -20,7 +20,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// `[ERROR]   StoreTest.closes:5 not closed`, in the list at the end: for when the rest was left out.
+/// `[ERROR]   StoreTest.closes:5 not closed`, in the list at the end; needed if the rest was left out.
 fn listed(lines: &[&str], report: &mut Report) {
     let mut in_list = false;
     for line in lines {
@@ -51,7 +51,7 @@ fn unmarked(line: &str) -> &str {
     ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
 }
 
-/// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`, with the class behind it or, in a total, without.
+/// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`, followed by the class, or by nothing in a total.
 fn maven_counts(line: &str) -> Option<Counts> {
     let rest = unmarked(line).strip_prefix("Tests run: ")?;
     let (run, mut rest) = leading_number(rest)?;

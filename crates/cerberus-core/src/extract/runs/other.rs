@@ -1,4 +1,4 @@
-//! Ruby, PHP, .NET, C and C++, Swift, Elixir: runners with a summary line of their own and a list of failures.
+//! Ruby, PHP, .NET, C and C++, Swift, Elixir: runners with their own summary line and a list of failures.
 
 use super::javascript::tap;
 use super::report::{Report, counts, leading_number, without_time};
@@ -164,7 +164,7 @@ fn phpunit_failures(lines: &[&str], report: &mut Report) {
             && let Some((_, rest)) = leading_number(line)
             && let Some(name) = rest.strip_prefix(") ").filter(|name| name.contains("::"))
         {
-            // The values of a data set come in brackets behind its name.
+            // The values of a data set follow its name in brackets.
             let name = match name.split_once(" with data set ") {
                 Some((_, _)) => name.rsplit_once(" (").map_or(name, |(name, _)| name),
                 None => name,

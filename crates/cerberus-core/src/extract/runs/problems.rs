@@ -1,6 +1,6 @@
-//! What compilers and linters complain about, as one short line each: `src/a.rs:12: mismatched types`.
+//! Messages of compilers and linters, as one short line each: `src/a.rs:12: mismatched types`.
 //!
-//! An error makes a run red; a warning is kept beside it and decides nothing.
+//! An error makes a run red. A warning is kept but decides nothing.
 
 use super::report::{Report, leading_number};
 
@@ -12,7 +12,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
         }
         let found = located(line).or_else(|| biome(line)).or_else(|| typescript(line)).or_else(|| maven(line));
         match found {
-            Some(found) => found.tell(report),
+            Some(found) => found.add_to(report),
             None => word(line, report),
         }
     }
@@ -20,9 +20,9 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 
 #[derive(Default)]
 struct State<'a> {
-    /// A message whose place comes on a line below it.
+    /// A message whose location follows on a later line.
     message: Option<(&'a str, bool)>,
-    /// The file whose complaints are listed under it.
+    /// The file whose messages are listed below it.
     file: Option<&'a str>,
 }
 
@@ -34,7 +34,7 @@ struct Located<'a> {
 }
 
 impl Located<'_> {
-    fn tell(&self, report: &mut Report) {
+    fn add_to(&self, report: &mut Report) {
         report.problem(&format!("{}:{}: {}", self.path, self.line, self.message));
         if self.is_error {
             report.red();
@@ -42,14 +42,14 @@ impl Located<'_> {
     }
 }
 
-/// `error[E0308]: mismatched types`, then ` --> src/a.rs:1:26`; ruff's `F401 …` is told the same way.
+/// `error[E0308]: mismatched types`, then ` --> src/a.rs:1:26`. Ruff prints `F401 …` the same way.
 fn rust<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool {
     if let Some(place) = line.trim_start().strip_prefix("--> ") {
         if let Some((message, is_error)) = state.message.take()
             && let Some((path, rest)) = place.split_once(':')
             && let Some((number, _)) = leading_number(rest)
         {
-            Located { path, line: number, message, is_error }.tell(report);
+            Located { path, line: number, message, is_error }.add_to(report);
         }
         return true;
     }
@@ -104,7 +104,7 @@ fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool
     let rest = rest.trim_start();
     for (level, is_error) in [("error", true), ("warning", false)] {
         if let Some(message) = rest.strip_prefix(level).filter(|message| message.starts_with(' ')) {
-            Located { path: file, line: number, message: message.trim(), is_error }.tell(report);
+            Located { path: file, line: number, message: message.trim(), is_error }.add_to(report);
             return true;
         }
     }
@@ -138,7 +138,7 @@ fn located(line: &str) -> Option<Located<'_>> {
     Some(Located { path, line: number, message, is_error: !is_warning })
 }
 
-/// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it; a file to be formatted has no line.
+/// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it. A file to be formatted has no line number.
 fn biome(line: &str) -> Option<Located<'_>> {
     let said = line.trim_start();
     let (place, rest) = said.strip_prefix("at ").unwrap_or(said).split_once(' ')?;
@@ -154,7 +154,7 @@ fn biome(line: &str) -> Option<Located<'_>> {
     is_path(path).then_some(Located { path, line, message, is_error: true })
 }
 
-/// A word with an ending, as files have; not a time, not an address.
+/// A word with a file extension; not a time, not an address.
 fn is_path(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((stem, ending)) = name.rsplit_once('.') else {
@@ -168,7 +168,7 @@ fn is_path(path: &str) -> bool {
         && !ending.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `a.ts(1,7): error TS2322: …`, of C# too.
+/// `a.ts(1,7): error TS2322: …`; C# uses the same format.
 fn typescript(line: &str) -> Option<Located<'_>> {
     let (path, rest) = line.split_once('(')?;
     if !is_path(path) {
@@ -181,7 +181,7 @@ fn typescript(line: &str) -> Option<Located<'_>> {
         (None, Some(message)) => (false, message),
         (None, None) => return None,
     };
-    // The project stands in brackets behind a C# message.
+    // A C# message is followed by the project in brackets.
     let message = message.split(" [/").next().unwrap_or(message);
     Some(Located { path, line: number, message, is_error })
 }
@@ -202,7 +202,7 @@ fn maven(line: &str) -> Option<Located<'_>> {
     is_path(path).then_some(Located { path, line: number, message, is_error: true })
 }
 
-/// Lines that name no place, but say how it went.
+/// Lines without a location that report the overall result.
 fn word(line: &str, report: &mut Report) {
     let said = line.trim();
     if let Some(file) = said.strip_prefix("would reformat ") {
@@ -268,7 +268,7 @@ fn is_success(said: &str) -> bool {
         || said == "[OK] No errors"
 }
 
-/// The shell or a task runner says that there was nothing of that name to run.
+/// The shell or a task runner reports that the command does not exist.
 pub(super) fn did_not_happen(line: &str) -> bool {
     let line = line.trim_start();
     line.ends_with(": command not found")
@@ -292,7 +292,7 @@ pub(super) fn did_not_happen(line: &str) -> bool {
         || line.ends_with("No module named pytest")
 }
 
-/// Go was asked for a package that is not there.
+/// Go was given a package that does not exist.
 pub(super) fn is_missing_package(line: &str) -> bool {
     (line.starts_with("stat ") && line.ends_with(": directory not found"))
         || line.starts_with("no Go files in ")

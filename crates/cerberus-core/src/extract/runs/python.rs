@@ -1,4 +1,4 @@
-//! pytest and unittest. Names are pytest's node ids, and `module.Class.test` of unittest.
+//! pytest and unittest. Names are pytest's node ids, and `module.Class.test` for unittest.
 
 use super::report::{Report, counts, leading_number};
 
@@ -43,7 +43,7 @@ fn pytest_result(line: &str, report: &mut Report) -> bool {
     false
 }
 
-/// The id before ` - why`; an id's parameters may hold that too.
+/// The id before ` - why`. The parameters of an id may contain that separator too.
 fn node_id(text: &str) -> &str {
     let dash = text.find(" - ");
     let end = match (text.find('['), dash) {
@@ -68,7 +68,7 @@ fn without_percentage(line: &str) -> &str {
     }
 }
 
-/// `=== 1 failed, 2 passed in 0.12s ===`, and the same without its rule under `-q`.
+/// `=== 1 failed, 2 passed in 0.12s ===`, and with `-q` the same without the rule.
 fn pytest_summary(line: &str, report: &mut Report) -> bool {
     let said = line.trim_matches('=').trim();
     if said.starts_with("no tests ran in ") || said.starts_with("no tests collected") {
@@ -148,7 +148,7 @@ fn unittest(line: &str, ran: &mut Option<u32>, report: &mut Report) {
     }
 }
 
-/// What stands in the brackets of `OK (skipped=1)`, `FAILED (failures=1)`, `NO TESTS RAN`.
+/// The part in parentheses of `OK (skipped=1)`, `FAILED (failures=1)`, `NO TESTS RAN`.
 fn summary_words(line: &str) -> Option<&str> {
     let rest = ["OK", "FAILED", "NO TESTS RAN"].iter().find_map(|word| line.strip_prefix(word))?;
     if rest.is_empty() {

@@ -92,7 +92,7 @@ fn read_sentences(line: &str, statements: &mut Statements) {
         if antecedent.is_none() && is_bare(words) {
             return;
         }
-        for (kind, clause) in cues::said(words, &clauses) {
+        for (kind, clause) in cues::expressed(words, &clauses) {
             let (start, end) = span(words, &clauses, clause);
             let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
             statements.add(kind, &line[start..end]);
