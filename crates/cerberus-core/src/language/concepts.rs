@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_stands_in_one_table() {
+    fn a_word_is_in_one_table_only() {
         let mut seen: HashMap<Vec<String>, (&str, &str)> = HashMap::new();
         let mut twice = Vec::new();
         for (list, _) in tables() {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_errors_find_their_word() {
+    fn typos_find_their_word() {
         let name = |word: &str| match mistyped(word) {
             Some(Entry::Concept(concept) | Entry::Opposite(concept)) => concept.name,
             _ => "",

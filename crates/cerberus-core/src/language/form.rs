@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_told_apart() {
+    fn word_forms_are_recognised() {
         for word in ["run", "use", "proceed", "force-push", "pass", "discuss", "squash", "embed"] {
             assert!(is_imperative(word), "{word}");
         }

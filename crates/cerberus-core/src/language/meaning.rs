@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn something_else_in_like_words() {
+    fn different_meanings_in_similar_words() {
         for (a, b) in [
             ("use tabs", "use spaces"),
             ("always run tests", "never run tests"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn small_words_alone_are_alike_when_equal() {
+    fn texts_of_small_words_only_match_when_equal() {
         assert_eq!(similarity("do that", "do that"), 1.0);
         assert_eq!(similarity("do that", "do this"), 0.0);
         assert_eq!(similarity("", ""), 0.0);
@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn likeness_is_a_share_and_symmetric(a in "[a-z ,.']{0,60}", b in ".{0,60}") {
+        fn similarity_is_symmetric_and_between_0_and_1(a in "[a-z ,.']{0,60}", b in ".{0,60}") {
             let (one, other) = (Meaning::of(&a), Meaning::of(&b));
             let likeness = one.similarity(&other);
             prop_assert!((0.0..=1.0).contains(&likeness));

@@ -72,7 +72,7 @@ fn is_word_start(c: char) -> bool {
 /// A clause while it is being read.
 #[derive(Default)]
 struct Draft {
-    said: Vec<(String, f64)>,
+    concepts: Vec<(String, f64)>,
     conditions: Vec<(String, f64)>,
     negations: usize,
     /// Words of removal. They invert too, but are not a refusal.
@@ -99,15 +99,15 @@ impl Draft {
         if self.is_condition {
             self.conditions.push((format!("{CONDITION}{concept}"), weight * CONDITION_WEIGHT));
         } else {
-            self.said.push((concept.to_string(), weight));
+            self.concepts.push((concept.to_string(), weight));
         }
     }
 
     /// Everything read so far becomes the condition of what follows.
     fn turn_into_condition(&mut self) {
-        let said = std::mem::take(&mut self.said);
+        let concepts = std::mem::take(&mut self.concepts);
         let as_condition = |(word, weight)| (format!("{CONDITION}{word}"), weight * CONDITION_WEIGHT);
-        self.conditions.extend(said.into_iter().map(as_condition));
+        self.conditions.extend(concepts.into_iter().map(as_condition));
         self.removals = 0;
         self.actions.clear();
     }
@@ -116,12 +116,12 @@ impl Draft {
     fn restore_refusal(&mut self) {
         let bare =
             |(word, weight): (String, f64)| (word.trim_start_matches(CONDITION).to_string(), weight / CONDITION_WEIGHT);
-        self.said = std::mem::take(&mut self.conditions).into_iter().map(bare).collect();
+        self.concepts = std::mem::take(&mut self.conditions).into_iter().map(bare).collect();
         self.negations = 1;
     }
 
     fn finish(mut self) -> Clause {
-        if self.is_gated && self.said.is_empty() {
+        if self.is_gated && self.concepts.is_empty() {
             self.restore_refusal();
         }
         let excess = usize::from(self.has_excess && self.negations == 0);
@@ -129,7 +129,9 @@ impl Draft {
         let scale = if self.is_aside { ASIDE_WEIGHT } else { 1.0 };
         let sign = if turns.is_multiple_of(2) { scale } else { -scale };
         let mut clause = Clause { actions: self.actions, is_before: self.is_before, ..Clause::default() };
-        for (word, weight) in self.said.into_iter().map(|(word, weight)| (word, sign * weight)).chain(self.conditions) {
+        for (word, weight) in
+            self.concepts.into_iter().map(|(word, weight)| (word, sign * weight)).chain(self.conditions)
+        {
             if word.trim_start_matches(CONDITION).starts_with(|c: char| c.is_ascii_digit()) {
                 clause.numbers.insert(word.clone());
             }
@@ -186,7 +188,7 @@ impl Reader {
     /// An instruction may begin after a comma or an "and".
     fn joint(&mut self, next: Option<Entry>) {
         let begins = matches!(next, Some(Entry::Verb | Entry::Action(_) | Entry::Negation));
-        let is_empty = self.draft.said.is_empty() && self.draft.conditions.is_empty();
+        let is_empty = self.draft.concepts.is_empty() && self.draft.conditions.is_empty();
         if !is_empty && next == Some(Entry::Contrast) {
             self.draft.is_meaningful = true;
         } else if !is_empty && (begins || self.draft.is_condition) {
@@ -236,15 +238,15 @@ impl Reader {
 
     /// "when you add a parser write tests": the second verb is the instruction.
     fn begin_instruction(&mut self) {
-        if self.draft.is_condition && !self.draft.conditions.is_empty() && self.draft.said.is_empty() {
+        if self.draft.is_condition && !self.draft.conditions.is_empty() && self.draft.concepts.is_empty() {
             self.draft.is_condition = false;
-        } else if self.draft.is_against && !self.draft.said.is_empty() {
+        } else if self.draft.is_against && !self.draft.concepts.is_empty() {
             self.close();
         }
     }
 
     fn is_refusal(&self) -> bool {
-        self.draft.negations > 0 && !self.draft.said.is_empty() && !self.draft.is_condition
+        self.draft.negations > 0 && !self.draft.concepts.is_empty() && !self.draft.is_condition
     }
 
     /// "never commit without asking": asking is wanted, and committing is the condition.
@@ -255,7 +257,7 @@ impl Reader {
     }
 
     fn contrast(&mut self) {
-        let was_wanted = self.draft.negations == 0 && !self.draft.said.is_empty();
+        let was_wanted = self.draft.negations == 0 && !self.draft.concepts.is_empty();
         self.close();
         self.draft.negations = 1;
         self.draft.is_against = true;
@@ -264,7 +266,7 @@ impl Reader {
 
     fn close(&mut self) {
         let draft = std::mem::take(&mut self.draft);
-        let is_empty = draft.said.is_empty() && draft.conditions.is_empty();
+        let is_empty = draft.concepts.is_empty() && draft.conditions.is_empty();
         if !is_empty {
             self.clauses.push(draft.finish());
         } else if let Some(before) = self.clauses.last_mut().filter(|_| draft.is_against) {

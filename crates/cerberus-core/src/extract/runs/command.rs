@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_run_is_seen_through() {
+    fn wrappers_around_a_run_are_ignored() {
         let plain = "Test cargo: cargo test";
         check(&[
             ("cd x && cargo test", plain),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_speaks_of_tests_is_none() {
+    fn commands_that_only_mention_tests_are_not_runs() {
         for command in [
             "echo test",
             "echo 'cargo test'",
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_is_what_the_shell_lets_through() {
+    fn trust_depends_on_the_surrounding_shell_line() {
         for (command, expected) in [
             ("cargo test", "success failure silence"),
             ("cd x && cargo test", "success failure silence"),

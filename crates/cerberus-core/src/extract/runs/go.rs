@@ -13,10 +13,10 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
         if is_summed && gotestsum(line, report) {
             continue;
         }
-        let said = line.trim_start();
-        if let Some(rest) = said.strip_prefix("--- FAIL: ") {
+        let trimmed = line.trim_start();
+        if let Some(rest) = trimmed.strip_prefix("--- FAIL: ") {
             report.fail(without_time(rest));
-        } else if let Some(rest) = said.strip_prefix("--- PASS: ") {
+        } else if let Some(rest) = trimmed.strip_prefix("--- PASS: ") {
             report.pass(without_time(rest));
         } else {
             package(line, report);

@@ -67,20 +67,20 @@ fn maven_counts(line: &str) -> Option<Counts> {
 }
 
 fn maven(line: &str, report: &mut Report) {
-    let said = unmarked(line);
-    if said.starts_with("No tests to run")
-        || said.starts_with("No tests were executed")
-        || said.contains("No tests matching pattern")
+    let trimmed = unmarked(line);
+    if trimmed.starts_with("No tests to run")
+        || trimmed.starts_with("No tests were executed")
+        || trimmed.contains("No tests matching pattern")
     {
         report.empty();
-    } else if said.starts_with("COMPILATION ERROR") {
+    } else if trimmed.starts_with("COMPILATION ERROR") {
         report.red();
-    } else if said.ends_with("<<< FAILURE!") || said.ends_with("<<< ERROR!") {
-        if let Some(name) = maven_name(said) {
+    } else if trimmed.ends_with("<<< FAILURE!") || trimmed.ends_with("<<< ERROR!") {
+        if let Some(name) = maven_name(trimmed) {
             report.fail(&name);
         }
     } else if line.starts_with("[ERROR] Failed to execute goal") {
-        let found_none = said.contains("No tests were executed");
+        let found_none = trimmed.contains("No tests were executed");
         if found_none {
             report.empty();
         } else {
@@ -90,8 +90,8 @@ fn maven(line: &str, report: &mut Report) {
 }
 
 /// `closes(app.StoreTest)  Time elapsed: …` and, later, `app.StoreTest.closes -- Time elapsed: …`: `app.StoreTest.closes`.
-fn maven_name(said: &str) -> Option<String> {
-    let name = said.split_once("Time elapsed:")?.0.trim().trim_end_matches("--").trim();
+fn maven_name(trimmed: &str) -> Option<String> {
+    let name = trimmed.split_once("Time elapsed:")?.0.trim().trim_end_matches("--").trim();
     if name.is_empty() || name.starts_with("Tests run") {
         return None;
     }

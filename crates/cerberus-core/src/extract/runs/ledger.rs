@@ -4,9 +4,9 @@
 //! 1. The last run that mentioned a name decides. Within one run, failing beats passing.
 //! 2. A green run clears every failure of the same key, including those without a name.
 //! 3. A green run of the bare command (`cargo test`, `go test ./...`) also clears its narrower keys: those that add
-//! only names, paths and filters. Options that select other tests (`--features`, `-p`) are not covered.
+//!    only names, paths and filters. Options that select other tests (`--features`, `-p`) are not covered.
 //! 4. A red run that names all its failures, and ran at least as many tests as the last run of its key, clears the
-//! failures of that key that it does not name: most runners do not name passing tests.
+//!    failures of that key that it does not name: most runners do not name passing tests.
 //! 5. Any other run that shows a name passing clears that name.
 //! 6. Empty and unknown runs clear only what they name.
 //!
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_on_a_name_holds() {
+    fn the_last_result_for_a_name_counts() {
         use Verdict::{Green, Red};
         let both = run(Red, &["a"], &["b"]);
         check(&[("cargo test", both.clone())], "failing=b passing=a fixed= regressed= red=");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn green_clears_its_key_and_what_that_covers() {
+    fn green_clears_its_key_and_the_keys_it_covers() {
         use Verdict::{Empty, Green, Red, Unknown};
         let green = run(Green, &[], &[]);
         for (red, then, cleared) in [

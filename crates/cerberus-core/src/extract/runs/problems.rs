@@ -94,8 +94,8 @@ fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool
         state.file = None;
         return false;
     }
-    let said = line.trim_start();
-    let Some((number, rest)) = leading_number(said) else {
+    let trimmed = line.trim_start();
+    let Some((number, rest)) = leading_number(trimmed) else {
         return false;
     };
     let Some((_, rest)) = rest.strip_prefix(':').and_then(leading_number) else {
@@ -140,8 +140,8 @@ fn located(line: &str) -> Option<Located<'_>> {
 
 /// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it. A file to be formatted has no line number.
 fn biome(line: &str) -> Option<Located<'_>> {
-    let said = line.trim_start();
-    let (place, rest) = said.strip_prefix("at ").unwrap_or(said).split_once(' ')?;
+    let trimmed = line.trim_start();
+    let (place, rest) = trimmed.strip_prefix("at ").unwrap_or(trimmed).split_once(' ')?;
     let is_rule = rest.starts_with("lint/") || rest.starts_with("assist/") || rest.starts_with("suppressions/");
     let is_check =
         rest.ends_with('━') && ["format ", "parse ", "organizeImports "].iter().any(|begin| rest.starts_with(begin));
@@ -204,68 +204,69 @@ fn maven(line: &str) -> Option<Located<'_>> {
 
 /// Lines without a location that report the overall result.
 fn word(line: &str, report: &mut Report) {
-    let said = line.trim();
-    if let Some(file) = said.strip_prefix("would reformat ") {
+    let trimmed = line.trim();
+    if let Some(file) = trimmed.strip_prefix("would reformat ") {
         report.problem(&format!("{file}: not formatted"));
         report.red();
-    } else if let Some(rest) = said.strip_prefix("Diff in ") {
+    } else if let Some(rest) = trimmed.strip_prefix("Diff in ") {
         let file = rest.trim_end_matches(':');
         report.problem(&format!("{file}: not formatted"));
         report.red();
-    } else if let Some(file) = said.strip_prefix("[warn] ") {
+    } else if let Some(file) = trimmed.strip_prefix("[warn] ") {
         if is_path(file) {
             report.problem(&format!("{file}: not formatted"));
             report.red();
         }
-    } else if is_failure(said) {
+    } else if is_failure(trimmed) {
         report.red();
-    } else if is_success(said) {
+    } else if is_success(trimmed) {
         report.green();
     }
 }
 
-fn is_failure(said: &str) -> bool {
+fn is_failure(trimmed: &str) -> bool {
     let counted = |begin: &str, ends: &[&str]| {
-        said.strip_prefix(begin)
+        trimmed
+            .strip_prefix(begin)
             .and_then(leading_number)
             .is_some_and(|(number, rest)| number > 0 && ends.iter().any(|end| rest.starts_with(end)))
     };
     counted("Found ", &[" error"])
         || counted("", &[" issues:", " issue:", " issues.", " errors, ", " error, "])
-        || (said.starts_with("✖ ") && said.contains(" problem") && !said.contains("(0 errors"))
-        || said.starts_with("make: *** [")
-        || said.starts_with("gmake: *** [")
-        || said.starts_with("ninja: build stopped")
-        || said == "[INFO] BUILD FAILURE"
-        || said.starts_with("BUILD FAILED")
-        || said.starts_with("error: could not compile")
-        || said.starts_with("error: build failed")
-        || said.starts_with("× Some errors were emitted while running checks")
-        || said.starts_with("ERROR: failed to solve")
-        || said.starts_with("ERROR: failed to build")
-        || (said.contains(" exited with code ") && said.starts_with("error: script "))
-        || said.starts_with("npm ERR! code ELIFECYCLE")
-        || said.starts_with("npm error code ELIFECYCLE")
+        || (trimmed.starts_with("✖ ") && trimmed.contains(" problem") && !trimmed.contains("(0 errors"))
+        || trimmed.starts_with("make: *** [")
+        || trimmed.starts_with("gmake: *** [")
+        || trimmed.starts_with("ninja: build stopped")
+        || trimmed == "[INFO] BUILD FAILURE"
+        || trimmed.starts_with("BUILD FAILED")
+        || trimmed.starts_with("error: could not compile")
+        || trimmed.starts_with("error: build failed")
+        || trimmed.starts_with("× Some errors were emitted while running checks")
+        || trimmed.starts_with("ERROR: failed to solve")
+        || trimmed.starts_with("ERROR: failed to build")
+        || (trimmed.contains(" exited with code ") && trimmed.starts_with("error: script "))
+        || trimmed.starts_with("npm ERR! code ELIFECYCLE")
+        || trimmed.starts_with("npm error code ELIFECYCLE")
 }
 
-fn is_success(said: &str) -> bool {
-    said == "0 issues."
-        || said == "All checks passed!"
-        || said == "[INFO] BUILD SUCCESS"
-        || said.starts_with("Success: no issues found")
-        || said.starts_with("All matched files use Prettier code style")
-        || said.starts_with("BUILD SUCCESSFUL")
-        || said.starts_with("0 errors, ")
-        || said.starts_with("Found 0 errors")
-        || said.starts_with("Build complete!")
-        || said == "Build succeeded."
-        || (said.starts_with("Finished `") && said.contains(" profile "))
-        || (said.starts_with("Checked ")
-            && said.contains(" files in ")
-            && (said.ends_with("No fixes applied.") || said.contains(". Fixed ")))
-        || said.ends_with("no offenses detected")
-        || (said.starts_with("All done!") && said.contains('✨'))
-        || said == "[OK] No errors"
+fn is_success(trimmed: &str) -> bool {
+    trimmed == "0 issues."
+        || trimmed == "All checks passed!"
+        || trimmed == "[INFO] BUILD SUCCESS"
+        || trimmed.starts_with("Success: no issues found")
+        || trimmed.starts_with("All matched files use Prettier code style")
+        || trimmed.starts_with("BUILD SUCCESSFUL")
+        || trimmed.starts_with("0 errors, ")
+        || trimmed.starts_with("Found 0 errors")
+        || trimmed.starts_with("Build complete!")
+        || trimmed == "Build succeeded."
+        || (trimmed.starts_with("Finished `") && trimmed.contains(" profile "))
+        || (trimmed.starts_with("Checked ")
+            && trimmed.contains(" files in ")
+            && (trimmed.ends_with("No fixes applied.") || trimmed.contains(". Fixed ")))
+        || trimmed.ends_with("no offenses detected")
+        || (trimmed.starts_with("All done!") && trimmed.contains('✨'))
+        || trimmed == "[OK] No errors"
 }
 
 /// The shell or a task runner reports that the command does not exist.

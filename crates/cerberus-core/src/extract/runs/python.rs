@@ -70,16 +70,16 @@ fn without_percentage(line: &str) -> &str {
 
 /// `=== 1 failed, 2 passed in 0.12s ===`, and with `-q` the same without the rule.
 fn pytest_summary(line: &str, report: &mut Report) -> bool {
-    let said = line.trim_matches('=').trim();
-    if said.starts_with("no tests ran in ") || said.starts_with("no tests collected") {
+    let trimmed = line.trim_matches('=').trim();
+    if trimmed.starts_with("no tests ran in ") || trimmed.starts_with("no tests collected") {
         report.empty();
         return true;
     }
-    if said == "FAILURES" || (line.starts_with("!!!") && said.contains("Interrupted")) {
+    if trimmed == "FAILURES" || (line.starts_with("!!!") && trimmed.contains("Interrupted")) {
         report.red();
         return true;
     }
-    let Some((numbers, time)) = said.rsplit_once(" in ") else {
+    let Some((numbers, time)) = trimmed.rsplit_once(" in ") else {
         return false;
     };
     let is_summary = time.starts_with(|c: char| c.is_ascii_digit())

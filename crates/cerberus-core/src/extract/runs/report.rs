@@ -368,6 +368,6 @@ fn is_time(text: &str) -> bool {
 
 /// The indentation of a line, and its text.
 pub(super) fn indented(line: &str) -> (usize, &str) {
-    let said = line.trim_start();
-    (line.len() - said.len(), said)
+    let trimmed = line.trim_start();
+    (line.len() - trimmed.len(), trimmed)
 }

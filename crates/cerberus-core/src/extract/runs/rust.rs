@@ -9,20 +9,20 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
     let mut in_failures = false;
     for line in lines {
         // Under nextest, a failing test's own output is indented and repeats what is counted elsewhere.
-        let said = if is_nextest { line.trim() } else { line };
-        if is_nextest && nextest(said, report) {
+        let trimmed = if is_nextest { line.trim() } else { line };
+        if is_nextest && nextest(trimmed, report) {
             continue;
         }
         if is_nextest && line.starts_with("  ") {
             continue;
         }
-        if said == "failures:" {
+        if trimmed == "failures:" {
             in_failures = true;
-        } else if in_failures && let Some(name) = listed(said) {
+        } else if in_failures && let Some(name) = listed(trimmed) {
             report.fail(name);
-        } else if !said.is_empty() {
+        } else if !trimmed.is_empty() {
             in_failures = false;
-            libtest(said, report);
+            libtest(trimmed, report);
         }
     }
 }

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_taken_apart_as_a_shell_would() {
+    fn lines_are_split_as_a_shell_would() {
         for (command, expected) in [
             ("cargo test 2>&1 | tail -50", "; [cargo][test] | [tail][-50]"),
             ("cd a && b || c; d & e", "; [cd][a] && [b] || [c] ; [d] ; [e]"),

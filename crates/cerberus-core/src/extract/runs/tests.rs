@@ -629,7 +629,7 @@ fn summaries_of_several_runs_add_up_and_red_wins() {
 }
 
 #[test]
-fn a_gap_costs_the_lines_beside_it_and_no_more() {
+fn a_gap_loses_only_the_lines_beside_it() {
     let command = recognise("cargo test").unwrap();
     let output = "test a::whole ... FAILED\ntest a::par\n…\nt::tests::b ... ok\ntest c ... ok\n";
     assert_eq!(shown(&read(&command, output, Outcome::Done)), "Red ?/? passed: c failed: a::whole");
@@ -651,7 +651,7 @@ fn a_gap_costs_the_lines_beside_it_and_no_more() {
 }
 
 #[test]
-fn runners_have_names_of_their_own() {
+fn runners_have_distinct_names() {
     let mut names: Vec<&str> = Runner::ALL.iter().map(|runner| runner.name()).collect();
     names.sort_unstable();
     names.dedup();
@@ -749,7 +749,7 @@ fn output() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_output_is_survived(output in output(), at in 0..Runner::ALL.len(), kind in 0..3, outcome in 0..3) {
+    fn any_output_is_accepted(output in output(), at in 0..Runner::ALL.len(), kind in 0..3, outcome in 0..3) {
         let command = Command {
             kind: [Kind::Test, Kind::Build, Kind::Lint][kind as usize],
             runner: Runner::ALL[at],
@@ -768,7 +768,7 @@ proptest! {
     }
 
     #[test]
-    fn any_command_is_survived(
+    fn any_command_is_accepted(
         command in "\\PC{0,60}|((cargo|go|npm|run|test|pytest|bash|-c|cd|docker|exec|timeout|env|uv|&&|\\||;|'|\"|\\$\\(|\\)|<<|EOF|\n|>|-|--|[a-z./=]{0,5})[ ]{0,1}){0,20}"
     ) {
         if let Some(found) = recognise(&command) {

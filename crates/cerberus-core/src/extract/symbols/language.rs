@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_name_says_the_language() {
+    fn the_language_follows_from_the_file_name() {
         for (path, language) in [
             ("src/main.rs", Some(Language::Rust)),
             ("C:\\code\\Program.CS", Some(Language::CSharp)),

@@ -847,7 +847,7 @@ fn a_parse_that_takes_too_long_is_cut_off_and_read_by_lines() {
 }
 
 #[test]
-fn broken_files_tell_what_they_can() {
+fn broken_files_give_the_names_that_can_be_found() {
     for (language, fragment, expected) in [
         (Language::Rust, "    pub fn open(&self) -> Result<()> {\n        let x =", "open"),
         (

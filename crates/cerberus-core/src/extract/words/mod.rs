@@ -121,8 +121,8 @@ pub(crate) fn points_back(words: &[sentence::Word]) -> bool {
 }
 
 fn is_bare(words: &[sentence::Word]) -> bool {
-    let said = &words[sentence::fillers(words)..];
-    cues::BARE_ASSENTS.iter().any(|pattern| pattern.match_len(said).is_some())
+    let rest = &words[sentence::fillers(words)..];
+    cues::BARE_ASSENTS.iter().any(|pattern| pattern.match_len(rest).is_some())
 }
 
 /// A call for help of a few words about pasted text, or a tool's failure report with hardly any words around it.
