@@ -96,7 +96,7 @@ fn forgetting_a_path_removes_every_mention_of_it() {
     }
     let rest = |event: Event| match request.action_for(&record("s", 1, event)) {
         RecordAction::Rewrite(json) => json,
-        fate => panic!("{fate:?}"),
+        action => panic!("{action:?}"),
     };
     let prompt =
         rest(Event::Prompt { text: clean("Fix a.rs. Then read `secret/plan.md`. Thanks!\nMore of (plan.md)") });
