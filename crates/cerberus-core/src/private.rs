@@ -127,14 +127,14 @@ struct Hiding<'w> {
 
 impl Hiding<'_> {
     fn event<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
-        let said = |text: &Clean<'a>, keep| self.text(text, keep, Speech::Spoken);
+        let spoken = |text: &Clean<'a>, keep| self.text(text, keep, Speech::Spoken);
         Some(match event {
             Event::Tool(used) => self.tool(used)?,
-            Event::Prompt { text } => Event::Prompt { text: said(text, Keep::PROMPT)? },
-            Event::Stop { message } => Event::Stop { message: said(message, Keep::MESSAGE)? },
-            Event::SubagentStop { message } => Event::SubagentStop { message: said(message, Keep::MESSAGE)? },
+            Event::Prompt { text } => Event::Prompt { text: spoken(text, Keep::PROMPT)? },
+            Event::Stop { message } => Event::Stop { message: spoken(message, Keep::MESSAGE)? },
+            Event::SubagentStop { message } => Event::SubagentStop { message: spoken(message, Keep::MESSAGE)? },
             Event::Compact { stage, summary: Some(summary) } => {
-                Event::Compact { stage: *stage, summary: Some(said(summary, Keep::MESSAGE)?) }
+                Event::Compact { stage: *stage, summary: Some(spoken(summary, Keep::MESSAGE)?) }
             }
             Event::Task(task) => Event::Task(self.task(task)?),
             Event::Note(note) => Event::Note(self.note(note)?),
@@ -158,8 +158,8 @@ impl Hiding<'_> {
                     &mut kept.blockers,
                     &mut kept.next_actions,
                 ];
-                sections.into_iter().for_each(|codes| codes.retain(|code| said(code, Keep::SUBJECT).is_none()));
-                kept.summary = kept.summary.map(|text| said(&text, Keep::MESSAGE).unwrap_or(text));
+                sections.into_iter().for_each(|codes| codes.retain(|code| spoken(code, Keep::SUBJECT).is_none()));
+                kept.summary = kept.summary.map(|text| spoken(&text, Keep::MESSAGE).unwrap_or(text));
                 return (kept != *codes).then_some(Event::Seed(kept));
             }
             _ => return None,

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn an_unreadable_file_is_an_error_with_a_reason() {
         for (text, why) in [
             ("{\"session_id\": ", "not JSON: EOF while parsing a value at line 1 column 15"),
             ("[]", "no \"timestamp\" in it"),

@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,80}|(@@ -1 \\+[0-9]{1,12} @@\\\\n|[+ -]x\\\\n|\\*\\*\\* (Add|Update) File: a\\\\n){0,20}") {
+        fn any_text_is_accepted(text in "\\PC{0,80}|(@@ -1 \\+[0-9]{1,12} @@\\\\n|[+ -]x\\\\n|\\*\\*\\* (Add|Update) File: a\\\\n){0,20}") {
             let _ = unified(Escaped(&text));
             apply_patch(&mut Use::new(&BUILT_IN), Escaped(&text));
         }

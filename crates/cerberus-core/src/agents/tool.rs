@@ -121,7 +121,7 @@ pub(crate) fn shell<'a>(
     // Any other output may be a file's content, which is never kept.
     let output = match (is_run, may_commit) {
         (true, _) => output(),
-        (false, true) => Cow::Owned(git::telling_lines(&output())),
+        (false, true) => Cow::Owned(git::report_lines(&output())),
         (false, false) => return,
     };
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());

@@ -28,7 +28,7 @@ impl Glob {
         };
         let pattern = pattern.trim_end_matches('/');
         if pattern.is_empty() || pattern.len() > PATTERN_BYTES_MAX {
-            return Err(format!("{text:?} is no pattern: it has none or more than {PATTERN_BYTES_MAX} characters"));
+            return Err(format!("{text:?} is not a pattern: it must have 1 to {PATTERN_BYTES_MAX} characters"));
         }
         Ok(Glob { pattern: Cow::Owned(pattern.to_string()), is_anchored })
     }
@@ -38,7 +38,7 @@ impl Glob {
     pub fn parse_exact(text: &str) -> Result<Glob, String> {
         let text = text.trim();
         if text.bytes().all(|byte| matches!(byte, b'*' | b'?' | b'/' | b'.')) {
-            return Err(format!("{text:?} means nothing, or everything"));
+            return Err(format!("{text:?} matches nothing or everything; name a file or folder"));
         }
         let inner = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
         let is_path = inner.contains('/') && !inner.starts_with('/');
@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn patterns_find_what_they_say() {
+    fn patterns_match_what_they_describe() {
         let cases: &[(&str, &[&str], &[&str])] = &[
             (".env*", &[".env", ".env.local", "a/b/.env", ".ENV", ".envs/x"], &["env", "a.env", "src/environment.rs"]),
             ("*.pem", &["a.pem", "certs/a.b.pem", "X.PEM", "a.pem/inside"], &["a.pem.txt", "pem", "a.pemx"]),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sort_of_files_is_told_from_a_file() {
+    fn a_kind_of_file_is_distinguished_from_a_file() {
         for (pattern, word, is_sort) in [
             (".env*", ".env", true),
             (".env*", ".env.local", false),
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn following_all_positions_at_once_says_the_same(pattern in "[a/?]([ab?/]|\\*[ab/?]){0,6}[ab]", path in "[ab/]{0,12}") {
+        fn matching_agrees_with_a_naive_implementation(pattern in "[a/?]([ab?/]|\\*[ab/?]){0,6}[ab]", path in "[ab/]{0,12}") {
             let glob = Glob { pattern: Cow::Owned(pattern.clone()), is_anchored: false };
             let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
             let expected = starts.into_iter().any(|at| plainly(pattern.as_bytes(), &path.as_bytes()[at..]));

@@ -10,20 +10,20 @@ pub mod text;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::secret::{Own, redact_with};
+use self::secret::{UserRules, redact_with};
 use self::text::{Clean, Keep};
 
 /// Cleans outside text with our rules and those the user adds. Passed to everything that reads such text.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
-    own: Option<Arc<Own>>,
+    own: Option<Arc<UserRules>>,
 }
 
 /// Our own rules only.
 pub static BUILT_IN: Cleaner = Cleaner { own: None };
 
 impl Cleaner {
-    pub fn with(own: Own) -> Cleaner {
+    pub fn with(own: UserRules) -> Cleaner {
         Cleaner { own: Some(Arc::new(own)) }
     }
 
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_rules_hold_for_the_cleaner_that_has_them() {
+    fn user_rules_apply_only_to_the_cleaner_that_has_them() {
         let rules = ["key acme-key acme_ alnum 8-12".to_string()];
-        let cleaner = Cleaner::with(Own::read(&rules, &["correct-horse".to_string()]).unwrap());
+        let cleaner = Cleaner::with(UserRules::read(&rules, &["correct-horse".to_string()]).unwrap());
         let text = "acme_a1B2c3D4e5, password=correct-horse";
         assert_eq!(&*cleaner.clean(text, Keep::NAME), "[redacted:acme-key], password=correct-horse");
         assert_eq!(&*BUILT_IN.clean(text, Keep::NAME), "acme_a1B2c3D4e5, password=[redacted:password]");

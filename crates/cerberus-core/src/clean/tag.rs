@@ -70,7 +70,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_private_goes_and_the_rest_stays() {
+    fn private_text_is_removed_and_the_rest_is_kept() {
         for (text, rest) in [
             ("a <private>b</private> c", "a  c"),
             ("<private>all of it</private>", ""),

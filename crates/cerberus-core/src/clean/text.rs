@@ -214,12 +214,12 @@ pub fn slug(text: &str, max_chars: usize) -> String {
     slug.trim_matches(|c| matches!(c, '-' | '.' | ',' | ';' | ':' | '!')).to_string()
 }
 
-/// `text` without the first occurrence of `said`, ignoring line breaks and spaces. If it is not found, nothing of the
+/// `text` without the first occurrence of `removed`, ignoring line breaks and spaces. If it is not found, nothing of the
 /// text is kept, so that the words cannot survive.
-pub fn without_words(text: &str, said: &str) -> String {
+pub fn without_words(text: &str, removed: &str) -> String {
     let is_shown = |c: char| !(c.is_whitespace() || is_hostile(c));
     let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
-    let wanted: Vec<char> = said.chars().filter(|c| is_shown(*c)).collect();
+    let wanted: Vec<char> = removed.chars().filter(|c| is_shown(*c)).collect();
     if wanted.is_empty() {
         return text.to_string();
     }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_says_the_same_and_moves_nothing() {
+    fn printable_text_keeps_its_content_and_moves_nothing() {
         assert_eq!(printable("a\tb\nc\u{1b}[2J\u{9b}1m\u{2028}\u{e0041}"), "a\tb\nc?[2J?1m??");
         let json = "{\n  \"a\": \"x\u{202e}\u{7f}\u{e0041}\"\n}";
         let shown = printable_json(json);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_both_ends_and_cuts_before_the_edge_is_drawn() {
+    fn keeps_both_ends_and_removes_secrets_before_clipping() {
         let keep = Keep { head_bytes: 10, tail_bytes: 5 };
         assert_eq!(&*BUILT_IN.clean("short", keep), "short");
         assert_eq!(&*BUILT_IN.clean("0123456789abcdefghij", keep), "0123456789\n…\nfghij");
@@ -342,15 +342,15 @@ mod tests {
     }
 
     #[test]
-    fn words_are_cut_out_however_they_were_broken() {
-        for (text, said, rest) in [
+    fn words_are_removed_across_line_breaks() {
+        for (text, removed, rest) in [
             ("Fix it.\nAlways run\n  the tests. Thanks", "Always run the tests.", "Fix it.\n Thanks"),
             ("Always run it", "Always run it", ""),
             ("größer", "ö", "grßer"),
             ("something else", "Always run it", ""),
             ("text", "", "text"),
         ] {
-            assert_eq!(without_words(text, said), rest, "{text}");
+            assert_eq!(without_words(text, removed), rest, "{text}");
         }
     }
 

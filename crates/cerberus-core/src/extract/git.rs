@@ -6,7 +6,7 @@ use crate::model::fact::{Fact, Kind, TEXT_CHARS_MAX};
 const COMMITS_MAX: usize = 10;
 
 /// The lines of an output that report what git did. Anything else may be file content.
-pub fn telling_lines(output: &str) -> String {
+pub fn report_lines(output: &str) -> String {
     output.lines().filter(|said| commit(said).is_some()).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
 }
 
@@ -47,6 +47,6 @@ mod tests {
             commits("git add . && git commit -m x", output).into_iter().map(|fact| fact.code).collect();
         assert_eq!(codes, ["commit:1a2b3c4-store:-open-it-once", "commit:0123abc-Fix:-the-race"]);
         assert_eq!(commits("cat log.txt", output), []);
-        assert_eq!(telling_lines("diff --git a b\n[main 1a2b3c4] x\n+secret"), "[main 1a2b3c4] x");
+        assert_eq!(report_lines("diff --git a b\n[main 1a2b3c4] x\n+secret"), "[main 1a2b3c4] x");
     }
 }

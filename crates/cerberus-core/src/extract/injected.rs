@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_lines_are_told_from_the_users() {
+    fn our_lines_are_distinguished_from_the_users() {
         for ours in [
             "proj:hydra",
             "impl:My Notes.md",

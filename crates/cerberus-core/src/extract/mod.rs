@@ -269,7 +269,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_said_no_code_breaks_its_line(
+        fn no_input_makes_a_code_span_lines(
             said in "\\PC{0,200}|([-*] |## Next steps|FAILED|test |ok|error: |\\[main 1a2b3c4\\] |[\u{1b}\u{7}\u{202e}\r\n\t:;a-z0-9]){0,60}"
         ) {
             for event in events(&said) {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_is_a_file_and_its_functions_and_a_failed_one_nothing() {
+    fn an_edit_gives_a_file_and_its_functions_and_a_failed_one_nothing() {
         let touched = |how| FileTouch { path: clean("src/a.rs"), how, lines: vec![] };
         let mut used = ToolUse {
             tool: clean("Edit"),

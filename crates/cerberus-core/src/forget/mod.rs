@@ -247,14 +247,14 @@ impl Residue {
     }
 
     fn may_name(&self, code: &str) -> bool {
-        let said = code.split_once(':').map_or(code, |(_, said)| said);
+        let name = code.split_once(':').map_or(code, |(_, name)| name);
         // The code of a decision may end with the branch it was made on.
         let plain = code.rsplit_once('@').map_or(code, |(plain, _)| plain);
         self.codes.contains(code)
             || self.codes.contains(plain)
             || self.paths.iter().any(|path| {
-                path.strip_suffix(said)
-                    .is_some_and(|before| !said.is_empty() && (before.is_empty() || before.ends_with('/')))
+                path.strip_suffix(name)
+                    .is_some_and(|before| !name.is_empty() && (before.is_empty() || before.ends_with('/')))
             })
     }
 }

@@ -43,7 +43,7 @@ fn paths(pattern: &str) -> ForgetRequest {
 }
 
 #[test]
-fn a_record_goes_when_it_is_meant() {
+fn a_record_is_removed_when_the_request_covers_it() {
     let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
     let sessions = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
     let project = ForgetRequest::Projects {
@@ -80,7 +80,7 @@ fn a_record_goes_when_it_is_meant() {
 }
 
 #[test]
-fn a_path_takes_along_what_speaks_of_it() {
+fn forgetting_a_path_removes_every_mention_of_it() {
     let request = paths("secret/**");
     let touch = |path| FileTouch { path: clean(path), how: Touch::Edited, lines: Vec::new() };
     let tool = |files: &[&'static str]| {
@@ -114,7 +114,7 @@ fn a_path_takes_along_what_speaks_of_it() {
     }
     let rest = |event: Event| match request.action_for(&record("s", 1, event)) {
         RecordAction::Rewrite(json) => json,
-        fate => panic!("{fate:?}"),
+        action => panic!("{action:?}"),
     };
     let prompt =
         rest(Event::Prompt { text: clean("Fix a.rs. Then read `secret/plan.md`. Thanks!\nMore of (plan.md)") });
@@ -124,7 +124,7 @@ fn a_path_takes_along_what_speaks_of_it() {
 }
 
 #[test]
-fn what_others_were_told_of_it_is_taken_back() {
+fn forgotten_codes_are_removed_from_other_receipts() {
     let request = ForgetRequest::Sessions(HashSet::from([(codex::AGENT, "s1".to_string())]));
     let touched = FileTouch { path: clean("src/deep/a.rs"), how: Touch::Edited, lines: Vec::new() };
     let edit = record("s1", 1, Event::Tool(ToolUse { tool: clean("W"), files: vec![touched], ..ToolUse::default() }));

@@ -1,4 +1,4 @@
-//! Classes of words that the tables of cues share: `@name` in a pattern stands for any word of the class. Lists only.
+//! Word classes shared by the cue tables: `@name` in a pattern matches any word of the class. Lists only.
 
 /// Named classes of words.
 pub(crate) const CLASSES: &[(&str, &str)] = &[
@@ -8,7 +8,7 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
     ),
     ("we", "i|we|i'm|we're|we've|i've|we'll|i'll|i'd|we'd|you|they"),
     ("lets", "let's|lets"),
-    // Verbs that begin talk or work; what follows them is not chosen.
+    // Verbs that begin talk or work; they do not express a choice.
     (
         "talk",
         "discuss|look|see|talk|say|check|confirm|review|examine|verify|validate|proceed|continue|pause|wait|think|\
@@ -29,7 +29,7 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
         "use|keep|drop|stick|go|skip|avoid|switch|replace|remove|rename|pick|default|leave|revert|split|merge|move|choose|\
          adopt|target|ignore|hide|disable|delete|prefer|rely|stay",
     ),
-    // Verbs of work to be done now.
+    // Verbs for work to be done now.
     ("bare", "adjust|update|work|finish|tackle|log|file|open|raise"),
     ("fail", "failing|broken|crashing|hanging|flaky|stuck|erroring|red|failed"),
     ("fails", "fails|crashes|hangs|crashed|hung|broke"),
@@ -38,22 +38,22 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
         "ticket",
         "issue|issues|ticket|tickets|todo|todos|to-do|task|tasks|story|follow-up|followup|backlog|card|reminder",
     ),
-    // Small words: prepositions, conjunctions, adverbs.
+    // Function words: prepositions, conjunctions, adverbs.
     (
         "small",
         "to|of|in|on|at|by|for|from|with|without|into|over|under|after|before|about|as|than|then|if|when|while|until|and|or|\
          but|so|not|never|always|again|once|more|less|most|too|quite|very|really|actually|ever|already|yet|now|no|yes|ok",
     ),
-    // How an order forbids.
+    // How an instruction forbids something.
     ("not", "don't|dont|never"),
-    // The verbs of an agent's own work, which no product does.
+    // Verbs for an agent's own work, which no product does.
     (
         "labour",
         "run|rerun|commit|push|force-push|merge|rebase|squash|amend|test|lint|format|ask|read|follow|verify|review|document|\
          branch|install|answer|reply|respond|explain|edit|modify|touch|mock|assume|guess|deploy|bump|sign|name|confirm|\
          consult|refactor|rewrite|propose|hardcode|hard-code|hard-wrap|abbreviate|stage|stash|cherry-pick|speak|double-check",
     ),
-    // What such work leaves behind, in the plural: a sentence about all of them is a rule.
+    // The results of such work, in the plural: a sentence about all of them is a rule.
     (
         "works",
         "commits|prs|mrs|tests|branches|comments|functions|methods|modules|releases|migrations|imports|secrets|\
@@ -81,7 +81,7 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
         "memoryfile",
         "claude.md|@claude.md|agents.md|@agents.md|gemini.md|@gemini.md|.cursorrules|copilot-instructions.md",
     ),
-    // Programs that are chosen once for a whole project.
+    // Programs that are chosen once per project.
     (
         "tool",
         "npm|pnpm|yarn|bun|deno|pip|uv|poetry|pipenv|conda|cargo|make|just|mise|nix|brew|docker|podman|pytest|unittest|jest|\

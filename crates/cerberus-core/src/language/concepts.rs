@@ -1,40 +1,40 @@
-//! The words of instructions: which of them say the same, which turn a sentence round, which say nothing.
+//! The vocabulary of instructions: which words mean the same, which invert a sentence, which carry no meaning.
 //!
-//! Tables, and one index over all of them. Words are written as people do and compared by their stems, so one form of
-//! each is enough. A word stands in one table only. Nothing here reads a sentence; `meaning.rs` does.
+//! Tables, and one index over all of them. Words are written in their usual form and compared by stem, so one form of
+//! each is enough. A word is in one table only. Nothing here reads a sentence; `reading.rs` does.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::stem::{Shape, stem};
 
-/// What part of the work a concept belongs to. It decides how far an instruction about it reaches.
+/// The area a concept belongs to. It decides the scope of an instruction about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// How the agent talks.
+    /// How the agent communicates.
     Talk,
-    /// How the agent goes about any work.
+    /// How the agent works in general.
     Work,
     /// What code looks like.
     Code,
-    /// What only one project has.
+    /// What is specific to one project.
     Project,
 }
 
-/// What a word, or several in a row, does in a sentence.
+/// The function of a word, or of several in a row, in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Entry {
-    /// Says nothing by itself.
+    /// Has no meaning of its own.
     Silent,
-    /// Says nothing, and begins an instruction: "use", "keep".
+    /// Has no meaning, and begins an instruction: "use", "keep".
     Verb,
-    /// Turns what is said round.
+    /// Inverts the meaning.
     Negation,
-    /// "not", "no": turns round what follows, when something was already said.
+    /// "not", "no": inverts what follows, if something came before it.
     Contrast,
-    /// "instead of": what follows is what is not wanted.
+    /// "instead of": what follows is not wanted.
     Against,
-    /// "too long": turns round unless something else does.
+    /// "too long": inverts, unless something else does.
     Excess,
     /// "before", "when".
     When,
@@ -46,12 +46,12 @@ pub(crate) enum Entry {
     Opposite(&'static Concept),
 }
 
-/// Words that say the same.
+/// Words with the same meaning.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Concept {
     pub name: &'static str,
     pub field: Field,
-    /// How much sharing it says about two sentences.
+    /// How much sharing it indicates that two sentences are similar.
     pub weight: f64,
     words: &'static str,
     opposites: &'static str,
@@ -65,7 +65,7 @@ const fn opposed(name: &'static str, field: Field, words: &'static str, opposite
     Concept { name, field, weight: 1.0, words, opposites }
 }
 
-/// What nearly every instruction of its kind is about: it tells little.
+/// A topic of nearly every instruction of its kind, so sharing it means little.
 const fn faint(name: &'static str, field: Field, words: &'static str) -> Concept {
     Concept { name, field, weight: 0.35, words, opposites: "" }
 }
@@ -73,7 +73,7 @@ const fn faint(name: &'static str, field: Field, words: &'static str) -> Concept
 use Field::{Code, Project, Talk, Work};
 
 static CONCEPTS: [Concept; 81] = [
-    // How to talk.
+    // How to communicate.
     faint("talk", Talk, "output|response|respond|answer|reply|message|wording|writing style|chat|speak"),
     opposed(
         "concise",
@@ -175,12 +175,12 @@ static CONCEPTS: [Concept; 81] = [
     concept("snake_case", Code, "snake_case|snake case"),
     concept("dependency", Code, "dependency|dependencies|library|libraries|third party|package"),
     concept("log", Code, "log|logger|logging"),
-    // What one project has.
+    // What is specific to one project.
     concept("deploy", Project, "deploy|deployment|release|rollout|ship it"),
     concept("migration", Project, "migration|migrate"),
 ];
 
-/// Things of which one takes one, and the words that only name the choice.
+/// Alternatives of which one is chosen, and the words that only name the choice.
 pub(crate) struct Choice {
     pub members: Vec<String>,
     pub about: Vec<String>,
@@ -221,7 +221,7 @@ const ACTIONS: [(&str, &str); 4] = [
     ("read", "read|look at|open"),
 ];
 
-/// Also an action, and turns round: who removes a thing does not want it.
+/// Also an action, and inverts: removing a thing means not wanting it.
 const REMOVALS: &str = "remove|delete|strip";
 pub(crate) const REMOVE: &str = "remove";
 
@@ -242,14 +242,14 @@ const NEGATIONS: &str = "don't|dont|do not|never|doesn't|didn't|isn't|aren't|won
     cant|should not|must not|is not|are not|be not|avoid|stop|skip|omit|refrain|forbid|forbidden|ban|banned|hate|dislike|\
     less|fewer|no longer|no need|you keep|you always|why do you|why did you|why are you|forget|without any|drop|get rid of|neither|enough with";
 
-/// The concept of a name, if it is one of the table.
+/// The concept with this name, if there is one.
 pub(crate) fn named(name: &str) -> Option<&'static Concept> {
     static BY_NAME: LazyLock<HashMap<&'static str, &'static Concept>> =
         LazyLock::new(|| CONCEPTS.iter().map(|concept| (concept.name, concept)).collect());
     BY_NAME.get(name).copied()
 }
 
-/// One or more stems in a row, and what they are.
+/// One or more stems in a row, and their function.
 struct Phrase {
     stems: Vec<String>,
     entry: Entry,
@@ -289,17 +289,17 @@ fn tables() -> Vec<(&'static str, Entry)> {
     tables
 }
 
-/// What the stems begin with, and how many of them that takes.
+/// The entry that the stems begin with, and how many of them it takes.
 pub(crate) fn entry(stems: &[String]) -> Option<(Entry, usize)> {
     let phrases = INDEX.get(stems.first()?)?;
     phrases.iter().find(|phrase| stems.starts_with(&phrase.stems)).map(|phrase| (phrase.entry, phrase.stems.len()))
 }
 
-/// Shorter words are too near to each other.
+/// Shorter words are too similar to each other.
 const TYPO_CHARS_MIN: usize = 6;
 pub(crate) const TYPO_LIKENESS_MIN: f64 = 0.55;
 
-/// The concept whose word was probably meant by a mistyped one.
+/// The concept whose word was probably mistyped.
 pub(crate) fn mistyped(word: &str) -> Option<Entry> {
     static WORDS: LazyLock<HashMap<char, Vec<(Shape, Entry)>>> = LazyLock::new(|| {
         let mut words: HashMap<char, Vec<(Shape, Entry)>> = HashMap::new();
@@ -327,13 +327,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_stands_in_one_table() {
+    fn a_word_is_in_one_table_only() {
         let mut seen: HashMap<Vec<String>, (&str, &str)> = HashMap::new();
         let mut twice = Vec::new();
         for (list, _) in tables() {
             for words in list.split('|').filter(|words| !words.is_empty()) {
                 let stems: Vec<String> = words.split_whitespace().map(stem).collect();
-                // Two forms of one word in one list do no harm.
+                // Two forms of one word in the same list are harmless.
                 match seen.insert(stems, (words, list)) {
                     Some((before, there)) if there != list => twice.push((before, words)),
                     _ => {}
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_errors_find_their_word() {
+    fn typos_find_their_word() {
         let name = |word: &str| match mistyped(word) {
             Some(Entry::Concept(concept) | Entry::Opposite(concept)) => concept.name,
             _ => "",

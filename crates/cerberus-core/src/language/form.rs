@@ -1,12 +1,12 @@
-//! What a word may be, judged by its form alone: English has few endings, and they tell much. It knows no meanings, and
-//! rather denies than guesses.
+//! What a word may be, judged by its form alone: English has few endings, and they are informative. It knows no
+//! meanings, and prefers false negatives to false positives.
 
 use std::sync::LazyLock;
 
 use super::matcher::Set;
 
-/// Words that look like a verb in its base form and begin no order.
-static NO_ORDERS: LazyLock<Set> = LazyLock::new(|| {
+/// Words that look like the base form of a verb but begin no instruction.
+static NO_IMPERATIVES: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "@thing|@we|@small|got|had|was|were|been|saw|seen|did|done|went|gone|came|made|took|taken|knew|known|found|lost|\
          ran|wrote|written|said|told|kept|meant|broke|broken|gave|given|sent|built|felt|thought|began|became|forgot|\
@@ -16,7 +16,7 @@ static NO_ORDERS: LazyLock<Set> = LazyLock::new(|| {
     )
 });
 
-/// Words in -s that name no things.
+/// Words ending in -s that are not plurals.
 static NO_PLURALS: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "always|this|does|was|has|is|its|yes|as|plus|across|unless|perhaps|towards|besides|sometimes|afterwards|whereas|\
@@ -24,12 +24,12 @@ static NO_PLURALS: LazyLock<Set> = LazyLock::new(|| {
     )
 });
 
-/// May it be the verb of an order: "run", not "runs", "ran" or "running"?
-pub(crate) fn is_order(word: &str) -> bool {
+/// May it be the verb of an instruction: "run", not "runs", "ran" or "running"?
+pub(crate) fn is_imperative(word: &str) -> bool {
     let has_form = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     let is_past = word.ends_with("ed") && !word.ends_with("eed") && word != "embed";
     let is_third = word.ends_with('s') && !word.ends_with("ss");
-    has_form && !is_past && !is_third && !is_gerund(word) && !word.ends_with("ly") && !NO_ORDERS.has(word)
+    has_form && !is_past && !is_third && !is_gerund(word) && !word.ends_with("ly") && !NO_IMPERATIVES.has(word)
 }
 
 pub(crate) fn is_gerund(word: &str) -> bool {
@@ -49,13 +49,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_told_apart() {
+    fn word_forms_are_recognised() {
         for word in ["run", "use", "proceed", "force-push", "pass", "discuss", "squash", "embed"] {
-            assert!(is_order(word), "{word}");
+            assert!(is_imperative(word), "{word}");
         }
         for word in ["runs", "ran", "failed", "running", "you", "it", "the", "quickly", "crashes", "", "a", "x9", "\""]
         {
-            assert!(!is_order(word), "{word}");
+            assert!(!is_imperative(word), "{word}");
         }
         assert!(is_gerund("adding") && is_gerund("using") && !is_gerund("string") && !is_gerund("bring"));
         for (word, plural) in

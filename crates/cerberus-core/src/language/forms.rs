@@ -1,4 +1,4 @@
-//! Irregular forms of English words, which no rule of endings finds.
+//! Irregular forms of English words, which have no regular ending.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ static BASES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     entries.flat_map(|(base, forms)| forms.split(' ').map(move |form| (form, base))).collect()
 });
 
-/// `wrote` and `written` are `write`; what is regular stays as it is. The word is lower case already.
+/// `wrote` and `written` become `write`; regular words are returned unchanged. The word must be lower case.
 pub(crate) fn base(word: &str) -> &str {
     BASES.get(word).copied().unwrap_or(word)
 }
@@ -38,6 +38,6 @@ mod tests {
             assert_eq!(base(form), expected);
         }
         let forms = IRREGULAR.split("; ").map(|entry| entry.split(' ').count() - 1).sum::<usize>();
-        assert_eq!(BASES.len(), forms, "a form stands twice");
+        assert_eq!(BASES.len(), forms, "a form is listed twice");
     }
 }

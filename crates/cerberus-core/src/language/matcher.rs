@@ -1,17 +1,18 @@
-//! Word lists and patterns, compiled once: what the tables of cues are written in, and how they are matched.
+//! Word lists and patterns, compiled once: the notation of the cue tables, and how they are matched.
 //!
-//! A pattern is words between spaces: `a|b` one of these, `?a|b` perhaps one of these, `!a|b` none of these follows,
-//! `@x` a word of a class, `+` any word, `?+` perhaps one more, `*` up to a few words, `#` a number or letter, `$` the end of a clause; by form
-//! alone `%` a verb as an order has it, `=` a word in -ing, `&` a plural.
+//! A pattern is a list of words separated by spaces: `a|b` one of these, `?a|b` optionally one of these, `!a|b` none
+//! of these follows, `@x` a word of a class, `+` any word, `?+` optionally one more, `*` up to a few words, `#` a
+//! number or letter, `$` the end of a clause. By form alone: `%` a verb in the imperative, `=` a word in -ing, `&` a
+//! plural.
 
 use super::classes::CLASSES;
 use super::form;
 use super::sentence::{FAULT, QUOTE, Word};
 
-/// How many words `*` stands for at most.
+/// The maximum number of words that `*` matches.
 const GAP_WORDS_MAX: usize = 7;
 
-/// A list of words, `a|b|@class`, sorted, and of forms. Most words that are looked for begin with no letter of the list.
+/// A sorted list of words, `a|b|@class`, and of forms. Most words looked up begin with no letter of the list.
 pub(crate) struct Set {
     words: Vec<&'static str>,
     forms: Vec<Form>,
@@ -34,7 +35,7 @@ impl Set {
         is_listed || self.forms.iter().any(|fits| fits(word))
     }
 
-    /// How many words at the beginning of `words` are one of the list: "do not" is read wherever "don't" is.
+    /// How many words at the beginning of `words` match one of the list: "do not" matches wherever "don't" does.
     fn len_at(&self, words: &[Word]) -> Option<usize> {
         let low = |at: usize| words.get(at).map_or("", |word| word.low.as_str());
         if self.has(low(0)) {
@@ -48,7 +49,7 @@ impl Set {
     }
 }
 
-/// One bit for the first byte; all that are not ASCII share one.
+/// One bit for the first byte; all bytes outside ASCII share one.
 fn initial(word: &str) -> u128 {
     1 << word.bytes().next().unwrap_or(0).min(127)
 }
@@ -60,7 +61,7 @@ fn collect(list: &'static str, words: &mut Vec<&'static str>, forms: &mut Vec<Fo
                 let members = CLASSES.iter().filter(|(name, _)| *name == class);
                 members.for_each(|(_, members)| collect(members, words, forms));
             }
-            ("%", _) => forms.push(form::is_order),
+            ("%", _) => forms.push(form::is_imperative),
             ("=", _) => forms.push(form::is_gerund),
             ("&", _) => forms.push(form::is_plural),
             _ => words.push(one),
@@ -69,7 +70,7 @@ fn collect(list: &'static str, words: &mut Vec<&'static str>, forms: &mut Vec<Fo
 }
 
 enum Step {
-    /// At most so many words.
+    /// At most this many words.
     Gap(usize),
     Any,
     Mark,
@@ -96,7 +97,7 @@ impl Pattern {
         Pattern(pattern.split_whitespace().map(step).collect())
     }
 
-    /// How many words the pattern takes from the beginning of `words`, when it fits.
+    /// How many words the pattern matches at the beginning of `words`, or `None`.
     pub fn match_len(&self, words: &[Word]) -> Option<usize> {
         match_len(&self.0, words)
     }
@@ -127,7 +128,7 @@ fn match_len(steps: &[Step], words: &[Word]) -> Option<usize> {
     }
 }
 
-/// `B`, `2`, `#3`: how one of several is named.
+/// `B`, `2`, `#3`: names for one of several options.
 fn is_mark(word: &str) -> bool {
     let name = word.trim_start_matches('#');
     let is_number = !name.is_empty() && name.len() <= 2 && name.bytes().all(|byte| byte.is_ascii_digit());

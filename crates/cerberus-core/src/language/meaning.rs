@@ -1,9 +1,9 @@
-//! What a sentence says, so that two of them can be compared: "keep it short" and "be concise" say the same, "run the
+//! The meaning of a sentence, so that two can be compared: "keep it short" and "be concise" mean the same, "run the
 //! tests" and "never run the tests" the opposite.
 //!
-//! A text is weighted concepts, clause by clause. What is not wanted is negative, and a condition is a concept of its
-//! own: committing is something else in "never commit" than in "ask before you commit". `reading.rs` makes them out of
-//! words; here they are compared. Comparing is symmetric, and nothing is stored.
+//! A text is a list of clauses, each a set of weighted concepts. What is not wanted has a negative weight, and a
+//! condition is a separate concept: committing means something else in "never commit" than in "ask before you commit".
+//! `reading.rs` derives them from words; here they are compared. Comparison is symmetric, and nothing is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,32 +11,32 @@ use super::concepts::{self, Choice, Field, TYPO_LIKENESS_MIN};
 use super::reading;
 use super::stem::Shape;
 
-/// From here on two texts say the same.
+/// From this similarity on, two texts mean the same.
 pub const SAME_MIN: f64 = 0.72;
-/// What is left of the likeness of two texts that differ in what is done, in a number or in the thing chosen.
+/// Reduces the similarity of two texts that differ in the action, in a number or in the thing chosen.
 const APART_FACTOR: f64 = 0.6;
-/// A condition tells less than what is to be done.
+/// A condition matters less than the instruction itself.
 pub(crate) const CONDITION_WEIGHT: f64 = 0.7;
 /// Marks the concept of a condition; no word begins with it.
 pub(crate) const CONDITION: char = '?';
-/// Unknown words are compared by their looks from this length.
+/// Unknown words of at least this length are compared by their spelling.
 const LOOKS_CHARS_MIN: usize = 6;
 const LOOKS_CHARS_APART_MAX: usize = 2;
 
-/// What a text says.
+/// The meaning of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
     whole: Clause,
     clauses: Vec<Clause>,
 }
 
-/// Concepts, each from -1 to 1.
+/// Concepts, each with a weight from -1 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Clause {
     pub concepts: BTreeMap<String, f64>,
     pub actions: BTreeSet<&'static str>,
     pub numbers: BTreeSet<String>,
-    /// Its condition is what it comes before.
+    /// The condition is what the action comes before.
     pub is_before: bool,
 }
 
@@ -54,12 +54,12 @@ impl Meaning {
         Meaning { whole, clauses }
     }
 
-    /// From 0, nothing in common or the opposite, to 1, the same.
+    /// From 0 (nothing in common, or the opposite) to 1 (the same).
     pub fn similarity(&self, other: &Meaning) -> f64 {
         self.whole.agreement(&other.whole).max(0.0)
     }
 
-    /// How much of what this says is spoken of by `other`, from 0 to 1, whether for or against.
+    /// How much of this `other` also mentions, from 0 to 1, whether for or against.
     pub fn share_in(&self, other: &Meaning) -> f64 {
         let bare = |concept: &str| concept.trim_start_matches(CONDITION).to_string();
         let there: BTreeSet<String> = other.whole.concepts.keys().map(|concept| bare(concept)).collect();
@@ -69,7 +69,7 @@ impl Meaning {
         if all > 0.0 { shared.sum::<f64>() / all } else { 0.0 }
     }
 
-    /// The share of `fields` in what is said, conditions left out; what is in no table belongs to no field.
+    /// The share of `fields` in the text, without conditions. A word that is in no table belongs to no field.
     pub(crate) fn share_of(&self, fields: &[Field]) -> f64 {
         let wanted = self.whole.concepts.iter().filter(|(concept, _)| !concept.starts_with(CONDITION));
         let (mut all, mut within) = (0.0, 0.0);
@@ -79,7 +79,7 @@ impl Meaning {
                 within += weight.abs();
             }
         }
-        // Nothing but a condition: "think before you code".
+        // Only a condition: "think before you code".
         if all > 0.0 { within / all } else { 1.0 }
     }
 
@@ -87,7 +87,7 @@ impl Meaning {
         self.whole.concepts.keys().any(|concept| concepts::named(concept).is_some_and(|known| known.field == field))
     }
 
-    /// The concepts, each with its share of the whole: the squares of the shares add up to 1.
+    /// The concepts, each with its share of the whole. The squares of the shares add up to 1.
     pub(crate) fn shares(&self) -> impl Iterator<Item = (&str, f64)> {
         let length = self.whole.length();
         self.whole.concepts.iter().map(move |(concept, weight)| (concept.as_str(), weight / length))
@@ -99,19 +99,19 @@ impl Meaning {
 }
 
 impl Clause {
-    /// From -1, the opposite, to 1, the same.
+    /// From -1 (the opposite) to 1 (the same).
     pub(crate) fn agreement(&self, other: &Clause) -> f64 {
         let cosine = self.cosine(other, |a, b| a * b);
         if cosine == 0.0 { 0.0 } else { cosine * self.apartness(other) }
     }
 
-    /// From 0 to 1: whether they speak of the same, for or against.
+    /// From 0 to 1: whether they are about the same thing, for or against.
     pub(crate) fn closeness(&self, other: &Clause) -> f64 {
         self.cosine(other, |a, b| (a * b).abs()) * self.apartness(other)
     }
 
     fn cosine(&self, other: &Clause, product: impl Fn(f64, f64) -> f64) -> f64 {
-        // Which of several lookalikes is taken must not depend on who is compared with whom.
+        // The choice among several similar words must not depend on the order of comparison.
         let is_first = self.concepts.keys().le(other.concepts.keys());
         let (one, two) = if is_first { (self, other) } else { (other, self) };
         let mut shared = 0.0;
@@ -129,7 +129,7 @@ impl Clause {
         self.concepts.values().map(|weight| weight * weight).sum::<f64>().sqrt().max(f64::EPSILON)
     }
 
-    /// A word of this clause that is the same word mistyped or bent, unless `other` has it too.
+    /// A word of this clause that is the same word mistyped or inflected, unless `other` contains it too.
     fn lookalike(&self, concept: &str, other: &Clause) -> Option<(f64, f64)> {
         let length = concept.chars().count();
         let is_near = |word: &str| {
@@ -158,13 +158,13 @@ impl Clause {
         if is_apart { APART_FACTOR } else { 1.0 }
     }
 
-    /// Which of the things to choose from are wanted here.
+    /// Which of the alternatives are wanted here.
     pub(crate) fn chosen<'a>(&self, choice: &'a Choice) -> BTreeSet<&'a str> {
         let is_wanted = |member: &&String| self.concepts.get(*member).is_some_and(|weight| *weight > 0.0);
         choice.members.iter().filter(is_wanted).map(String::as_str).collect()
     }
 
-    /// What comes first and what comes after it, the other way round; `None` when nothing is said about that.
+    /// The clause with the order of its two actions swapped; `None` if it specifies no order.
     pub(crate) fn reversed(&self) -> Option<Clause> {
         let turn = |(concept, weight): (&String, &f64)| match concept.strip_prefix(CONDITION) {
             Some(bare) => (bare.to_string(), weight / CONDITION_WEIGHT),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn something_else_in_like_words() {
+    fn different_meanings_in_similar_words() {
         for (a, b) in [
             ("use tabs", "use spaces"),
             ("always run tests", "never run tests"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn small_words_alone_are_alike_when_equal() {
+    fn texts_of_small_words_only_match_when_equal() {
         assert_eq!(similarity("do that", "do that"), 1.0);
         assert_eq!(similarity("do that", "do this"), 0.0);
         assert_eq!(similarity("", ""), 0.0);
@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn likeness_is_a_share_and_symmetric(a in "[a-z ,.']{0,60}", b in ".{0,60}") {
+        fn similarity_is_symmetric_and_between_0_and_1(a in "[a-z ,.']{0,60}", b in ".{0,60}") {
             let (one, other) = (Meaning::of(&a), Meaning::of(&b));
             let likeness = one.similarity(&other);
             prop_assert!((0.0..=1.0).contains(&likeness));

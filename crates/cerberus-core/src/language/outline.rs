@@ -1,16 +1,16 @@
 //! Markdown as an agent writes it: headings, labels and the items of their lists.
 //!
-//! A list ends with the first line that belongs to neither the list nor an item of it. Finished items and offers are
-//! no items.
+//! A list ends at the first line that belongs to neither the list nor one of its items. Finished items and offers are
+//! not items.
 
-/// One line of a list: how deep it stands and what it says.
+/// One line of a list: its indentation and its text.
 pub(crate) struct Item<'a> {
     pub indent: usize,
     pub numbered: bool,
     pub text: &'a str,
 }
 
-/// The lines outside code.
+/// The lines outside code blocks.
 pub(crate) fn prose(text: &str) -> Vec<&str> {
     let mut fenced = false;
     text.lines()
@@ -22,7 +22,7 @@ pub(crate) fn prose(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The item that `line` is, by its bullet or number.
+/// Parses `line` as an item with a bullet or number.
 pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
@@ -39,15 +39,15 @@ pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     })
 }
 
-/// A heading's level and words.
+/// The level and the text of a heading.
 pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim_start();
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     ((1..=6).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
 }
 
-/// A line that names what follows: a heading, a bold label, a few words with a colon. Gives the label in lower case
-/// and what stands after it on the same line.
+/// A line that names what follows: a heading, a bold label, a few words with a colon. Returns the label in lower case
+/// and the rest of the line.
 pub(crate) fn label(line: &str) -> Option<(String, &str)> {
     if let Some((_, title)) = heading(line) {
         return Some((plain_label(title), ""));
@@ -62,7 +62,7 @@ pub(crate) fn label(line: &str) -> Option<(String, &str)> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| (plain_label(name), rest.trim()))
 }
 
-/// `✅ 7. Next Steps (optional):` as `next steps`.
+/// `✅ 7. Next Steps (optional):` becomes `next steps`.
 fn plain_label(text: &str) -> String {
     let text = text.split('(').next().unwrap_or_default();
     let text = text.trim_matches(|c: char| !c.is_alphabetic());
@@ -81,7 +81,7 @@ pub(crate) fn is_finished(text: &str) -> bool {
             .any(|end| low.trim_end_matches('.').ends_with(end))
 }
 
-/// "Would you like me to …" asks; nothing is planned yet.
+/// "Would you like me to …" is a question; nothing is planned yet.
 pub(crate) fn is_offer(text: &str) -> bool {
     const OPENINGS: &[&str] = &[
         "would you",
@@ -110,14 +110,14 @@ pub(crate) fn is_offer(text: &str) -> bool {
     text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.iter().any(|opening| low.starts_with(opening))
 }
 
-/// The item's words without marks of emphasis and empty boxes.
+/// The text of an item, without emphasis marks and empty boxes.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
     text.replace("**", "").replace("__", "")
 }
 
-/// The items of the list that `lines` begins with, those of its first depth. Blank lines may stand between them.
+/// The top-level items of the list that `lines` begins with. Blank lines may separate them.
 pub(crate) fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
     let mut items: Vec<Item> = Vec::new();
     let mut blank = false;
@@ -131,13 +131,13 @@ pub(crate) fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
             (Some(item), None) => items.push(item),
             (Some(item), Some(depth)) if item.indent <= depth + 1 => {
                 let first = items.first().map(|first| first.numbered);
-                // A list of the other sort after a blank line is another list.
+                // A list of the other type after a blank line is another list.
                 if blank && first != Some(item.numbered) {
                     break;
                 }
                 items.push(item);
             }
-            // What is deeper explains its item.
+            // Deeper items explain their parent.
             (Some(_), Some(_)) => {}
             (None, Some(depth)) if line.len() - line.trim_start().len() > depth => {}
             (None, _) => break,

@@ -1,8 +1,9 @@
-//! Words become the clauses of a meaning: what is said, whether it is wanted, and when.
+//! Parses words into the clauses of a meaning: what is said, whether it is wanted, and when.
 //!
-//! A clause is negative when an odd number of its words turn it round: "no emojis", but "don't be verbose" wants the
-//! same as "be concise". What follows "before" or "when" is a condition; what is refused "without" something is the
-//! condition of that. Which words do what is in the tables of `concepts.rs`. Any text can be read, none is an error.
+//! A clause is negative if an odd number of its words invert it: "no emojis" is negative, but "don't be verbose" means
+//! the same as "be concise". What follows "before" or "when" is a condition. In "never X without Y", X is the
+//! condition of Y. The tables in `concepts.rs` define the function of each word. Any text can be read; none is an
+//! error.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +11,22 @@ use super::concepts::{self, Entry, REMOVE};
 use super::meaning::{CONDITION, CONDITION_WEIGHT, Clause};
 use super::stem::stem;
 
-/// What is only named to be set aside tells less: "tabs, not spaces".
+/// A concept mentioned only as a contrast weighs less: "tabs, not spaces".
 const ASIDE_WEIGHT: f64 = 0.6;
-/// Words of an instruction that are read; who says more tells a story.
+/// The maximum number of words read; a longer text is not an instruction.
 const WORDS_MAX: usize = 400;
-/// Words of the longest phrase in the tables.
+/// The number of words in the longest phrase of the tables.
 const PHRASE_WORDS_MAX: usize = 5;
 
-/// What `text` says, clause by clause; only clauses that say something.
+/// The clauses of `text` that have a meaning.
 pub(crate) fn clauses(text: &str) -> Vec<Clause> {
     let tokens = tokens(text);
     let clauses = Reader::default().read(&tokens);
     if !clauses.is_empty() {
         return clauses;
     }
-    // Nothing but small words: then they are what it is about.
-    Reader { hears_small_words: true, ..Reader::default() }.read(&tokens)
+    // There are only small words, so they are the content.
+    Reader { reads_small_words: true, ..Reader::default() }.read(&tokens)
 }
 
 const NUMBERS: [(&str, &str); 7] =
@@ -35,11 +36,11 @@ const NUMBERS: [(&str, &str); 7] =
 enum Token {
     Word(String),
     Comma,
-    /// A full stop, a bracket, a new line.
+    /// A full stop, a bracket, a line break.
     Stop,
 }
 
-/// The words of a text in lower case. Names of code and of files stay whole, other words are cut at hyphens.
+/// The words of a text in lower case. Names of code and of files stay whole; other words are split at hyphens.
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     for chunk in text.split_whitespace().take(WORDS_MAX) {
@@ -68,59 +69,59 @@ fn is_word_start(c: char) -> bool {
     c.is_alphanumeric() || c == '.' || c == '/'
 }
 
-/// A clause while it is read.
+/// A clause while it is being read.
 #[derive(Default)]
 struct Draft {
-    said: Vec<(String, f64)>,
+    concepts: Vec<(String, f64)>,
     conditions: Vec<(String, f64)>,
     negations: usize,
-    /// What was done away with; it turns round as well, but refuses nothing.
+    /// Words of removal. They invert too, but are not a refusal.
     removals: usize,
-    /// What was refused without something became the condition.
+    /// A refusal with "without" became the condition.
     is_gated: bool,
     has_opposite: bool,
     has_excess: bool,
-    /// What is read now belongs to a condition.
+    /// The current words belong to a condition.
     is_condition: bool,
     /// The clause is about what is not wanted: "instead of …".
     is_against: bool,
-    /// And only sets off what was said to be wanted.
+    /// It only contrasts with what is wanted.
     is_aside: bool,
-    /// The last word said something.
-    is_telling: bool,
+    /// The last word had a meaning.
+    is_meaningful: bool,
     is_before: bool,
     actions: BTreeSet<&'static str>,
 }
 
 impl Draft {
     fn add(&mut self, concept: &str, weight: f64) {
-        self.is_telling = true;
+        self.is_meaningful = true;
         if self.is_condition {
             self.conditions.push((format!("{CONDITION}{concept}"), weight * CONDITION_WEIGHT));
         } else {
-            self.said.push((concept.to_string(), weight));
+            self.concepts.push((concept.to_string(), weight));
         }
     }
 
-    /// What was said so far is the condition of what comes.
+    /// Everything read so far becomes the condition of what follows.
     fn turn_into_condition(&mut self) {
-        let said = std::mem::take(&mut self.said);
+        let concepts = std::mem::take(&mut self.concepts);
         let as_condition = |(word, weight)| (format!("{CONDITION}{word}"), weight * CONDITION_WEIGHT);
-        self.conditions.extend(said.into_iter().map(as_condition));
+        self.conditions.extend(concepts.into_iter().map(as_condition));
         self.removals = 0;
         self.actions.clear();
     }
 
-    /// "not unless necessary": a condition that names nothing leaves a plain refusal.
+    /// "not unless necessary": a condition without content leaves a plain refusal.
     fn restore_refusal(&mut self) {
         let bare =
             |(word, weight): (String, f64)| (word.trim_start_matches(CONDITION).to_string(), weight / CONDITION_WEIGHT);
-        self.said = std::mem::take(&mut self.conditions).into_iter().map(bare).collect();
+        self.concepts = std::mem::take(&mut self.conditions).into_iter().map(bare).collect();
         self.negations = 1;
     }
 
     fn finish(mut self) -> Clause {
-        if self.is_gated && self.said.is_empty() {
+        if self.is_gated && self.concepts.is_empty() {
             self.restore_refusal();
         }
         let excess = usize::from(self.has_excess && self.negations == 0);
@@ -128,7 +129,9 @@ impl Draft {
         let scale = if self.is_aside { ASIDE_WEIGHT } else { 1.0 };
         let sign = if turns.is_multiple_of(2) { scale } else { -scale };
         let mut clause = Clause { actions: self.actions, is_before: self.is_before, ..Clause::default() };
-        for (word, weight) in self.said.into_iter().map(|(word, weight)| (word, sign * weight)).chain(self.conditions) {
+        for (word, weight) in
+            self.concepts.into_iter().map(|(word, weight)| (word, sign * weight)).chain(self.conditions)
+        {
             if word.trim_start_matches(CONDITION).starts_with(|c: char| c.is_ascii_digit()) {
                 clause.numbers.insert(word.clone());
             }
@@ -140,7 +143,7 @@ impl Draft {
 
 #[derive(Default)]
 struct Reader {
-    hears_small_words: bool,
+    reads_small_words: bool,
     draft: Draft,
     clauses: Vec<Clause>,
 }
@@ -171,7 +174,7 @@ impl Reader {
                 None => (concepts::mistyped(word), 1),
             };
             if is_limit(entry) && !has_number {
-                entry = Some(if word == "over" && self.draft.is_telling { Entry::Against } else { Entry::Silent });
+                entry = Some(if word == "over" && self.draft.is_meaningful { Entry::Against } else { Entry::Silent });
             }
             if is_joint || word == "but" {
                 self.joint(entry);
@@ -182,12 +185,12 @@ impl Reader {
         }
     }
 
-    /// After a comma or an "and" an instruction may begin.
+    /// An instruction may begin after a comma or an "and".
     fn joint(&mut self, next: Option<Entry>) {
         let begins = matches!(next, Some(Entry::Verb | Entry::Action(_) | Entry::Negation));
-        let is_empty = self.draft.said.is_empty() && self.draft.conditions.is_empty();
+        let is_empty = self.draft.concepts.is_empty() && self.draft.conditions.is_empty();
         if !is_empty && next == Some(Entry::Contrast) {
-            self.draft.is_telling = true;
+            self.draft.is_meaningful = true;
         } else if !is_empty && (begins || self.draft.is_condition) {
             self.close();
         }
@@ -195,7 +198,7 @@ impl Reader {
 
     fn take(&mut self, word: &str, stemmed: &str, entry: Option<Entry>) {
         self.draft.is_before |= word == "before";
-        let was_telling = std::mem::take(&mut self.draft.is_telling);
+        let was_telling = std::mem::take(&mut self.draft.is_meaningful);
         match entry {
             Some(Entry::Concept(concept)) => self.draft.add(concept.name, concept.weight),
             Some(Entry::Opposite(concept)) => {
@@ -204,7 +207,7 @@ impl Reader {
             }
             None if word == "but" => {}
             None => self.draft.add(stemmed, 1.0),
-            Some(Entry::Silent) if self.hears_small_words => self.draft.add(stemmed, 1.0),
+            Some(Entry::Silent) if self.reads_small_words => self.draft.add(stemmed, 1.0),
             Some(Entry::Silent) => {}
             Some(Entry::Verb) => self.begin_instruction(),
             Some(Entry::Action(action)) => {
@@ -233,20 +236,20 @@ impl Reader {
         }
     }
 
-    /// "when you add a parser write tests": the second verb is what is to be done.
+    /// "when you add a parser write tests": the second verb is the instruction.
     fn begin_instruction(&mut self) {
-        if self.draft.is_condition && !self.draft.conditions.is_empty() && self.draft.said.is_empty() {
+        if self.draft.is_condition && !self.draft.conditions.is_empty() && self.draft.concepts.is_empty() {
             self.draft.is_condition = false;
-        } else if self.draft.is_against && !self.draft.said.is_empty() {
+        } else if self.draft.is_against && !self.draft.concepts.is_empty() {
             self.close();
         }
     }
 
     fn is_refusal(&self) -> bool {
-        self.draft.negations > 0 && !self.draft.said.is_empty() && !self.draft.is_condition
+        self.draft.negations > 0 && !self.draft.concepts.is_empty() && !self.draft.is_condition
     }
 
-    /// "never commit without asking": to ask is wanted, and to commit is when.
+    /// "never commit without asking": asking is wanted, and committing is the condition.
     fn gate(&mut self) {
         self.draft.turn_into_condition();
         self.draft.negations = 0;
@@ -254,7 +257,7 @@ impl Reader {
     }
 
     fn contrast(&mut self) {
-        let was_wanted = self.draft.negations == 0 && !self.draft.said.is_empty();
+        let was_wanted = self.draft.negations == 0 && !self.draft.concepts.is_empty();
         self.close();
         self.draft.negations = 1;
         self.draft.is_against = true;
@@ -263,11 +266,11 @@ impl Reader {
 
     fn close(&mut self) {
         let draft = std::mem::take(&mut self.draft);
-        let is_empty = draft.said.is_empty() && draft.conditions.is_empty();
+        let is_empty = draft.concepts.is_empty() && draft.conditions.is_empty();
         if !is_empty {
             self.clauses.push(draft.finish());
         } else if let Some(before) = self.clauses.last_mut().filter(|_| draft.is_against) {
-            // "comments not needed": what was denied came before.
+            // "comments not needed": the negation applies to what came before.
             before.concepts.values_mut().for_each(|weight| *weight = -*weight);
         }
     }
@@ -292,7 +295,7 @@ fn is_limit(entry: Option<Entry>) -> bool {
 mod tests {
     use super::*;
 
-    /// `+tab -space ?makefile`: the clauses between bars, concepts in the order of their names.
+    /// `+tab -space ?makefile`: clauses separated by bars, concepts ordered by name.
     fn read(text: &str) -> String {
         let shown = |(concept, weight): (&String, &f64)| match concept.starts_with(CONDITION) {
             true => concept.clone(),

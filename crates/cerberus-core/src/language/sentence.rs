@@ -1,16 +1,17 @@
-//! A line of prose as words, cut into sentences and clauses, each known as a statement, a request or a question.
+//! Splits a line of prose into words, sentences and clauses, and classifies each clause as a statement, request or
+//! question.
 //!
-//! What stands between quotation marks or backticks is one opaque word: it is mentioned, not said. Nothing here knows
-//! what a clause is about.
+//! Text in quotation marks or backticks is one opaque word: it is mentioned, not asserted. Nothing here knows what a
+//! clause is about.
 
 use super::matcher::Pattern;
 use super::speech::{FAULTS, FILLERS, JOINTS, QUESTIONS, REQUESTS};
 
-/// A quotation, and a quotation of something that went wrong. No typed word can look like these.
+/// A quotation, and a quotation of an error. No typed word can look like these.
 pub(crate) const QUOTE: &str = "\"";
 pub(crate) const FAULT: &str = "\"fault";
 
-/// More words than this is no sentence anyone typed.
+/// Nobody types a sentence with more words.
 const WORDS_MAX: usize = 120;
 const FAULT_BYTES_MAX: usize = 200;
 
@@ -31,7 +32,7 @@ impl Word {
         self.is_break() || FILLERS.has(&self.low)
     }
 
-    /// The number of a point: `#5`, `2`.
+    /// The number of a list item: `#5`, `2`.
     fn is_number(&self) -> bool {
         let digits = self.low.trim_start_matches('#');
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -50,7 +51,7 @@ pub(crate) enum Mood {
     Question,
 }
 
-/// From `start` (a word of the sentence) to the next clause.
+/// From `start` (an index into the sentence) to the next clause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clause {
     pub start: usize,
@@ -88,7 +89,7 @@ pub(crate) fn clauses(sentence: &[Word]) -> Vec<Clause> {
         clauses.push(Clause { start: *start, end, mood });
     }
     if asks && clauses.iter().all(|clause| clause.mood == Mood::Statement) {
-        // "…, right?" and "X does Y?" ask about everything they say.
+        // "…, right?" and "X does Y?" turn the whole sentence into a question.
         clauses.iter_mut().for_each(|clause| clause.mood = Mood::Question);
     }
     clauses
@@ -96,7 +97,7 @@ pub(crate) fn clauses(sentence: &[Word]) -> Vec<Clause> {
 
 fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
     let silent = leading(clause, |word| word.is_silent());
-    // "I did it" tells, "did it" asks.
+    // "I did it" is a statement, "did it" a question.
     let is_told = silent > 0 && clause[silent - 1].low == "i";
     let plain = &clause[silent - usize::from(is_told)..];
     let opens = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.match_len(plain).is_some());
@@ -111,7 +112,7 @@ fn mood_of(clause: &[Word], asks: bool, before: Mood) -> Mood {
     }
 }
 
-/// How many words at the beginning say nothing: "ok, so yeah …", "#2 …".
+/// The number of filler words at the beginning: "ok, so yeah …", "#2 …".
 pub(crate) fn fillers(clause: &[Word]) -> usize {
     leading(clause, |word| word.is_silent() || word.is_number())
 }
@@ -152,14 +153,14 @@ fn is_quotation_mark(c: char) -> bool {
     matches!(c, '"' | '`' | '“' | '„' | '«')
 }
 
-/// Where the quotation that opens at `at` ends. One that is never closed takes the rest of the line.
+/// The end of the quotation that opens at `at`. An unclosed one extends to the end of the line.
 fn quotation_end(line: &str, at: usize, open: char) -> Option<usize> {
     let close: &[char] = match open {
         '"' => &['"', '”'],
         '`' => &['`'],
         '“' | '„' => &['”', '“', '"'],
         '«' => &['»'],
-        // An apostrophe opens a quotation only before a word and when it closes after one.
+        // An apostrophe opens a quotation only before a word, and if it closes after one.
         '\'' | '‘' => &['\'', '’'],
         _ => return None,
     };
@@ -174,12 +175,12 @@ fn quotation_end(line: &str, at: usize, open: char) -> Option<usize> {
     Some(ends.next().unwrap_or(line.len()))
 }
 
-/// A long quotation is somebody's text, not a message of failure.
+/// A long quotation is someone's text, not an error message.
 fn has_fault(quoted: &str) -> bool {
     quoted.len() <= FAULT_BYTES_MAX && crate::clean::text::words(quoted).any(|word| FAULTS.has(&word))
 }
 
-/// One run of characters without space: the word in it, and the punctuation that matters around it.
+/// A run of characters without spaces: the word in it, and the relevant punctuation around it.
 fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
     if matches!(text, "-" | "–" | "—" | "--" | "->" | "→" | "=>" | "<-" | "…" | "...") {
         return push(words, "-", start, start + text.len());
@@ -199,7 +200,7 @@ fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
     if (is_choice || is_abbreviation(core)) && tail == "." && has_more {
         return;
     }
-    // "wait...": trailing off separates, it does not end.
+    // "wait...": an ellipsis separates clauses but does not end the sentence.
     let trails_off = tail.starts_with("..") || tail.contains('…');
     for (offset, c) in tail.char_indices() {
         let low = match c {
@@ -212,7 +213,7 @@ fn chunk(text: &str, start: usize, has_more: bool, words: &mut Vec<Word>) {
     }
 }
 
-/// "e.g.", "vs." and the number of a point end no sentence.
+/// "e.g.", "vs." and the number of a list item do not end a sentence.
 fn is_abbreviation(core: &str) -> bool {
     let is_number = !core.is_empty() && core.bytes().all(|byte| byte.is_ascii_digit());
     is_number || matches!(core, "e.g" | "i.e" | "eg" | "ie" | "etc" | "vs" | "cf" | "approx" | "resp" | "Nr" | "No")

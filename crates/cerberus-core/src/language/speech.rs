@@ -1,5 +1,5 @@
-//! Words that frame what a clause says: fillers, questions, polite requests, suppositions and denials. Tables, and where
-//! the order in a request begins.
+//! Words that frame a clause: fillers, questions, polite requests, hypotheticals and negations. Tables, and where the
+//! instruction in a request begins.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ pub(crate) static FILLERS: LazyLock<Set> = LazyLock::new(|| {
 });
 /// These begin a clause without punctuation.
 pub(crate) static JOINTS: LazyLock<Set> = LazyLock::new(|| Set::new("so|but|and|because|then|since|or|though"));
-/// Words of things that went wrong, looked for in what is quoted.
+/// Words for errors, looked for in quotations.
 pub(crate) static FAULTS: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "error|errors|failed|fails|failure|failing|fatal|exception|panic|panicked|traceback|cannot|\
@@ -44,23 +44,23 @@ pub(crate) static REQUESTS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&["can|could|would|will you", "can|could|should we ?also|please|now|just @act", "do|would you mind"])
 });
 
-/// A clause with one of these before the cue only supposes it, or asks about it.
+/// After one of these, a cue is only hypothetical or a question.
 pub(crate) static SUPPOSING: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "if|when|whenever|whether|unless|why|how|what|case|once|suppose|imagine|assuming|says|said|until|where|would",
     )
 });
-/// With one of these close before it, what is said is denied.
+/// Shortly after one of these, a cue is negated.
 pub(crate) static DENYING: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "not|no|never|nothing|isn't|aren't|wasn't|longer|without|neither|nobody|none|fixed|resolved|was|were|\
     won't|wouldn't|don't|doesn't|avoid|prevent",
     )
 });
-/// An order does not begin with one of these.
-pub(crate) static SOMEBODY: LazyLock<Set> = LazyLock::new(|| Set::new("@we|@thing"));
+/// An instruction does not begin with one of these.
+pub(crate) static SUBJECTS: LazyLock<Set> = LazyLock::new(|| Set::new("@we|@thing"));
 
-/// Where the order begins: after "ok, can you please".
+/// Where the instruction begins: after "ok, can you please".
 pub(crate) fn request(clause: &[Word]) -> usize {
     let opening = fillers(clause);
     let asked = REQUESTS.iter().find_map(|pattern| pattern.match_len(&clause[opening..]));

@@ -1,12 +1,12 @@
-//! Words reduced to what their forms share, and how alike two words look.
+//! Reduces words to the stem their forms share, and measures how similar two words look.
 //!
-//! Cruder than a linguist's stemmer and made for comparing only: a stem is never shown to anybody.
+//! Cruder than a linguistic stemmer and meant only for comparison: a stem is never shown.
 
-/// Endings, longest first; what is left must still look like a word.
+/// Endings, longest first. The rest must still look like a word.
 const ENDINGS: [&str; 7] = ["ings", "ions", "ing", "ion", "ed", "es", "s"];
 const STEM_CHARS_MIN: usize = 2;
 
-/// `committing`, `commits` and `committed` are all `commit`. The word is lower case already.
+/// `committing`, `commits` and `committed` all become `commit`. The word must be lower case.
 pub(crate) fn stem(word: &str) -> String {
     if !word.is_ascii() || word.contains(|c: char| !c.is_ascii_alphabetic()) {
         return word.to_string();
@@ -32,7 +32,7 @@ fn is_vowel(c: char) -> bool {
 }
 
 fn is_stem(rest: &str, ending: &str) -> bool {
-    // "pass", "this", "exceed": there the letters belong to the word.
+    // "pass", "this", "exceed": these letters belong to the word.
     let is_own = match ending {
         "s" => rest.ends_with(['s', 'u', 'i']),
         "ed" => rest.ends_with('e'),
@@ -41,7 +41,7 @@ fn is_stem(rest: &str, ending: &str) -> bool {
     rest.len() >= STEM_CHARS_MIN && rest.contains(is_vowel) && !is_own
 }
 
-/// How a word looks: its groups of three letters.
+/// The spelling of a word: its groups of three letters.
 pub(crate) struct Shape {
     initial: char,
     triples: Vec<[char; 3]>,
@@ -60,7 +60,7 @@ impl Shape {
         self.initial
     }
 
-    /// How alike two words look, from 0 to 1: the share of their triples that both have.
+    /// How similar two words look, from 0 to 1: the share of triples they have in common.
     pub fn likeness(&self, other: &Shape) -> f64 {
         let shared = self.triples.iter().filter(|triple| other.triples.contains(triple)).count();
         2.0 * shared as f64 / (self.triples.len() + other.triples.len()).max(1) as f64

@@ -1,27 +1,27 @@
 //! How many tokens a text costs a model, estimated without a vocabulary.
 //!
-//! A line is cut where o200k's pre-tokeniser would cut it, and each piece is priced by its length, at
-//! rates fitted to that tokenizer. Invariant: a text costs the sum of its lines. The tests hold the
-//! estimate to within 10 % of o200k, and never more than 5 % under it, on the texts a brief is made of.
-//! Chinese and Japanese cost a token a character, which is over by a third; a text wholly in a language
-//! the rates were not fitted to, such as Dutch or Italian slugs, can be 10 to 20 % under.
-//! It never allocates, never loads a table, and never claims to be exact: no agent publishes the
-//! tokenizer that bills it.
+//! A line is split where o200k's pre-tokenizer would split it, and each piece is priced by its length, at rates fitted
+//! to that tokenizer. Invariant: a text costs the sum of its lines. The tests keep the estimate within 10 % of o200k,
+//! and never more than 5 % below it, on the kind of text a brief contains. Chinese and Japanese cost one token per
+//! character, a third too much; text entirely in a language that the rates were not fitted to, such as Dutch or
+//! Italian slugs, can be 10 to 20 % too low. It never allocates, never loads a table, and is not exact: no agent
+//! publishes the tokenizer that bills it.
 
-/// Costs add up in hundredths of a token and are rounded once a line: few rates are whole tokens.
+/// Costs are added in hundredths of a token and rounded once per line, because few rates are whole tokens.
 const TOKEN: usize = 100;
 
-/// Tokens of a whole text: the sum of [`line`] over [`str::lines`], so zero for the empty text only.
+/// Tokens of a whole text: the sum of [`line`] over [`str::lines`]; zero only for the empty text.
 ///
-/// For an `a` without line break, `estimate(a + "\n" + b) == line(a) + estimate(b)`: a caller may add
-/// up line by line. The last line costs the same with and without its break.
+/// For an `a` without a line break, `estimate(a + "
+/// " + b) == line(a) + estimate(b)`, so a caller may add up line by line. The last line costs the same with and
+/// without its break.
 pub fn estimate(text: &str) -> usize {
     text.lines().map(line).sum()
 }
 
-/// Tokens of one line and the break that ends it, at least one. `text` holds no line break itself.
+/// Tokens of one line and its line break, at least one. `text` contains no line break itself.
 pub fn line(text: &str) -> usize {
-    // Blanks at the end share the token of the break; the break shares that of punctuation before it.
+    // Trailing blanks share the token of the break; the break shares that of punctuation before it.
     let text = text.trim_end();
     let punctuated = text.ends_with(|c: char| c.is_ascii_punctuation());
     let mut cost = if punctuated { 0 } else { TOKEN };
@@ -31,18 +31,18 @@ pub fn line(text: &str) -> usize {
         rest = after;
     }
     if !text.is_ascii() && text.contains(is_accented) {
-        // An accent betrays a language whose plain words are rarer in the vocabulary too. Capped,
-        // because a line of prose, which merges better than a slug, is long enough to hold one.
+        // An accent indicates a language whose plain words are also rarer in the vocabulary. Capped, because a long
+        // line of prose, which merges better than a slug, may well contain one.
         cost += cost.min(20 * TOKEN) / 4;
     }
     ((cost + TOKEN / 2) / TOKEN).max(1)
 }
 
-/// What a line costs at the very most, whoever wrote it and whatever it is: a small vowel merges with a consonant beside
-/// it, everything else is taken for a token a byte. Prose costs less than half of this.
+/// An upper bound for the cost of any line: a lower-case vowel merges with an adjacent consonant, everything else
+/// counts as one token per byte. Prose costs less than half of this.
 pub fn ceiling(line: &str) -> usize {
     let is_vowel = |byte: u8| matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u');
-    // Also where a word of many rare pairs is cut in an unlucky way.
+    // Covers a word of many rare pairs that is split unfavourably.
     let mut cost = 2;
     let mut bytes = line.as_bytes();
     while let [first, rest @ ..] = bytes {
@@ -74,12 +74,12 @@ fn first_piece(text: &str) -> Option<(usize, &str)> {
     })
 }
 
-/// A word, priced with its lead: the one ASCII character before it that the pre-tokeniser leaves on.
+/// A word, priced with its lead: the single ASCII character before it that the pre-tokenizer keeps attached.
 fn word(lead: Option<char>, text: &str) -> (usize, &str) {
     let upper = text.bytes().take_while(u8::is_ascii_uppercase).count();
     let lower = text[upper..].bytes().take_while(u8::is_ascii_lowercase).count();
     let (letters, after) = (upper + lower, &text[upper + lower..]);
-    // Nearly every word is ASCII, and telling by the byte is what keeps this fast.
+    // Nearly every word is ASCII, and checking bytes keeps this fast.
     let next = after.as_bytes().first();
     if next.is_some_and(|byte| !byte.is_ascii()) && after.starts_with(is_letter) {
         return foreign_word(lead, text);
@@ -87,7 +87,7 @@ fn word(lead: Option<char>, text: &str) -> (usize, &str) {
     (word_cost(lead, upper, letters), after)
 }
 
-/// A word with letters outside ASCII: each makes a cut likelier, and no lead but a space merges.
+/// A word with letters outside ASCII: each makes a split likelier, and no lead but a space merges.
 fn foreign_word(lead: Option<char>, text: &str) -> (usize, &str) {
     let (mut upper, mut letters, mut bytes, mut extra) = (0, 0, 0, 0);
     for c in text.chars().take_while(|&c| is_letter(c)) {
@@ -112,7 +112,8 @@ fn foreign_word(lead: Option<char>, text: &str) -> (usize, &str) {
     (word_cost(lead, upper, letters) + extra, &text[bytes..])
 }
 
-/// Blanks that lead no word: all but the last are a token, and the last merges with all but digits.
+/// Blanks before something other than a word: all but the last are one token, and the last merges with anything but
+/// digits.
 fn blanks(text: &str) -> (usize, &str) {
     let after = text.trim_start();
     let run = &text[..text.len() - after.len()];
@@ -123,7 +124,7 @@ fn blanks(text: &str) -> (usize, &str) {
     }
 }
 
-/// Punctuation, emoji, and the letters of Chinese, Japanese and Korean, which have their price each.
+/// Punctuation, emoji, and Chinese, Japanese and Korean characters, each with its own price.
 fn symbols(text: &str) -> (usize, &str) {
     let is_symbol = |&c: &char| !is_letter(c) && !c.is_whitespace() && !c.is_ascii_digit();
     let (mut bytes, mut cost) = (0, 0);
@@ -131,7 +132,7 @@ fn symbols(text: &str) -> (usize, &str) {
     for c in text.chars().take_while(is_symbol) {
         ascii = if c.is_ascii() { ascii + 1 } else { 0 };
         cost += match (c.len_utf8(), ascii) {
-            // Rulers and frames are single tokens many characters long.
+            // Rulers and frames are single tokens of many characters.
             (1..=3, _) if last == Some(c) && before == last && !c.is_alphabetic() => 5,
             (1, 1) => TOKEN,
             // Most pairs of punctuation are tokens of their own.
@@ -146,7 +147,7 @@ fn symbols(text: &str) -> (usize, &str) {
     (cost, &text[bytes..])
 }
 
-/// The fit: a base for the first letters and a rate for each one more, by lead and leading capitals.
+/// The fit: a base for the first letters and a rate for each further one, by lead and leading capitals.
 ///
 /// A space merges with nearly every word; `_`, `.` and `-` with short and frequent ones; others rarely.
 fn word_cost(lead: Option<char>, upper: usize, letters: usize) -> usize {
@@ -170,12 +171,12 @@ fn word_cost(lead: Option<char>, upper: usize, letters: usize) -> usize {
         (_, Some('_')) => (120, 2, 16),
         _ => (170, 2, 30),
     };
-    // A word so long is a compound, or not English.
+    // A word this long is a compound, or not English.
     let compound = letters.saturating_sub(11) * 22;
     base + letters.saturating_sub(first) * rate + compound
 }
 
-/// A letter of a script that separates its words: all before the blocks of Chinese and Japanese.
+/// A letter of a script that separates words: everything before the Chinese and Japanese blocks.
 fn is_letter(c: char) -> bool {
     c < '\u{2E80}' && c.is_alphabetic()
 }
@@ -343,7 +344,7 @@ mod tests {
         tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
     }
 
-    /// How far the estimate may stray from o200k, in percent of it.
+    /// How far the estimate may deviate from o200k, in percent.
     struct Limits {
         mean_pct: f64,
         under_pct: f64,

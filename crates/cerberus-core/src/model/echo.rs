@@ -17,15 +17,15 @@ const AT: char = '@';
 
 /// The key of an event that may repeat with the same payload. `@` in the payload is replaced, so it cannot be mistaken
 /// for the time.
-pub fn timed_key(said: &str, now: Timestamp) -> String {
-    format!("{}{AT}{}", said.replace(AT, "-"), now.millis())
+pub fn timed_key(payload: &str, now: Timestamp) -> String {
+    format!("{}{AT}{}", payload.replace(AT, "-"), now.millis())
 }
 
 /// The range of all timed keys with the same payload; `None` for other keys.
 pub fn same_words(key: &str) -> Option<(String, String)> {
-    let (said, millis) = key.rsplit_once(AT)?;
+    let (payload, millis) = key.rsplit_once(AT)?;
     let is_number = !millis.is_empty() && millis.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| (format!("{said}{AT}"), format!("{said}{AT}:")))
+    is_number.then(|| (format!("{payload}{AT}"), format!("{payload}{AT}:")))
 }
 
 #[cfg(test)]
@@ -33,8 +33,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_words_are_found_whenever_they_were_said() {
-        let key = |said, millis| timed_key(said, Timestamp::from_millis(millis));
+    fn timed_keys_of_the_same_payload_share_a_range() {
+        let key = |payload, millis| timed_key(payload, Timestamp::from_millis(millis));
         let (low, high) = same_words(&key("a-b", 1234)).unwrap();
         for (other, is_same) in
             [(key("a-b", 0), true), (key("a-b", 9_999_999), true), (key("a", 1234), false), (key("a-b@1", 2), false)]

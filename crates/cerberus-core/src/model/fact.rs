@@ -112,8 +112,8 @@ impl Fact {
 
     /// A sentence. Text that is already a code of this kind stays that code.
     pub fn words(kind: Kind, text: &str) -> Fact {
-        let said = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
-        Fact::plain(kind, format!("{}{}", kind.prefix(), slug(said, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
+        let words = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
+        Fact::plain(kind, format!("{}{}", kind.prefix(), slug(words, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
     }
 
     pub fn decision(choice: &str, why: Option<&str>) -> Fact {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_of_the_seeds() {
+    fn codes_match_the_original_format() {
         for (fact, code) in [
             (Fact::file(Kind::File, "src/proxy.go"), "impl:src/proxy.go"),
             (Fact::file(Kind::Read, "a\nb"), "see:a?b"),

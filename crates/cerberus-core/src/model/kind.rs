@@ -114,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_has_a_word_of_its_own() {
+    fn each_kind_has_its_own_word() {
         let words: HashSet<&str> = EventKind::ALL.iter().map(|kind| kind.word()).collect();
         assert_eq!(words.len(), EventKind::ALL.len());
     }
 
     #[test]
-    fn what_we_do_with_a_session_is_no_activity_of_it() {
+    fn our_own_records_are_not_activity_of_the_session() {
         let silent = words(|kind| !kind.is_activity());
         assert_eq!(silent, ["named", "receipt", "crash", "recover", "summary", "complete", "archive"]);
         let between = words(|kind| !kind.separates_echoes());

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_relative_path_begins_where_its_writer_stands() {
+    fn a_relative_path_is_resolved_against_the_cwd() {
         for (cwd, path, expected) in [
             ("/home/dev/p", "src/a.rs", "/home/dev/p/src/a.rs"),
             ("/home/dev/p/", "./src//a.rs", "/home/dev/p/src/a.rs"),

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_what_the_documents_say_and_are_not_over_before_they_are_over() {
+    fn limits_match_the_documentation_and_are_exclusive() {
         assert_eq!((SILENCE_MAX.as_secs(), IDLE_AFTER.as_secs(), CARRY_OVER.as_secs()), (300, 1_800, 604_800));
         for (silence, status) in
             [(1_800, Status::Active), (1_801, Status::Idle), (604_800, Status::Idle), (604_801, Status::Archived)]
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_its_word_and_its_rights() {
+    fn every_status_has_its_word_and_properties() {
         for (status, word, is_live, carries_over) in [
             (Status::Active, "active", true, true),
             (Status::Idle, "idle", true, true),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mark_leaves_alone_stays() {
+    fn marks_change_only_what_they_must() {
         let crash = || mark(5, MarkKind::Crashed { evidence: "gone".into() });
         let gone = Some((at(5), "gone".to_string()));
         for (marks, status, ended) in [

@@ -39,10 +39,10 @@ impl FromStr for Span {
 
     fn from_str(text: &str) -> Result<Span, NotASpan> {
         let wrong = || NotASpan(text.chars().take(40).collect());
-        let said = text.trim();
-        let digits = said.bytes().take_while(u8::is_ascii_digit).count();
-        let number: u64 = said[..digits].parse().map_err(|_| wrong())?;
-        let unit = said[digits..].trim();
+        let trimmed = text.trim();
+        let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+        let number: u64 = trimmed[..digits].parse().map_err(|_| wrong())?;
+        let unit = trimmed[digits..].trim();
         let (_, millis) = UNITS_MILLIS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
         let span = number.checked_mul(*millis).filter(|millis| *millis <= SECS_MAX * 1_000).ok_or_else(wrong)?;
         Ok(Span(Duration::from_millis(span)))

@@ -38,7 +38,7 @@ fn the_last_pattern_that_matches_decides() {
 }
 
 #[test]
-fn of_a_private_file_nothing_is_left() {
+fn nothing_of_a_private_file_is_kept() {
     let hide = |event: &Event| PrivacyRules::default().hide(&BUILT_IN, event).map(|event| format!("{event:?}"));
     let edit = ToolUse {
         tool: clean("Edit"),

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
-use cerberus_core::clean::secret::Own;
+use cerberus_core::clean::secret::UserRules;
 use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::PrivacyRules;
 use serde::Deserialize;
@@ -92,14 +92,14 @@ pub fn load(home: &Home) -> Result<Config, ConfigError> {
 
 /// What the user wants cut and kept private: all that a hook needs of the settings, and all that is read for it. Without
 /// a file, or without a word of these in it, that is nothing.
-pub fn privacy_rules(home: &Home, user: Option<&Path>) -> Result<Option<(Own, PrivacyRules)>, ConfigError> {
+pub fn privacy_rules(home: &Home, user: Option<&Path>) -> Result<Option<(UserRules, PrivacyRules)>, ConfigError> {
     let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
         return Ok(None);
     };
     let config = understood(home, &text)?;
     let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
     let user = user.map(Path::to_string_lossy);
-    let own = Own::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
+    let own = UserRules::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
     let privacy_rules =
         PrivacyRules::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
     Ok(Some((own, privacy_rules)))
@@ -152,7 +152,7 @@ fn parse(text: &str) -> Result<Config, String> {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
     }
-    Own::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
+    UserRules::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
     // Whose folder `~` is does not matter here.
     PrivacyRules::read(&config.private.paths, &config.private.projects, Some("/"))
         .map_err(|wrong| format!("private: {wrong}"))?;

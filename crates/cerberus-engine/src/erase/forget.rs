@@ -29,7 +29,7 @@ use crate::sessions::legacy;
 use crate::store::fold::{self, FoldError};
 use crate::store::{self, MemoryRow, SessionRow, Store};
 
-/// What is meant by a request, and what it comes to.
+/// What a request covers, in numbers.
 #[derive(Debug, Default)]
 pub struct Forgotten {
     /// Sessions of which a record goes.
@@ -111,7 +111,7 @@ fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
     fault::point(label).map(|_| ()).map_err(|source| failed(home, source))
 }
 
-/// Where a request stands in the journal.
+/// What a request removes from the journal and rewrites in it.
 #[derive(Default)]
 struct Plan {
     lines: Vec<(Position, Change)>,
@@ -138,8 +138,8 @@ impl Plan {
             }
         })?;
         let mut plan = Plan::default();
-        let goes = |row: &&MemoryRow| residue.add_memory(request, row.id.as_str(), &row.memory);
-        plan.memories = memories.iter().filter(goes).map(|row| row.id.clone()).collect();
+        let is_forgotten = |row: &&MemoryRow| residue.add_memory(request, row.id.as_str(), &row.memory);
+        plan.memories = memories.iter().filter(is_forgotten).map(|row| row.id.clone()).collect();
         journal::each_line(home, |position, line| match line {
             Line::Whole(sealed) => match sealed.record() {
                 Some(record) => plan.add(request, &residue, position, &record),
@@ -156,7 +156,7 @@ impl Plan {
     fn add(&mut self, request: &ForgetRequest, residue: &Residue, position: Position, record: &Record) {
         let own = request.action_for(record);
         let is_covered = own != RecordAction::Keep;
-        let fate = if is_covered { own } else { residue.action_for(request, record) };
+        let action = if is_covered { own } else { residue.action_for(request, record) };
         if is_covered {
             let (first, last) = self.span.unwrap_or((record.at, record.at));
             self.span = Some((first.min(record.at), last.max(record.at)));
@@ -165,7 +165,7 @@ impl Plan {
                 self.seeds.push(record.key.to_string());
             }
         }
-        match fate {
+        match action {
             RecordAction::Keep => {}
             RecordAction::Remove => {
                 if is_covered && EventKind::of(&record.event).is_of_a_session() {

@@ -126,10 +126,10 @@ fn wrong_rules_are_said_and_nothing_is_stored_until_they_are_right() {
     for args in [&["record", "next", "the harbour"][..], &["scan"], &["import", "claude-code"]] {
         let refused = env.run(args);
         assert_eq!(refused.status.code(), Some(1), "{args:?}");
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("is no rule: write `key NAME"), "{args:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("is not a rule: write `key NAME"), "{args:?}");
     }
     let checks = env.json(&["doctor"])["checks"].to_string();
-    assert!(checks.contains("is no rule") && checks.contains("nothing is stored until this is mended"), "{checks}");
+    assert!(checks.contains("is not a rule") && checks.contains("nothing is stored until this is mended"), "{checks}");
     // Wrong settings that have nothing to do with it keep nothing from being stored.
     fs::write(env.home().join("config.toml"), "[brief\n").unwrap();
     env.write_file("s1", "t1", "a.rs", "");

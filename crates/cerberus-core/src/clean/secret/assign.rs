@@ -22,7 +22,8 @@ pub(super) struct Value {
 
 impl Value {
     pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
-        if self.written != Written::Quoted && self.start < text.judged.replace(self.end.max(text.judged.get())) {
+        if self.written != Written::Quoted && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
+        {
             return None;
         }
         if text.holds_cut(self.start, self.end)
@@ -92,7 +93,7 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     let from = text.skip_spaces(after);
     // A placeholder for another value, such as an earlier cut, needs no further look.
     let elsewhere = matches!(text.at(from), b'<' | b'[' | b'{' | b'(' | b'*' | b'\n');
-    if elsewhere || (from < text.judged.get() && !is_quote(text.at(from))) {
+    if elsewhere || (from < text.judged_end.get() && !is_quote(text.at(from))) {
         return None;
     }
     let announced = announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;

@@ -24,7 +24,7 @@ mod value;
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub use own::Own;
+pub use own::UserRules;
 use text::{ALNUM, LOWER, TRIGGER, Text, WIDE, is};
 
 /// A secret: the rule that found it and its byte range.
@@ -45,7 +45,7 @@ const PASSES: usize = 8;
 const AROUND_BYTES: usize = 1024;
 
 /// The text with every secret replaced by `[redacted:NAME]`.
-pub(super) fn redact_with<'a>(text: &'a str, own: Option<&Own>) -> Cow<'a, str> {
+pub(super) fn redact_with<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
     let by_own = own.and_then(|own| own.pass(text));
     let given = by_own.as_deref().unwrap_or(text);
     let Some(mut out) = pass(given, own, Cuts::of(given, 0..given.len())) else {
@@ -83,7 +83,7 @@ pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text without these secrets, except those the user allows; `None` if there are none.
-fn pass(text: &str, own: Option<&Own>, cuts: impl Iterator<Item = Cut>) -> Option<String> {
+fn pass(text: &str, own: Option<&UserRules>, cuts: impl Iterator<Item = Cut>) -> Option<String> {
     let mut cuts = cuts.filter(|cut| own.is_none_or(|own| !own.allows(covered(text, cut))));
     let first = cuts.next()?;
     Some(replaced(text, std::iter::once(first).chain(cuts)))

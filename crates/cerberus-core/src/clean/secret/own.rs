@@ -15,22 +15,22 @@ const RULES_MAX: usize = 100;
 const PREFIX_BYTES_MIN: usize = 3;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct UserRules {
     rules: Vec<Rule>,
     names: Vec<(&'static str, Announced)>,
     allowed: Vec<Glob>,
 }
 
-impl Own {
+impl UserRules {
     /// `rules` are lines as in `rules.txt`; `allowed` are values (with `*`) that are kept.
-    pub fn read(rules: &[String], allowed: &[String]) -> Result<Own, String> {
+    pub fn read(rules: &[String], allowed: &[String]) -> Result<UserRules, String> {
         if rules.len().max(allowed.len()) > RULES_MAX {
-            return Err(format!("more than {RULES_MAX} rules of your own"));
+            return Err(format!("more than {RULES_MAX} rules or allowed values; remove some"));
         }
-        let mut own = Own::default();
+        let mut own = UserRules::default();
         for line in rules {
             own.add(line).ok_or_else(|| {
-                format!("{line:?} is no rule: write `key NAME PREFIX BODY LENGTH` or `word NAME WEIGHT WORD…`")
+                format!("{line:?} is not a rule: write `key NAME PREFIX BODY LENGTH` or `word NAME WEIGHT WORD…`")
             })?;
         }
         // Match from the beginning of a value, not from any slash in it.
@@ -98,13 +98,13 @@ mod tests {
     use super::*;
     use crate::clean::secret::redact_with;
 
-    fn own(rules: &[&str], allowed: &[&str]) -> Result<Own, String> {
+    fn own(rules: &[&str], allowed: &[&str]) -> Result<UserRules, String> {
         let owned = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
-        Own::read(&owned(rules), &owned(allowed))
+        UserRules::read(&owned(rules), &owned(allowed))
     }
 
     #[test]
-    fn rules_of_the_users_own_hold_beside_ours() {
+    fn user_rules_apply_in_addition_to_ours() {
         let rules = ["key acme-key acme_ alnum 8-12", "key door-code DOOR- digit 4 keep", "word acme-pin any acme_pin"];
         let own = own(&rules, &["acme_public*", "correct-horse"]).unwrap();
         for (text, rest) in [
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_refused() {
+    fn an_invalid_rule_is_rejected() {
         for line in [
             "",
             "key",
@@ -141,7 +141,7 @@ mod tests {
             "list tails x",
         ] {
             let refused = own(&[line], &[]).unwrap_err();
-            assert!(refused.contains("is no rule"), "{line}: {refused}");
+            assert!(refused.contains("is not a rule"), "{line}: {refused}");
         }
         assert!(own(&vec!["key acme acme_ alnum 20"; 101], &[]).is_err());
         assert!(own(&[], &[""]).is_err());

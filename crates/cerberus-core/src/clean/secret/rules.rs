@@ -45,7 +45,7 @@ const SECOND: [u32; 256] = {
 /// The key of a known format that starts exactly at `at`, if a word starts there.
 pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
     let first = text.at(at);
-    if is(text.before(at), WORD) || at < text.shammed.get() {
+    if is(text.before(at), WORD) || at < text.placeholder_end.get() {
         return None;
     }
     if SECOND[usize::from(first)] >> (text.at(at + 1) % 32) & 1 == 0 {
@@ -83,11 +83,11 @@ impl Rule {
         if !fits || (self.max != ANY && is(text.at(end), WORD)) {
             return None;
         }
-        let judged = text.slice(body, end.min(body + JUDGED_BYTES));
+        let judged_end = text.slice(body, end.min(body + JUDGED_BYTES));
         // A name in code (`hf_generated…`) is all lower case; a key is not.
         let hidden = matches!(text.at(end), b'#' | b'*') && text.at(end + 1) == text.at(end);
-        if hidden || judged.iter().all(|&byte| is(byte, LOWER | UNDERSCORE | DASH)) || is_mask(judged) {
-            text.shammed.set(end);
+        if hidden || judged_end.iter().all(|&byte| is(byte, LOWER | UNDERSCORE | DASH)) || is_mask(judged_end) {
+            text.placeholder_end.set(end);
             return None;
         }
         let end = text.run(end, self.body, usize::MAX);

@@ -124,7 +124,7 @@ fn every_rule_of_the_file_finds_its_key() {
 }
 
 #[test]
-fn a_long_text_is_looked_at_once_and_around_its_cuts_again() {
+fn a_long_text_is_scanned_once_and_again_only_around_its_cuts() {
     let key = ["gh", "p_", &body(BASE62, 36)].concat();
     let filler = "let answer = 42; // nothing to see here\n".repeat(5_000);
     let cost = |text: &str| {
@@ -137,7 +137,7 @@ fn a_long_text_is_looked_at_once_and_around_its_cuts_again() {
 }
 
 #[test]
-fn a_known_key_is_cut_wherever_it_stands() {
+fn a_known_key_is_cut_in_any_context() {
     for (name, key) in known_keys() {
         let mark = format!("[redacted:{name}]");
         let places = [
@@ -163,7 +163,7 @@ fn a_known_key_is_cut_wherever_it_stands() {
 }
 
 #[test]
-fn a_value_is_cut_and_its_surroundings_stay() {
+fn a_value_is_cut_and_its_surroundings_are_kept() {
     let random = body(BASE62, 32);
     let hex = body(HEX, 40);
     let cases: &[(&str, &str, &str)] = &[
@@ -204,7 +204,7 @@ fn check_templates(cases: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn headers_flags_addresses_and_sentences_give_secrets_away() {
+fn secrets_in_headers_flags_addresses_and_sentences_are_cut() {
     let random = body(BASE62, 32);
     let hex = body(HEX, 40);
     let cases: &[(&str, &str, &str)] = &[
@@ -260,7 +260,7 @@ fn a_private_key_is_cut_as_a_block() {
 }
 
 #[test]
-fn what_is_no_secret_stays() {
+fn text_without_secrets_is_unchanged() {
     let hash = body(HEX, 40);
     let texts = [
         "",
@@ -319,7 +319,7 @@ fn what_is_no_secret_stays() {
 }
 
 #[test]
-fn work_grows_with_the_text_and_not_faster() {
+fn work_is_linear_in_the_text() {
     let seeds = [
         "a",
         " ",

@@ -77,14 +77,14 @@ pub(super) struct Text<'a> {
     pub(super) floor: usize,
     /// The end of the last bare value that was judged and kept. No value is judged twice, however many names and
     /// operators it contains.
-    pub(super) judged: Cell<usize>,
+    pub(super) judged_end: Cell<usize>,
     /// The same for the last key that was a placeholder.
-    pub(super) shammed: Cell<usize>,
+    pub(super) placeholder_end: Cell<usize>,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn of(text: &'a str) -> Text<'a> {
-        Text { bytes: text.as_bytes(), floor: 0, judged: Cell::new(0), shammed: Cell::new(0) }
+        Text { bytes: text.as_bytes(), floor: 0, judged_end: Cell::new(0), placeholder_end: Cell::new(0) }
     }
 
     /// The byte at `at`; a line break past the end.

@@ -1,6 +1,6 @@
-//! Output of wrappers (`make test`, `npm test`, `./dev/test`): whose it is, the output itself tells.
+//! Output of wrappers (`make test`, `npm test`, `./dev/test`): the runner is only known from the output.
 //!
-//! Every family reads it; each takes only lines in its own form, so that nothing is read twice.
+//! Every family reads it, and each takes only lines in its own format, so that nothing is counted twice.
 
 use super::report::Report;
 use super::scripts::task_kind;
@@ -27,12 +27,12 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// The wrapper's own word that there are no tests.
+/// The wrapper itself reports that there are no tests.
 fn is_nothing(line: &str) -> bool {
     (line.starts_with("make") && line.contains("Nothing to be done for")) || line == "Error: no test specified"
 }
 
-/// The wrapper's own word that what it ran has failed.
+/// The wrapper itself reports that what it ran has failed.
 fn says_failed(line: &str) -> bool {
     (line.starts_with("make") && line.contains(": *** ["))
         || failed_script(line).is_some_and(|script| task_kind(script) == Some(Kind::Test))
@@ -49,7 +49,8 @@ fn has(lines: &[&str], begins: &[&str]) -> bool {
     })
 }
 
-/// The script in `error: script "test" exited with code 1`; another script of the same line is not this run.
+/// The script in `error: script "test" exited with code 1`. A failure of another script on the same line is not this
+/// run's.
 fn failed_script(line: &str) -> Option<&str> {
     let (script, rest) = line.strip_prefix("error: script \"")?.split_once('"')?;
     rest.starts_with(" exited with code ").then_some(script)

@@ -1,4 +1,5 @@
-//! A simple command's words → which kind of run it is, and whose. What stands around a runner is taken off first.
+//! Classifies a simple command: which kind of run it is, and by which runner. Wrappers around the runner are removed
+//! first.
 
 use super::scripts::{script_kind, task_kind};
 use super::{Kind, Runner};
@@ -17,7 +18,7 @@ pub(super) fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Without what changes only how a command is run: environment, timing, privileges, the shell's own words.
+/// Removes what only changes how a command is run: environment, timing, privileges, shell keywords.
 pub(super) fn without_prefix<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     while let [first, rest @ ..] = words {
         words = match *first {
@@ -41,7 +42,7 @@ pub(super) fn without_prefix<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] 
     words
 }
 
-/// Drops options, and the values of those that take one.
+/// Skips options, and the values of those that take one.
 fn skip_options<'a, 'w>(mut words: &'a [&'w str], with_value: &[&str]) -> &'a [&'w str] {
     while let [first, rest @ ..] = words {
         words = match *first {
@@ -67,13 +68,13 @@ pub(super) fn shell_script<'w>(words: &[&'w str]) -> Option<&'w str> {
     rest.get(option + 1).copied()
 }
 
-/// The file name of a program, without the endings of other systems.
+/// The file name of a program, without the extensions of other systems.
 pub(super) fn program(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     [".exe", ".cmd", ".bat"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
-/// Which run these words are. Wrappers such as `npx` or `poetry run` are looked through.
+/// Which run these words are. Wrappers such as `npx` or `poetry run` are ignored.
 pub(super) fn classify(words: &[&str]) -> Found {
     let mut words = words;
     for _ in 0..6 {
@@ -86,7 +87,7 @@ pub(super) fn classify(words: &[&str]) -> Found {
     None
 }
 
-/// What a wrapper runs.
+/// The command inside a wrapper.
 fn unwrapped<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
     let (first, rest) = words.split_first()?;
     Some(match (program(first), rest) {
@@ -143,23 +144,23 @@ fn python_module<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
     words.get(at + 1..)
 }
 
-/// The script an interpreter is given, and its arguments.
+/// The script passed to an interpreter, and its arguments.
 fn script_words<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
     let at = words.iter().position(|word| !word.starts_with('-'))?;
-    // `-e code` and `-c code` run no file, `-n file` only looks at it.
+    // `-e code` and `-c code` run no file, `-n file` only checks it.
     let runs_code =
         words[..at].iter().any(|word| matches!(*word, "-e" | "-c" | "-r" | "--eval" | "-p" | "-l" | "-n" | "--check"));
     (!runs_code).then(|| &words[at..])
 }
 
-/// In `docker exec … pytest`, from the first word that is a run of its own.
+/// In `docker exec … pytest`, from the first word that starts a run.
 fn in_container<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
     let at = words.iter().position(|word| matches!(*word, "exec" | "run"))?;
     let rest = words.get(at + 1..)?;
     (1..rest.len().min(24)).map(|from| &rest[from..]).find(|rest| direct(rest).is_some())
 }
 
-/// Only asks the runner something, runs nothing.
+/// Only queries the runner and runs nothing.
 fn only_asks(words: &[&str]) -> bool {
     words.iter().any(|word| {
         matches!(
@@ -193,7 +194,7 @@ fn direct(words: &[&str]) -> Found {
         .or_else(|| script_kind(first).map(|kind| (kind, Runner::Script)))
 }
 
-/// Programs that are a run by themselves.
+/// Programs that are a run on their own.
 fn program_run(name: &str, rest: &[&str]) -> Found {
     use Kind::{Build, Lint, Test};
     let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
@@ -239,7 +240,7 @@ fn program_run(name: &str, rest: &[&str]) -> Found {
     })
 }
 
-/// Programs whose first argument says what they do.
+/// Programs whose first argument selects what they do.
 fn subcommand_run(name: &str, rest: &[&str]) -> Found {
     use Kind::{Build, Lint, Test};
     let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
@@ -400,7 +401,7 @@ fn task_run(name: &str, rest: &[&str]) -> Found {
     Some((task_kind(task?)?, runner))
 }
 
-/// Without a target, or with one that says nothing, `make` builds.
+/// Without a target, or with one of unknown meaning, `make` builds.
 fn make(targets: &[&str]) -> Found {
     let mut kind = None;
     let mut targets = targets.iter().filter(|word| !word.starts_with('-') && !word.contains('=')).peekable();

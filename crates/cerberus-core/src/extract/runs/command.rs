@@ -1,16 +1,17 @@
-//! From a shell line to the run in it: which of its simple commands is one, its key, and how far its outcome shows.
+//! Finds the run in a shell line: which of its simple commands it is, its key, and how far its outcome can be trusted.
 //!
-//! A line may hold several; a test outranks a build, a build a lint, and several of the same rank are one run.
+//! A line may contain several. A test outranks a build, a build outranks a lint, and several of the same rank are one
+//! run.
 
 use super::classify::{self, classify};
 use super::shell::{self, Join, Simple};
 use super::{Command, KEY_CHARS_MAX, Kind, Runner, Trust};
 use crate::clean::text::line;
 
-/// `bash -c "bash -c …"` goes no deeper.
+/// `bash -c "bash -c …"` is followed no deeper.
 const NESTING_MAX: usize = 3;
 
-/// Whether [`recognise`] could find a run here: one pass over the bytes, nothing allocated. It errs towards yes.
+/// Could [`recognise`] find a run here? One pass over the bytes, no allocation. False positives are possible.
 pub fn may_be_run(command: &str) -> bool {
     let bytes = command.as_bytes();
     bytes.iter().enumerate().any(|(at, byte)| {
@@ -44,7 +45,7 @@ pub fn may_be_run(command: &str) -> bool {
     })
 }
 
-/// What run a shell line is, if any.
+/// The run in a shell line, if any.
 pub fn recognise(command: &str) -> Option<Command> {
     if !may_be_run(command) {
         return None;
@@ -83,28 +84,28 @@ fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
         }
     }
     let kind = found.iter().map(|found| found.kind).min()?;
-    // Of what `&&` runs before a test, these tell on it when they fail.
-    let telling: Vec<usize> =
+    // Commands before a test, joined by `&&`, whose failure also counts against it.
+    let blamed: Vec<usize> =
         found.iter().filter(|found| found.kind == kind || found.kind == Kind::Build).map(|found| found.index).collect();
     found.retain(|found| found.kind == kind);
     let first = found.first()?;
     let runner = if found.iter().all(|found| found.runner == first.runner) { first.runner } else { Runner::Several };
     let keys: Vec<&str> = found.iter().map(|found| found.key.as_str()).collect();
-    let trust = found.iter().map(|found| trust(&simples, found, &telling)).reduce(joined)?;
+    let trust = found.iter().map(|found| trust(&simples, found, &blamed)).reduce(joined)?;
     Some(Command { kind, runner, key: line(&keys.join(" && "), KEY_CHARS_MAX), trust })
 }
 
-/// Several runs in one line: all must show for the line to show.
+/// Several runs in one line: the line's outcome must be trusted for all of them.
 fn joined(one: Trust, other: Trust) -> Trust {
     Trust {
         success: one.success && other.success,
-        // One of them failed, whichever; the last alone would hide the others only after `;`.
+        // One of them failed, whichever it was; only `;` would hide a failure of the others.
         failure: one.failure || other.failure,
         silence: one.silence && other.silence,
     }
 }
 
-/// Words as they could be typed again.
+/// The words as they could be typed again.
 fn key(words: &[&str]) -> String {
     let mut key = String::new();
     for word in words {
@@ -125,7 +126,7 @@ fn key(words: &[&str]) -> String {
     line(&key, KEY_CHARS_MAX)
 }
 
-fn trust(simples: &[Simple], found: &Found, telling: &[usize]) -> Trust {
+fn trust(simples: &[Simple], found: &Found, blamed: &[usize]) -> Trust {
     let is_pipe = |index: usize| simples.get(index).is_some_and(|simple| simple.join == Join::Pipe);
     let mut first = found.index;
     while first > 0 && is_pipe(first) {
@@ -144,8 +145,8 @@ fn trust(simples: &[Simple], found: &Found, telling: &[usize]) -> Trust {
         success: shows
             && simples[first].join != Join::Or
             && after.iter().all(|simple| matches!(simple.join, Join::And | Join::Pipe)),
-        failure: shows && harmless_after && harmless_before(simples, first, telling),
-        silence: !simples[found.index].hidden && filters.iter().all(lets_all_through),
+        failure: shows && harmless_after && harmless_before(simples, first, blamed),
+        silence: !simples[found.index].hidden && filters.iter().all(passes_output_through),
     };
     match found.inner {
         Some(inner) => Trust {
@@ -157,12 +158,13 @@ fn trust(simples: &[Simple], found: &Found, telling: &[usize]) -> Trust {
     }
 }
 
-/// What `&&` put before it cannot have failed in its stead; a build that fails fails the tests too, and so does another run like it.
-fn harmless_before(simples: &[Simple], first: usize, telling: &[usize]) -> bool {
+/// Commands joined before it by `&&` cannot have failed in its place. If a build or another run of the same kind
+/// fails, the run counts as failed too.
+fn harmless_before(simples: &[Simple], first: usize, blamed: &[usize]) -> bool {
     let mut index = first;
     while index > 0 && simples[index].join == Join::And {
         index -= 1;
-        if !is_harmless(&simples[index]) && !telling.contains(&index) {
+        if !is_harmless(&simples[index]) && !blamed.contains(&index) {
             return false;
         }
     }
@@ -193,8 +195,8 @@ fn is_harmless(simple: &Simple) -> bool {
     })
 }
 
-/// Filters that leave the beginning or the end; a silent command stays silent through them.
-fn lets_all_through(simple: &Simple) -> bool {
+/// Filters that keep the beginning or the end of the output. Empty output stays empty.
+fn passes_output_through(simple: &Simple) -> bool {
     simple
         .words
         .first()
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_run_is_seen_through() {
+    fn wrappers_around_a_run_are_ignored() {
         let plain = "Test cargo: cargo test";
         check(&[
             ("cd x && cargo test", plain),
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_speaks_of_tests_is_none() {
+    fn commands_that_only_mention_tests_are_not_runs() {
         for command in [
             "echo test",
             "echo 'cargo test'",
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_is_what_the_shell_lets_through() {
+    fn trust_depends_on_the_surrounding_shell_line() {
         for (command, expected) in [
             ("cargo test", "success failure silence"),
             ("cd x && cargo test", "success failure silence"),

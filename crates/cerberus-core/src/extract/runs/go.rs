@@ -1,4 +1,4 @@
-//! `go test` and what wraps it. Without `-v` only failing tests are named and packages stand for the rest.
+//! `go test` and its wrappers. Without `-v`, only failing tests are named; passing ones are reported per package.
 
 use super::problems::is_missing_package;
 use super::report::{Report, counts, leading_number, without_time};
@@ -13,10 +13,10 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
         if is_summed && gotestsum(line, report) {
             continue;
         }
-        let said = line.trim_start();
-        if let Some(rest) = said.strip_prefix("--- FAIL: ") {
+        let trimmed = line.trim_start();
+        if let Some(rest) = trimmed.strip_prefix("--- FAIL: ") {
             report.fail(without_time(rest));
-        } else if let Some(rest) = said.strip_prefix("--- PASS: ") {
+        } else if let Some(rest) = trimmed.strip_prefix("--- PASS: ") {
             report.pass(without_time(rest));
         } else {
             package(line, report);
@@ -61,7 +61,7 @@ fn gotestsum(line: &str, report: &mut Report) -> bool {
         return true;
     }
     if let Some(rest) = line.strip_prefix("=== FAIL: ") {
-        // A package that does not build or panics has no test's name.
+        // A package that does not build or that panics has no test name.
         match without_time(rest).rsplit_once(' ') {
             Some((_, name)) if name.starts_with("Test") || name.starts_with("Example") || name.starts_with("Fuzz") => {
                 report.fail(name);

@@ -1,10 +1,10 @@
-//! jest, vitest, mocha, `node --test`, bun, deno. Suites and tests are joined as each prints them: `suite › name`,
-//! `file > suite > name`; where a runner prints a tree, by ` › `.
+//! jest, vitest, mocha, `node --test`, bun, deno. Suites and tests are joined the way each runner prints them: `suite
+//! › name`, `file > suite > name`. If a runner prints a tree, they are joined with ` › `.
 
 use super::Runner;
 use super::report::{Report, counts, indented, leading_number, without_time};
 
-/// Deeper than anyone nests is not a suite.
+/// Nobody nests suites deeper than this.
 const DEPTH_MAX: usize = 16;
 const PASS_MARKS: [char; 2] = ['✓', '✔'];
 const FAIL_MARKS: [char; 6] = ['✕', '✗', '×', '✖', '✘', '⨯'];
@@ -25,35 +25,35 @@ pub(super) fn read(runner: Runner, lines: &[&str], report: &mut Report) {
     }
 }
 
-/// Whose output it is, by a line that only one of them prints.
+/// Identifies the runner by a line that only one of them prints.
 pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
     lines.iter().find_map(|line| {
-        let said = line.trim_start();
-        let number = leading_number(said).map(|(_, rest)| rest);
-        if said.starts_with("Test Suites: ") || said.starts_with("No tests found, exiting") {
+        let trimmed = line.trim_start();
+        let number = leading_number(trimmed).map(|(_, rest)| rest);
+        if trimmed.starts_with("Test Suites: ") || trimmed.starts_with("No tests found, exiting") {
             Some(Runner::Jest)
-        } else if said.starts_with("Test Files  ")
-            || said.starts_with("No test files found, exiting")
-            || said.starts_with("FAIL  ")
+        } else if trimmed.starts_with("Test Files  ")
+            || trimmed.starts_with("No test files found, exiting")
+            || trimmed.starts_with("FAIL  ")
         {
             Some(Runner::Vitest)
         } else if number.is_some_and(|rest| rest == " passing" || rest.starts_with(" passing (")) {
             Some(Runner::Mocha)
-        } else if said.starts_with("ℹ tests ") || said == "TAP version 13" || line.starts_with("# tests ") {
+        } else if trimmed.starts_with("ℹ tests ") || trimmed == "TAP version 13" || line.starts_with("# tests ") {
             Some(Runner::Node)
-        } else if said.starts_with("bun test v")
-            || said.starts_with("(fail) ")
-            || said.starts_with("(pass) ")
-            || (said.starts_with("Ran ") && said.contains(" across "))
+        } else if trimmed.starts_with("bun test v")
+            || trimmed.starts_with("(fail) ")
+            || trimmed.starts_with("(pass) ")
+            || (trimmed.starts_with("Ran ") && trimmed.contains(" across "))
             || number.is_some_and(|rest| rest == " pass" || rest == " fail")
         {
             Some(Runner::Bun)
-        } else if said.starts_with("ok | ")
-            || said.starts_with("FAILED | ")
-            || said.starts_with("error: No test modules found")
+        } else if trimmed.starts_with("ok | ")
+            || trimmed.starts_with("FAILED | ")
+            || trimmed.starts_with("error: No test modules found")
         {
             Some(Runner::Deno)
-        } else if said.starts_with("Running ") && said.contains(" using ") && said.contains(" worker") {
+        } else if trimmed.starts_with("Running ") && trimmed.contains(" using ") && trimmed.contains(" worker") {
             Some(Runner::Playwright)
         } else {
             None
@@ -61,7 +61,7 @@ pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
     })
 }
 
-/// `2 failed, 3 passed` → how many of each.
+/// `2 failed, 3 passed` → the number of each.
 fn add_counts(numbers: &str, separators: &[char], report: &mut Report) {
     let (mut passed, mut failed, mut known) = (0u32, 0u32, false);
     for (number, word) in counts(numbers, separators) {
@@ -78,12 +78,12 @@ fn add_counts(numbers: &str, separators: &[char], report: &mut Report) {
     }
 }
 
-/// The text behind one of `marks`.
-fn marked<'a>(said: &'a str, marks: &[char]) -> Option<&'a str> {
-    Some(said.strip_prefix(|c| marks.contains(&c))?.strip_prefix(' ')?.trim())
+/// The text after one of `marks`.
+fn marked<'a>(trimmed: &'a str, marks: &[char]) -> Option<&'a str> {
+    Some(trimmed.strip_prefix(|c| marks.contains(&c))?.strip_prefix(' ')?.trim())
 }
 
-/// Suites by their indentation, for names that stand in a tree.
+/// Suites by indentation, for runners that print a tree.
 #[derive(Default)]
 struct Tree<'a> {
     suites: Vec<(usize, &'a str)>,
@@ -111,17 +111,17 @@ impl<'a> Tree<'a> {
 fn jest(lines: &[&str], report: &mut Report) {
     let mut tree: Option<Tree> = None;
     for line in lines {
-        let (indent, said) = indented(line);
-        if indent == 0 && (said.starts_with("PASS ") || said.starts_with("FAIL ")) {
+        let (indent, trimmed) = indented(line);
+        if indent == 0 && (trimmed.starts_with("PASS ") || trimmed.starts_with("FAIL ")) {
             tree = Some(Tree::default());
-            if said.starts_with("FAIL ") {
+            if trimmed.starts_with("FAIL ") {
                 report.red();
             }
-        } else if said.is_empty() {
+        } else if trimmed.is_empty() {
             tree = None;
         } else if let Some(rest) = line.strip_prefix("Tests:") {
             add_counts(rest, &[','], report);
-        } else if said.starts_with("No tests found") {
+        } else if trimmed.starts_with("No tests found") {
             report.empty();
         } else if let Some(name) = line.strip_prefix("  ● ") {
             if name == "Test suite failed to run" {
@@ -130,41 +130,41 @@ fn jest(lines: &[&str], report: &mut Report) {
                 report.fail(name);
             }
         } else if let Some(tree) = &mut tree {
-            if let Some(test) = marked(said, &PASS_MARKS) {
+            if let Some(test) = marked(trimmed, &PASS_MARKS) {
                 report.pass(&tree.name(indent, test));
-            } else if let Some(test) = marked(said, &FAIL_MARKS) {
+            } else if let Some(test) = marked(trimmed, &FAIL_MARKS) {
                 report.fail(&tree.name(indent, test));
-            } else if indent >= 2 && !said.starts_with(['○', '✎']) {
-                tree.enter(indent, said);
+            } else if indent >= 2 && !trimmed.starts_with(['○', '✎']) {
+                tree.enter(indent, trimmed);
             }
         }
     }
 }
 
 fn vitest(lines: &[&str], report: &mut Report) {
-    // The list of failures has whole names; the tree above it only parts of them.
+    // The list of failures has full names; the tree above it only parts of them.
     let has_list = lines.iter().any(|line| vitest_failure(line).is_some());
     let mut file = "";
     for line in lines {
-        let said = line.trim_start();
+        let trimmed = line.trim_start();
         if let Some(name) = vitest_failure(line) {
             match name.split_once(" > ") {
                 Some(_) => report.fail(name),
                 None => report.red(),
             }
-        } else if let Some(rest) = said.strip_prefix("Tests  ") {
+        } else if let Some(rest) = trimmed.strip_prefix("Tests  ") {
             add_counts(rest.split('(').next().unwrap_or(rest), &['|'], report);
-        } else if let Some(rest) = said.strip_prefix("Test Files  ") {
+        } else if let Some(rest) = trimmed.strip_prefix("Test Files  ") {
             if counts(rest, &['|']).any(|(number, word)| word == "failed" && number > 0) {
                 report.red();
             }
-        } else if said.starts_with("No test files found") {
+        } else if trimmed.starts_with("No test files found") {
             report.empty();
-        } else if let Some(rest) = said.strip_prefix("❯ ") {
+        } else if let Some(rest) = trimmed.strip_prefix("❯ ") {
             file = rest.split(" (").next().unwrap_or(rest);
-        } else if let Some(name) = marked(said, &PASS_MARKS).filter(|name| name.contains(" > ")) {
+        } else if let Some(name) = marked(trimmed, &PASS_MARKS).filter(|name| name.contains(" > ")) {
             report.pass(&vitest_name(file, name));
-        } else if let Some(name) = marked(said, &['×']) {
+        } else if let Some(name) = marked(trimmed, &['×']) {
             if has_list {
                 report.red();
             } else {
@@ -174,7 +174,7 @@ fn vitest(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// ` FAIL  file > suite > name`; a project's name may stand between bars before it.
+/// ` FAIL  file > suite > name`. The name of a project may precede it, between bars.
 fn vitest_failure(line: &str) -> Option<&str> {
     let name = line.trim_start().strip_prefix("FAIL  ")?.trim();
     match name.strip_prefix('|').and_then(|rest| rest.split_once("| ")) {
@@ -199,8 +199,8 @@ fn mocha(lines: &[&str], report: &mut Report) {
     let (mut passed, mut failed) = (None, None);
     let mut details: Option<Vec<&str>> = None;
     for line in lines {
-        let (indent, said) = indented(line);
-        match leading_number(said) {
+        let (indent, trimmed) = indented(line);
+        match leading_number(trimmed) {
             Some((number, rest)) if rest == " passing" || rest.starts_with(" passing (") => {
                 is_over = true;
                 passed = Some(number);
@@ -210,19 +210,19 @@ fn mocha(lines: &[&str], report: &mut Report) {
                 failed = Some(number);
                 continue;
             }
-            // `  1) suite`, then deeper lines, the last of them the test with a colon.
+            // `  1) suite`, then deeper lines; the last one is the test, with a colon.
             Some((_, rest)) if is_over && indent == 2 && rest.starts_with(") ") => {
                 details = Some(vec![rest[2..].trim()]);
             }
-            _ if details.is_some() && indent > 2 && !said.is_empty() => {
+            _ if details.is_some() && indent > 2 && !trimmed.is_empty() => {
                 if let Some(titles) = details.as_mut().filter(|titles| titles.len() < DEPTH_MAX) {
-                    titles.push(said);
+                    titles.push(trimmed);
                 }
             }
             _ if is_over => details = None,
-            _ if indent >= 2 => match marked(said, &PASS_MARKS) {
+            _ if indent >= 2 => match marked(trimmed, &PASS_MARKS) {
                 Some(test) => report.pass(&tree.name(indent, test)),
-                None if !said.is_empty() => tree.enter(indent, said),
+                None if !trimmed.is_empty() => tree.enter(indent, trimmed),
                 None => {}
             },
             _ => {}
@@ -241,7 +241,7 @@ fn mocha(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// The summary of `node --test`, in both its forms.
+/// The summary of `node --test`, in both formats.
 fn node_count(line: &str) -> Option<(&str, u32)> {
     let rest = line.strip_prefix("ℹ ").or_else(|| line.strip_prefix("# "))?;
     let (what, number) = rest.split_once(' ')?;
@@ -253,7 +253,7 @@ fn node_spec(lines: &[&str], report: &mut Report) {
     let (mut passed, mut failed) = (None, None);
     let mut at_list = lines.len();
     for (index, line) in lines.iter().enumerate() {
-        let (indent, said) = indented(line);
+        let (indent, trimmed) = indented(line);
         match node_count(line) {
             Some(("pass", number)) => passed = Some(number),
             Some(("fail" | "cancelled", number)) => failed = Some(failed.unwrap_or(0) + number),
@@ -263,16 +263,16 @@ fn node_spec(lines: &[&str], report: &mut Report) {
             at_list = index;
             break;
         }
-        if let Some(suite) = said.strip_prefix("▶ ") {
+        if let Some(suite) = trimmed.strip_prefix("▶ ") {
             tree.enter(indent, without_time(suite));
             continue;
         }
-        let (test, is_failure) = match (marked(said, &PASS_MARKS), marked(said, &['✖'])) {
+        let (test, is_failure) = match (marked(trimmed, &PASS_MARKS), marked(trimmed, &['✖'])) {
             (Some(test), _) => (test, false),
             (None, Some(test)) => (test, true),
             (None, None) => continue,
         };
-        // A suite's own result stands where the suite began.
+        // A suite's own result is printed at the suite's indentation.
         if tree.suites.last().is_some_and(|(at, suite)| *at == indent && *suite == without_time(test)) {
             tree.suites.pop();
         } else if is_failure {
@@ -293,19 +293,19 @@ fn node_spec(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// The Test Anything Protocol; suites are results that came after results of their own, further in.
+/// The Test Anything Protocol. A suite is a result that follows results with deeper indentation.
 pub(super) fn tap(lines: &[&str], report: &mut Report) {
     let mut open: Vec<(usize, &str, bool)> = Vec::new();
     for line in lines {
-        let (indent, said) = indented(line);
-        if let Some(name) = said.strip_prefix("# Subtest: ") {
+        let (indent, trimmed) = indented(line);
+        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
             open.retain(|(at, _, _)| *at < indent);
             if open.len() < DEPTH_MAX {
                 open.push((indent, name, false));
             }
             continue;
         }
-        let (is_failure, rest) = match (said.strip_prefix("not ok "), said.strip_prefix("ok ")) {
+        let (is_failure, rest) = match (trimmed.strip_prefix("not ok "), trimmed.strip_prefix("ok ")) {
             (Some(rest), _) => (true, rest),
             (None, Some(rest)) => (false, rest),
             (None, None) => continue,
@@ -342,10 +342,10 @@ pub(super) fn tap(lines: &[&str], report: &mut Report) {
 fn bun(lines: &[&str], report: &mut Report) {
     let (mut passed, mut failed) = (None, None);
     for line in lines {
-        let said = line.trim_start();
-        if let Some(name) = said.strip_prefix("(pass) ") {
+        let trimmed = line.trim_start();
+        if let Some(name) = trimmed.strip_prefix("(pass) ") {
             report.pass(without_time(name));
-        } else if let Some(name) = said.strip_prefix("(fail) ") {
+        } else if let Some(name) = trimmed.strip_prefix("(fail) ") {
             report.fail(without_time(name));
         } else if let Some(name) = marked(line, &PASS_MARKS).filter(|name| without_time(name) != *name) {
             report.pass(without_time(name));
@@ -356,7 +356,7 @@ fn bun(lines: &[&str], report: &mut Report) {
         {
             report.empty();
         } else if line.starts_with(' ') {
-            match leading_number(said) {
+            match leading_number(trimmed) {
                 Some((number, " pass")) => passed = Some(number),
                 Some((number, " fail")) => failed = Some(number),
                 _ => {}
@@ -364,7 +364,7 @@ fn bun(lines: &[&str], report: &mut Report) {
         }
     }
     match (passed, failed) {
-        // The failures alone, through a filter, do not say that nothing passed.
+        // If only the failures passed a filter, that does not mean that nothing passed.
         (None, Some(0)) if lines.iter().any(|line| line.starts_with("Ran 0 tests")) => report.empty(),
         (None, Some(0)) => report.green(),
         (None, Some(_)) => report.red(),
@@ -397,8 +397,8 @@ fn deno(lines: &[&str], report: &mut Report) {
 fn playwright(lines: &[&str], report: &mut Report) {
     let (mut passed, mut failed) = (None, None);
     for line in lines {
-        let said = line.trim_start();
-        if let Some((number, rest)) = leading_number(said) {
+        let trimmed = line.trim_start();
+        if let Some((number, rest)) = leading_number(trimmed) {
             match rest.split(" (").next() {
                 Some(" passed") => passed = Some(number),
                 Some(" failed") => failed = Some(number),
@@ -407,7 +407,7 @@ fn playwright(lines: &[&str], report: &mut Report) {
             if let Some(name) = rest.strip_prefix(") ").filter(|name| name.contains(" › ")) {
                 report.fail(name.trim_end_matches([' ', '─']));
             }
-        } else if let Some(rest) = marked(said, &PASS_MARKS) {
+        } else if let Some(rest) = marked(trimmed, &PASS_MARKS) {
             let name = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
             report.pass(without_time(name));
         }

@@ -1,9 +1,9 @@
-//! Maven's surefire and Gradle. Names are `Class.test` and `Class > test`, as they print them.
+//! Maven Surefire and Gradle. Names are `Class.test` and `Class > test`, as printed.
 
 use super::report::{Report, leading_number};
 
 pub(super) fn read(lines: &[&str], report: &mut Report) {
-    // Totals come after `Results:`; without them the classes' own lines are added up.
+    // Totals follow `Results:`. Without them, the lines of the classes are added up.
     let has_total = lines.iter().any(|line| maven_counts(line).is_some_and(|counts| counts.is_total));
     for line in lines {
         if let Some(counts) = maven_counts(line) {
@@ -20,7 +20,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
     }
 }
 
-/// `[ERROR]   StoreTest.closes:5 not closed`, in the list at the end: for when the rest was left out.
+/// `[ERROR]   StoreTest.closes:5 not closed`, in the list at the end; needed if the rest was left out.
 fn listed(lines: &[&str], report: &mut Report) {
     let mut in_list = false;
     for line in lines {
@@ -51,7 +51,7 @@ fn unmarked(line: &str) -> &str {
     ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
 }
 
-/// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`, with the class behind it or, in a total, without.
+/// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`, followed by the class, or by nothing in a total.
 fn maven_counts(line: &str) -> Option<Counts> {
     let rest = unmarked(line).strip_prefix("Tests run: ")?;
     let (run, mut rest) = leading_number(rest)?;
@@ -67,20 +67,20 @@ fn maven_counts(line: &str) -> Option<Counts> {
 }
 
 fn maven(line: &str, report: &mut Report) {
-    let said = unmarked(line);
-    if said.starts_with("No tests to run")
-        || said.starts_with("No tests were executed")
-        || said.contains("No tests matching pattern")
+    let trimmed = unmarked(line);
+    if trimmed.starts_with("No tests to run")
+        || trimmed.starts_with("No tests were executed")
+        || trimmed.contains("No tests matching pattern")
     {
         report.empty();
-    } else if said.starts_with("COMPILATION ERROR") {
+    } else if trimmed.starts_with("COMPILATION ERROR") {
         report.red();
-    } else if said.ends_with("<<< FAILURE!") || said.ends_with("<<< ERROR!") {
-        if let Some(name) = maven_name(said) {
+    } else if trimmed.ends_with("<<< FAILURE!") || trimmed.ends_with("<<< ERROR!") {
+        if let Some(name) = maven_name(trimmed) {
             report.fail(&name);
         }
     } else if line.starts_with("[ERROR] Failed to execute goal") {
-        let found_none = said.contains("No tests were executed");
+        let found_none = trimmed.contains("No tests were executed");
         if found_none {
             report.empty();
         } else {
@@ -90,8 +90,8 @@ fn maven(line: &str, report: &mut Report) {
 }
 
 /// `closes(app.StoreTest)  Time elapsed: …` and, later, `app.StoreTest.closes -- Time elapsed: …`: `app.StoreTest.closes`.
-fn maven_name(said: &str) -> Option<String> {
-    let name = said.split_once("Time elapsed:")?.0.trim().trim_end_matches("--").trim();
+fn maven_name(trimmed: &str) -> Option<String> {
+    let name = trimmed.split_once("Time elapsed:")?.0.trim().trim_end_matches("--").trim();
     if name.is_empty() || name.starts_with("Tests run") {
         return None;
     }

@@ -1,23 +1,23 @@
-//! What a series of runs leaves open: which tests fail, which were fixed, which regressed. Pure state, in order.
+//! Which tests fail, which were fixed and which regressed over a series of runs. Pure state, updated in order.
 //!
-//! The rules, for tests by name:
-//! 1. What the last run that mentioned a name said of it holds. In one run, failing beats passing.
-//! 2. A green run clears every failure of the same key, also those without a name.
-//! 3. So does a green run of the bare command (`cargo test`, `go test ./...`) for the narrower keys of it: those that
-//!    add only names, paths and filters. Options that choose other tests (`--features`, `-p`) are not covered.
-//! 4. A red run that names all its failures, and ran no fewer tests than the last run of its key, clears the failures of
-//!    that key which it does not name: most runners do not name what passes.
+//! The rules for tests, by name:
+//! 1. The last run that mentioned a name decides. Within one run, failing beats passing.
+//! 2. A green run clears every failure of the same key, including those without a name.
+//! 3. A green run of the bare command (`cargo test`, `go test ./...`) also clears its narrower keys: those that add
+//!    only names, paths and filters. Options that select other tests (`--features`, `-p`) are not covered.
+//! 4. A red run that names all its failures, and ran at least as many tests as the last run of its key, clears the
+//!    failures of that key that it does not name: most runners do not name passing tests.
 //! 5. Any other run that shows a name passing clears that name.
-//! 6. Empty and unknown runs clear nothing but what they name.
+//! 6. Empty and unknown runs clear only what they name.
 //!
-//! Fixed is what failed once and passes now; regressed is what passed once and fails now. Builds and lints have no
-//! names: their last verdict stands under their key, and a red one is a red command.
+//! A test is fixed if it failed before and passes now; it regressed if it passed before and fails now. Builds and
+//! lints have no test names: their last verdict is kept under their key, and a red one is a red command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Command, Kind, NAMES_MAX, Run, Verdict};
 
-/// Names that only ever passed are not taken in beyond this; those that fail always are.
+/// Names that only ever passed are not stored beyond this limit; failing ones always are.
 const PASSING_MAX: usize = 5000;
 const FAILING_MAX: usize = 2 * PASSING_MAX;
 const KEYS_MAX: usize = 1000;
@@ -25,7 +25,7 @@ const KEYS_MAX: usize = 1000;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     tests: BTreeMap<String, Test>,
-    /// The names of those that fail.
+    /// The names of failing tests.
     failing: BTreeSet<String>,
     commands: BTreeMap<String, Last>,
 }
@@ -35,11 +35,11 @@ struct Test {
     is_failing: bool,
     has_passed: bool,
     has_failed: bool,
-    /// The key under which it was last seen failing.
+    /// The key under which it last failed.
     key: String,
 }
 
-/// The last run of a key that decided anything.
+/// The last run of a key with a definite verdict.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     is_red: bool,
@@ -48,7 +48,7 @@ struct Last {
 }
 
 impl Ledger {
-    /// Takes in the next run.
+    /// Adds the next run.
     pub fn add(&mut self, command: &Command, run: &Run) {
         for name in &run.passed {
             self.mark(name, &command.key, false);
@@ -74,27 +74,27 @@ impl Ledger {
         }
     }
 
-    /// Names whose last word is that they fail.
+    /// Names that failed in the last run that mentioned them.
     pub fn failing(&self) -> impl Iterator<Item = &str> {
         self.names(|test| test.is_failing)
     }
 
-    /// Names whose last word is that they pass.
+    /// Names that passed in the last run that mentioned them.
     pub fn passing(&self) -> impl Iterator<Item = &str> {
         self.names(|test| !test.is_failing)
     }
 
-    /// Names that failed and now pass.
+    /// Names that failed before and pass now.
     pub fn fixed(&self) -> impl Iterator<Item = &str> {
         self.names(|test| !test.is_failing && test.has_failed)
     }
 
-    /// Names that passed and now fail.
+    /// Names that passed before and fail now.
     pub fn regressed(&self) -> impl Iterator<Item = &str> {
         self.names(|test| test.is_failing && test.has_passed)
     }
 
-    /// Keys whose last run was red, and which named nothing that failed.
+    /// Keys whose last run was red without naming a failure.
     pub fn red_commands(&self) -> impl Iterator<Item = &str> {
         self.commands.iter().filter(|(_, last)| last.is_red && !last.has_names).map(|(key, _)| key.as_str())
     }
@@ -128,7 +128,7 @@ impl Ledger {
         }
     }
 
-    /// What `run` itself names as failing is not cleared on the way: it did not pass in between.
+    /// Names that `run` itself reports as failing are not cleared: they did not pass in between.
     fn clear(&mut self, run: &Run, is_cleared: impl Fn(&str) -> bool) {
         // Most runs follow green ones, and a project may have thousands of tests.
         let mut still_failing = std::mem::take(&mut self.failing);
@@ -146,7 +146,7 @@ impl Ledger {
         }
     }
 
-    /// The last run of this key ran more tests, or it is not known that it did not.
+    /// The last run of this key ran more tests, or it is unknown whether it did.
     fn ran_more(&self, key: &str, ran: Option<u32>) -> bool {
         let before = self.commands.get(key).and_then(|last| last.ran);
         match (before, ran) {
@@ -156,13 +156,13 @@ impl Ledger {
     }
 }
 
-/// Whether a red run's list of failures is whole.
+/// Does a red run name all of its failures?
 fn names_all(run: &Run) -> bool {
     let count = usize::try_from(run.failed_count.unwrap_or(0)).unwrap_or(usize::MAX);
     !run.failed.is_empty() && run.failed.len() == count && count < NAMES_MAX
 }
 
-/// Whether `narrow` is `broad`, a bare test command, with nothing added that chooses other tests.
+/// Is `narrow` the bare test command `broad`, with nothing added that selects other tests?
 fn covers(broad: &Command, narrow: &str) -> bool {
     if broad.kind != Kind::Test {
         return false;
@@ -191,7 +191,7 @@ fn covers(broad: &Command, narrow: &str) -> bool {
         && narrow.all(|word| !word.starts_with('-') && word != "&&")
 }
 
-/// A key's words without those that change what is said, how fast, and which of the tests are picked by name.
+/// The words of a key, without those that change only the output, the speed or which tests are selected by name.
 fn essential(key: &str) -> impl Iterator<Item = &str> {
     let mut is_value = false;
     key.split(' ').filter(move |word| {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_on_a_name_holds() {
+    fn the_last_result_for_a_name_counts() {
         use Verdict::{Green, Red};
         let both = run(Red, &["a"], &["b"]);
         check(&[("cargo test", both.clone())], "failing=b passing=a fixed= regressed= red=");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn green_clears_its_key_and_what_that_covers() {
+    fn green_clears_its_key_and_the_keys_it_covers() {
         use Verdict::{Empty, Green, Red, Unknown};
         let green = run(Green, &[], &[]);
         for (red, then, cleared) in [
@@ -335,10 +335,10 @@ mod tests {
     }
 
     #[test]
-    fn a_red_run_that_ran_as_much_and_names_all_settles_the_rest() {
+    fn a_red_run_that_ran_as_much_and_names_all_clears_the_rest() {
         let before = ("pytest", counted(3, &["a", "b"]));
         check(&[before.clone(), ("pytest", counted(4, &["a"]))], "failing=a passing=b fixed=b regressed= red=");
-        // It stopped early: nothing is known of the rest.
+        // It stopped early, so nothing is known about the rest.
         check(&[before.clone(), ("pytest", counted(0, &["a"]))], "failing=a,b passing= fixed= regressed= red=");
         let unnamed = Run { failed_count: Some(2), ..counted(4, &["a"]) };
         check(&[before, ("pytest", unnamed)], "failing=a,b passing= fixed= regressed= red=");

@@ -1,9 +1,9 @@
-//! Shell commands that test, build or lint: which they are, what came of them, what they leave open.
+//! Shell commands that test, build or lint: how they are recognised, what their output means, what they leave open.
 //!
-//! [`may_be_run`] is the cheap question a hook asks before it keeps any output; [`recognise`] says what a command is;
-//! [`read`] says what its output means; [`Ledger`] remembers what is failing across runs. All of it is pure, linear in
-//! its input and bounded; no output is ever an error. What cannot be told is `Unknown`, never a guess: a green verdict
-//! needs a passing test, a word of success or an exit code that is the command's own.
+//! [`may_be_run`] is the cheap check a hook makes before it keeps any output; [`recognise`] classifies a command;
+//! [`read`] interprets its output; [`Ledger`] tracks what is failing across runs. All of it is pure, bounded and
+//! linear in its input, and no output is an error. An unclear result is `Unknown`, never a guess: a green verdict
+//! needs a passing test, a success message or an exit code that is known to be the command's own.
 
 mod any;
 mod classify;
@@ -28,7 +28,7 @@ pub use command::{may_be_run, recognise};
 pub use ledger::Ledger;
 pub use report::read;
 
-/// What a run is for. The first of them in a line is what the line is for.
+/// What a run is for. In a line with several kinds, the first in this order wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     Test,
@@ -36,25 +36,25 @@ pub enum Kind {
     Lint,
 }
 
-/// A run, recognised.
+/// A recognised run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub kind: Kind,
     pub runner: Runner,
-    /// The command by which the same one is known again: without `cd`, environment, redirections, pipes and timing;
-    /// one line of at most [`KEY_CHARS_MAX`].
+    /// Identifies the same command across runs: without `cd`, environment, redirections, pipes and timing; one line of
+    /// at most [`KEY_CHARS_MAX`].
     pub key: String,
     pub trust: Trust,
 }
 
-/// How much the shell around a command lets through of what it says.
+/// How far the outcome of the shell line is the outcome of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trust {
-    /// The line's success is the command's: nothing after it hides a failure.
+    /// If the line succeeds, the command did: nothing after it hides a failure.
     pub success: bool,
-    /// The line's failure is the command's: nothing else in the line could have failed.
+    /// If the line fails, the command did: nothing else in the line could have failed.
     pub failure: bool,
-    /// No output means that it had nothing to say: it went neither to a file nor through a filter.
+    /// No output means that the command printed nothing: it was neither redirected nor filtered.
     pub silence: bool,
 }
 
@@ -66,26 +66,26 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub enum Verdict {
     Green,
     Red,
-    /// It ran, and there was nothing to test.
+    /// It ran, but there was nothing to test.
     Empty,
     Unknown,
 }
 
-/// What came of a run. Lists have at most [`NAMES_MAX`] lines of [`NAME_CHARS_MAX`] each, without control characters.
+/// The result of a run. Lists have at most [`NAMES_MAX`] lines of [`NAME_CHARS_MAX`] each, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub verdict: Verdict,
-    /// Tests seen passing, as the runner prints them; most runners name only the failing ones.
+    /// Passing tests, as the runner prints them. Most runners name only the failing ones.
     pub passed: Vec<String>,
-    /// Tests seen failing. A run can be red and name none.
+    /// Failing tests. A red run may name none.
     pub failed: Vec<String>,
     pub passed_count: Option<u32>,
     pub failed_count: Option<u32>,
-    /// What compilers and linters complain about: `src/a.rs:12: mismatched types`.
+    /// Messages of compilers and linters: `src/a.rs:12: mismatched types`.
     pub problems: Vec<String>,
 }
 
-/// Whose output it is, as far as the command tells.
+/// The output format, as far as the command determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Family {
     Rust,
@@ -94,7 +94,7 @@ enum Family {
     Go,
     Jvm,
     Other,
-    /// A wrapper; the output tells.
+    /// A wrapper; decided by the output.
     Any,
 }
 
@@ -190,6 +190,6 @@ runners! {
     Monorepo "monorepo tool" Any,
     Tool "tool" Any,
     Script "script" Any,
-    // Several in one line.
+    // Several runners in one line.
     Several "several" Any,
 }

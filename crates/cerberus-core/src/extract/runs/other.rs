@@ -1,4 +1,4 @@
-//! Ruby, PHP, .NET, C and C++, Swift, Elixir: runners with a summary line of their own and a list of failures.
+//! Ruby, PHP, .NET, C and C++, Swift, Elixir: runners with their own summary line and a list of failures.
 
 use super::javascript::tap;
 use super::report::{Report, counts, leading_number, without_time};
@@ -131,12 +131,12 @@ fn php(line: &str, state: &mut State, report: &mut Report) -> bool {
 
 /// `   FAILED  Tests\Unit\ATest > it adds`, `  Tests:    1 failed, 2 passed (3 assertions)`.
 fn pest(line: &str, report: &mut Report) -> bool {
-    let said = line.trim_start();
-    if let Some(name) = said.strip_prefix("FAILED  ").filter(|name| name.contains(" > ")) {
+    let trimmed = line.trim_start();
+    if let Some(name) = trimmed.strip_prefix("FAILED  ").filter(|name| name.contains(" > ")) {
         report.fail(name.split("  ").next().unwrap_or(name));
         return true;
     }
-    if let Some(rest) = said.strip_prefix("Tests:  ").filter(|rest| rest.contains("assertion")) {
+    if let Some(rest) = trimmed.strip_prefix("Tests:  ").filter(|rest| rest.contains("assertion")) {
         let (mut passed, mut failed) = (0, 0);
         for (number, word) in counts(rest, &[',']) {
             match word {
@@ -164,7 +164,7 @@ fn phpunit_failures(lines: &[&str], report: &mut Report) {
             && let Some((_, rest)) = leading_number(line)
             && let Some(name) = rest.strip_prefix(") ").filter(|name| name.contains("::"))
         {
-            // The values of a data set come in brackets behind its name.
+            // The values of a data set follow its name in brackets.
             let name = match name.split_once(" with data set ") {
                 Some((_, _)) => name.rsplit_once(" (").map_or(name, |(name, _)| name),
                 None => name,
@@ -176,18 +176,18 @@ fn phpunit_failures(lines: &[&str], report: &mut Report) {
 
 /// `Failed!  - Failed:     1, Passed:     2, Skipped: …`; `  Failed App.Tests.Closes [5 ms]`; `Total tests: 3`.
 fn dotnet(line: &str, report: &mut Report) {
-    let said = line.trim_start();
-    if let Some(numbers) = said.strip_prefix("Failed!  - ").or_else(|| said.strip_prefix("Passed!  - ")) {
+    let trimmed = line.trim_start();
+    if let Some(numbers) = trimmed.strip_prefix("Failed!  - ").or_else(|| trimmed.strip_prefix("Passed!  - ")) {
         let number = |name: &str| {
             numbers.split(',').find_map(|part| part.trim().strip_prefix(name)?.trim().parse::<u32>().ok()).unwrap_or(0)
         };
         report.count(number("Passed:"), number("Failed:"));
-    } else if let Some(name) = said.strip_prefix("Failed ").filter(|name| without_time(name) != *name) {
+    } else if let Some(name) = trimmed.strip_prefix("Failed ").filter(|name| without_time(name) != *name) {
         report.fail(dotnet_name(name));
-    } else if let Some(name) = said.strip_prefix("Passed ").filter(|name| without_time(name) != *name) {
+    } else if let Some(name) = trimmed.strip_prefix("Passed ").filter(|name| without_time(name) != *name) {
         report.pass(dotnet_name(name));
-    } else if said.starts_with("No test is available in ")
-        || said.starts_with("No test matches the given testcase filter")
+    } else if trimmed.starts_with("No test is available in ")
+        || trimmed.starts_with("No test matches the given testcase filter")
     {
         report.empty();
     } else if line == "Test Run Failed." || line == "Build FAILED." {
@@ -226,8 +226,8 @@ fn ctest(line: &str, state: &mut State, report: &mut Report) {
             report.fail(name.trim());
         }
     } else if state.in_ctest_list {
-        let said = line.trim();
-        match leading_number(said).and_then(|(_, rest)| rest.strip_prefix(" - ")) {
+        let trimmed = line.trim();
+        match leading_number(trimmed).and_then(|(_, rest)| rest.strip_prefix(" - ")) {
             Some(rest) => report.fail(rest.rsplit_once(" (").map_or(rest, |(name, _)| name)),
             None => state.in_ctest_list = false,
         }
@@ -269,8 +269,8 @@ fn xctest(line: &str, report: &mut Report) {
         }
         return;
     }
-    let said = line.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    if let Some(rest) = said.strip_prefix("Test ")
+    let trimmed = line.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    if let Some(rest) = trimmed.strip_prefix("Test ")
         && !rest.starts_with("run ")
     {
         if let Some((name, _)) = rest.split_once(" failed after ") {

@@ -1,6 +1,6 @@
-//! What compilers and linters complain about, as one short line each: `src/a.rs:12: mismatched types`.
+//! Messages of compilers and linters, as one short line each: `src/a.rs:12: mismatched types`.
 //!
-//! An error makes a run red; a warning is kept beside it and decides nothing.
+//! An error makes a run red. A warning is kept but decides nothing.
 
 use super::report::{Report, leading_number};
 
@@ -12,7 +12,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
         }
         let found = located(line).or_else(|| biome(line)).or_else(|| typescript(line)).or_else(|| maven(line));
         match found {
-            Some(found) => found.tell(report),
+            Some(found) => found.add_to(report),
             None => word(line, report),
         }
     }
@@ -20,9 +20,9 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 
 #[derive(Default)]
 struct State<'a> {
-    /// A message whose place comes on a line below it.
+    /// A message whose location follows on a later line.
     message: Option<(&'a str, bool)>,
-    /// The file whose complaints are listed under it.
+    /// The file whose messages are listed below it.
     file: Option<&'a str>,
 }
 
@@ -34,7 +34,7 @@ struct Located<'a> {
 }
 
 impl Located<'_> {
-    fn tell(&self, report: &mut Report) {
+    fn add_to(&self, report: &mut Report) {
         report.problem(&format!("{}:{}: {}", self.path, self.line, self.message));
         if self.is_error {
             report.red();
@@ -42,14 +42,14 @@ impl Located<'_> {
     }
 }
 
-/// `error[E0308]: mismatched types`, then ` --> src/a.rs:1:26`; ruff's `F401 …` is told the same way.
+/// `error[E0308]: mismatched types`, then ` --> src/a.rs:1:26`. Ruff prints `F401 …` the same way.
 fn rust<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool {
     if let Some(place) = line.trim_start().strip_prefix("--> ") {
         if let Some((message, is_error)) = state.message.take()
             && let Some((path, rest)) = place.split_once(':')
             && let Some((number, _)) = leading_number(rest)
         {
-            Located { path, line: number, message, is_error }.tell(report);
+            Located { path, line: number, message, is_error }.add_to(report);
         }
         return true;
     }
@@ -94,8 +94,8 @@ fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool
         state.file = None;
         return false;
     }
-    let said = line.trim_start();
-    let Some((number, rest)) = leading_number(said) else {
+    let trimmed = line.trim_start();
+    let Some((number, rest)) = leading_number(trimmed) else {
         return false;
     };
     let Some((_, rest)) = rest.strip_prefix(':').and_then(leading_number) else {
@@ -104,7 +104,7 @@ fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool
     let rest = rest.trim_start();
     for (level, is_error) in [("error", true), ("warning", false)] {
         if let Some(message) = rest.strip_prefix(level).filter(|message| message.starts_with(' ')) {
-            Located { path: file, line: number, message: message.trim(), is_error }.tell(report);
+            Located { path: file, line: number, message: message.trim(), is_error }.add_to(report);
             return true;
         }
     }
@@ -138,10 +138,10 @@ fn located(line: &str) -> Option<Located<'_>> {
     Some(Located { path, line: number, message, is_error: !is_warning })
 }
 
-/// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it; a file to be formatted has no line.
+/// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it. A file to be formatted has no line number.
 fn biome(line: &str) -> Option<Located<'_>> {
-    let said = line.trim_start();
-    let (place, rest) = said.strip_prefix("at ").unwrap_or(said).split_once(' ')?;
+    let trimmed = line.trim_start();
+    let (place, rest) = trimmed.strip_prefix("at ").unwrap_or(trimmed).split_once(' ')?;
     let is_rule = rest.starts_with("lint/") || rest.starts_with("assist/") || rest.starts_with("suppressions/");
     let is_check =
         rest.ends_with('━') && ["format ", "parse ", "organizeImports "].iter().any(|begin| rest.starts_with(begin));
@@ -154,7 +154,7 @@ fn biome(line: &str) -> Option<Located<'_>> {
     is_path(path).then_some(Located { path, line, message, is_error: true })
 }
 
-/// A word with an ending, as files have; not a time, not an address.
+/// A word with a file extension; not a time, not an address.
 fn is_path(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((stem, ending)) = name.rsplit_once('.') else {
@@ -168,7 +168,7 @@ fn is_path(path: &str) -> bool {
         && !ending.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `a.ts(1,7): error TS2322: …`, of C# too.
+/// `a.ts(1,7): error TS2322: …`; C# uses the same format.
 fn typescript(line: &str) -> Option<Located<'_>> {
     let (path, rest) = line.split_once('(')?;
     if !is_path(path) {
@@ -181,7 +181,7 @@ fn typescript(line: &str) -> Option<Located<'_>> {
         (None, Some(message)) => (false, message),
         (None, None) => return None,
     };
-    // The project stands in brackets behind a C# message.
+    // A C# message is followed by the project in brackets.
     let message = message.split(" [/").next().unwrap_or(message);
     Some(Located { path, line: number, message, is_error })
 }
@@ -202,73 +202,74 @@ fn maven(line: &str) -> Option<Located<'_>> {
     is_path(path).then_some(Located { path, line: number, message, is_error: true })
 }
 
-/// Lines that name no place, but say how it went.
+/// Lines without a location that report the overall result.
 fn word(line: &str, report: &mut Report) {
-    let said = line.trim();
-    if let Some(file) = said.strip_prefix("would reformat ") {
+    let trimmed = line.trim();
+    if let Some(file) = trimmed.strip_prefix("would reformat ") {
         report.problem(&format!("{file}: not formatted"));
         report.red();
-    } else if let Some(rest) = said.strip_prefix("Diff in ") {
+    } else if let Some(rest) = trimmed.strip_prefix("Diff in ") {
         let file = rest.trim_end_matches(':');
         report.problem(&format!("{file}: not formatted"));
         report.red();
-    } else if let Some(file) = said.strip_prefix("[warn] ") {
+    } else if let Some(file) = trimmed.strip_prefix("[warn] ") {
         if is_path(file) {
             report.problem(&format!("{file}: not formatted"));
             report.red();
         }
-    } else if is_failure(said) {
+    } else if is_failure(trimmed) {
         report.red();
-    } else if is_success(said) {
+    } else if is_success(trimmed) {
         report.green();
     }
 }
 
-fn is_failure(said: &str) -> bool {
+fn is_failure(trimmed: &str) -> bool {
     let counted = |begin: &str, ends: &[&str]| {
-        said.strip_prefix(begin)
+        trimmed
+            .strip_prefix(begin)
             .and_then(leading_number)
             .is_some_and(|(number, rest)| number > 0 && ends.iter().any(|end| rest.starts_with(end)))
     };
     counted("Found ", &[" error"])
         || counted("", &[" issues:", " issue:", " issues.", " errors, ", " error, "])
-        || (said.starts_with("✖ ") && said.contains(" problem") && !said.contains("(0 errors"))
-        || said.starts_with("make: *** [")
-        || said.starts_with("gmake: *** [")
-        || said.starts_with("ninja: build stopped")
-        || said == "[INFO] BUILD FAILURE"
-        || said.starts_with("BUILD FAILED")
-        || said.starts_with("error: could not compile")
-        || said.starts_with("error: build failed")
-        || said.starts_with("× Some errors were emitted while running checks")
-        || said.starts_with("ERROR: failed to solve")
-        || said.starts_with("ERROR: failed to build")
-        || (said.contains(" exited with code ") && said.starts_with("error: script "))
-        || said.starts_with("npm ERR! code ELIFECYCLE")
-        || said.starts_with("npm error code ELIFECYCLE")
+        || (trimmed.starts_with("✖ ") && trimmed.contains(" problem") && !trimmed.contains("(0 errors"))
+        || trimmed.starts_with("make: *** [")
+        || trimmed.starts_with("gmake: *** [")
+        || trimmed.starts_with("ninja: build stopped")
+        || trimmed == "[INFO] BUILD FAILURE"
+        || trimmed.starts_with("BUILD FAILED")
+        || trimmed.starts_with("error: could not compile")
+        || trimmed.starts_with("error: build failed")
+        || trimmed.starts_with("× Some errors were emitted while running checks")
+        || trimmed.starts_with("ERROR: failed to solve")
+        || trimmed.starts_with("ERROR: failed to build")
+        || (trimmed.contains(" exited with code ") && trimmed.starts_with("error: script "))
+        || trimmed.starts_with("npm ERR! code ELIFECYCLE")
+        || trimmed.starts_with("npm error code ELIFECYCLE")
 }
 
-fn is_success(said: &str) -> bool {
-    said == "0 issues."
-        || said == "All checks passed!"
-        || said == "[INFO] BUILD SUCCESS"
-        || said.starts_with("Success: no issues found")
-        || said.starts_with("All matched files use Prettier code style")
-        || said.starts_with("BUILD SUCCESSFUL")
-        || said.starts_with("0 errors, ")
-        || said.starts_with("Found 0 errors")
-        || said.starts_with("Build complete!")
-        || said == "Build succeeded."
-        || (said.starts_with("Finished `") && said.contains(" profile "))
-        || (said.starts_with("Checked ")
-            && said.contains(" files in ")
-            && (said.ends_with("No fixes applied.") || said.contains(". Fixed ")))
-        || said.ends_with("no offenses detected")
-        || (said.starts_with("All done!") && said.contains('✨'))
-        || said == "[OK] No errors"
+fn is_success(trimmed: &str) -> bool {
+    trimmed == "0 issues."
+        || trimmed == "All checks passed!"
+        || trimmed == "[INFO] BUILD SUCCESS"
+        || trimmed.starts_with("Success: no issues found")
+        || trimmed.starts_with("All matched files use Prettier code style")
+        || trimmed.starts_with("BUILD SUCCESSFUL")
+        || trimmed.starts_with("0 errors, ")
+        || trimmed.starts_with("Found 0 errors")
+        || trimmed.starts_with("Build complete!")
+        || trimmed == "Build succeeded."
+        || (trimmed.starts_with("Finished `") && trimmed.contains(" profile "))
+        || (trimmed.starts_with("Checked ")
+            && trimmed.contains(" files in ")
+            && (trimmed.ends_with("No fixes applied.") || trimmed.contains(". Fixed ")))
+        || trimmed.ends_with("no offenses detected")
+        || (trimmed.starts_with("All done!") && trimmed.contains('✨'))
+        || trimmed == "[OK] No errors"
 }
 
-/// The shell or a task runner says that there was nothing of that name to run.
+/// The shell or a task runner reports that the command does not exist.
 pub(super) fn did_not_happen(line: &str) -> bool {
     let line = line.trim_start();
     line.ends_with(": command not found")
@@ -292,7 +293,7 @@ pub(super) fn did_not_happen(line: &str) -> bool {
         || line.ends_with("No module named pytest")
 }
 
-/// Go was asked for a package that is not there.
+/// Go was given a package that does not exist.
 pub(super) fn is_missing_package(line: &str) -> bool {
     (line.starts_with("stat ") && line.ends_with(": directory not found"))
         || line.starts_with("no Go files in ")

@@ -1,4 +1,4 @@
-//! pytest and unittest. Names are pytest's node ids, and `module.Class.test` of unittest.
+//! pytest and unittest. Names are pytest's node ids, and `module.Class.test` for unittest.
 
 use super::report::{Report, counts, leading_number};
 
@@ -43,7 +43,7 @@ fn pytest_result(line: &str, report: &mut Report) -> bool {
     false
 }
 
-/// The id before ` - why`; an id's parameters may hold that too.
+/// The id before ` - why`. The parameters of an id may contain that separator too.
 fn node_id(text: &str) -> &str {
     let dash = text.find(" - ");
     let end = match (text.find('['), dash) {
@@ -68,18 +68,18 @@ fn without_percentage(line: &str) -> &str {
     }
 }
 
-/// `=== 1 failed, 2 passed in 0.12s ===`, and the same without its rule under `-q`.
+/// `=== 1 failed, 2 passed in 0.12s ===`, and with `-q` the same without the rule.
 fn pytest_summary(line: &str, report: &mut Report) -> bool {
-    let said = line.trim_matches('=').trim();
-    if said.starts_with("no tests ran in ") || said.starts_with("no tests collected") {
+    let trimmed = line.trim_matches('=').trim();
+    if trimmed.starts_with("no tests ran in ") || trimmed.starts_with("no tests collected") {
         report.empty();
         return true;
     }
-    if said == "FAILURES" || (line.starts_with("!!!") && said.contains("Interrupted")) {
+    if trimmed == "FAILURES" || (line.starts_with("!!!") && trimmed.contains("Interrupted")) {
         report.red();
         return true;
     }
-    let Some((numbers, time)) = said.rsplit_once(" in ") else {
+    let Some((numbers, time)) = trimmed.rsplit_once(" in ") else {
         return false;
     };
     let is_summary = time.starts_with(|c: char| c.is_ascii_digit())
@@ -148,7 +148,7 @@ fn unittest(line: &str, ran: &mut Option<u32>, report: &mut Report) {
     }
 }
 
-/// What stands in the brackets of `OK (skipped=1)`, `FAILED (failures=1)`, `NO TESTS RAN`.
+/// The part in parentheses of `OK (skipped=1)`, `FAILED (failures=1)`, `NO TESTS RAN`.
 fn summary_words(line: &str) -> Option<&str> {
     let rest = ["OK", "FAILED", "NO TESTS RAN"].iter().find_map(|word| line.strip_prefix(word))?;
     if rest.is_empty() {

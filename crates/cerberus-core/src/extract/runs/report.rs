@@ -1,4 +1,4 @@
-//! What a run's output amounts to: lines made plain, what parsers saw in them, and the verdict.
+//! Reduces the output of a run: plain lines, the findings of the parsers, and the verdict.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use super::{any, go, javascript, jvm, other, problems, python, recognise, rust};
 use crate::clean::text;
 use crate::model::event::Outcome;
 
-/// More output than any summary needs; beyond it both ends are read.
+/// No summary needs more output than this; of longer output, both ends are read.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 /// Longer lines are data.
 const LINE_BYTES_MAX: usize = 2000;
 
-/// What came of `command`, by its output and by how it ended.
+/// The result of `command`, from its output and its outcome.
 pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
     let plain = plain(output);
     let (exit_code, lines) = lines(&plain);
@@ -27,7 +27,7 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
         Family::Other => other::read(&lines, &mut report),
         Family::Any => any::read(&lines, &mut report),
     }
-    // A test's own output may look like a compiler's: it is one only where no test got to run, and decides nothing.
+    // A test's own output may look like a compiler's. It counts only if no test ran, and decides nothing.
     let (was_red, was_green) = (report.is_red, report.is_green);
     if command.kind != Kind::Test {
         problems::read(&lines, &mut report);
@@ -45,7 +45,7 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
     let verdict = match command.kind {
         Kind::Test => report.test_verdict(&ending),
         Kind::Build | Kind::Lint => {
-            // A package manager says which tool it runs.
+            // A package manager prints which tool it runs.
             let echoed = lines.iter().find_map(|line| recognise(echoed(line)?));
             report.check_verdict(&ending, echoed.map_or(command.runner, |echoed| echoed.runner))
         }
@@ -56,49 +56,50 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
     report.finish(verdict)
 }
 
-/// How the line that held the command ended.
+/// How the line with the command ended.
 struct Ending {
     outcome: Outcome,
     exit_code: Option<u32>,
     trust: Trust,
     is_silent: bool,
-    /// The shell or a wrapper says that the command was never run.
+    /// The shell or a wrapper reports that the command was never run.
     did_not_happen: bool,
 }
 
 impl Ending {
-    /// The exit code says that the command failed, as opposed to: was not found, was killed, was not what ended.
-    fn tells_failure(&self) -> bool {
+    /// The exit code means that the command failed, not that it was missing, was killed, or that something else
+    /// failed.
+    fn indicates_failure(&self) -> bool {
         let is_own = !matches!(self.exit_code, Some(124 | 126 | 127 | 130 | 137 | 143));
         self.outcome == Outcome::Failed && self.trust.failure && is_own && !self.did_not_happen
     }
 
-    /// It ended, and had nothing to say.
-    fn says_nothing(&self) -> bool {
+    /// It ended and printed nothing.
+    fn is_silent(&self) -> bool {
         self.outcome == Outcome::Done && self.is_silent && self.trust.silence
     }
 
-    fn tells_success(&self) -> bool {
+    fn indicates_success(&self) -> bool {
         self.outcome == Outcome::Done && self.trust.success && !self.did_not_happen
     }
 }
 
-/// What parsers saw.
+/// The findings of the parsers.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     passed: Vec<String>,
     failed: Vec<String>,
-    /// From summaries, which add up.
+    /// From summaries, which are added up.
     passed_count: Option<u32>,
     failed_count: Option<u32>,
-    /// Lines that named a test, for runners without a summary.
+    /// Lines that name a test, for runners without a summary.
     passed_lines: u32,
     failed_lines: u32,
     problems: Vec<String>,
     is_red: bool,
     is_green: bool,
     is_empty: bool,
-    /// The middle of the output was left out, so that counting lines means nothing.
+    /// The middle of the output was left out, so line counts are meaningless.
     is_cut: bool,
 }
 
@@ -115,7 +116,7 @@ impl Report {
         self.is_red = true;
     }
 
-    /// A summary's counts; several add up.
+    /// The counts of a summary. Several summaries are added up.
     pub fn count(&mut self, passed: u32, failed: u32) {
         self.passed_count = Some(self.passed_count.unwrap_or(0).saturating_add(passed));
         self.failed_count = Some(self.failed_count.unwrap_or(0).saturating_add(failed));
@@ -125,17 +126,17 @@ impl Report {
         add(&mut self.problems, problem);
     }
 
-    /// Something failed, whatever it is called.
+    /// Something failed, with or without a name.
     pub fn red(&mut self) {
         self.is_red = true;
     }
 
-    /// A word of success that names and counts nothing.
+    /// A success message without names or counts.
     pub fn green(&mut self) {
         self.is_green = true;
     }
 
-    /// The runner says that there was nothing to run.
+    /// The runner reports that there was nothing to run.
     pub fn empty(&mut self) {
         self.is_empty = true;
     }
@@ -158,15 +159,15 @@ impl Report {
             Verdict::Red
         } else if ending.outcome == Outcome::Interrupted {
             Verdict::Unknown
-        } else if passed_any && ending.tells_failure() {
+        } else if passed_any && ending.indicates_failure() {
             Verdict::Red
         } else if passed_any {
             Verdict::Green
         } else if self.is_empty || self.has_tests() {
             Verdict::Empty
-        } else if ending.tells_failure() {
+        } else if ending.indicates_failure() {
             Verdict::Red
-        } else if ending.tells_success() {
+        } else if ending.indicates_success() {
             Verdict::Green
         } else {
             Verdict::Unknown
@@ -174,11 +175,11 @@ impl Report {
     }
 
     fn check_verdict(&self, ending: &Ending, runner: Runner) -> Verdict {
-        if self.failed_any() || ending.tells_failure() {
+        if self.failed_any() || ending.indicates_failure() {
             Verdict::Red
         } else if ending.outcome == Outcome::Interrupted || ending.did_not_happen {
             Verdict::Unknown
-        } else if self.is_green || ending.tells_success() || (ending.says_nothing() && is_quiet(runner)) {
+        } else if self.is_green || ending.indicates_success() || (ending.is_silent() && is_quiet(runner)) {
             Verdict::Green
         } else {
             Verdict::Unknown
@@ -200,7 +201,7 @@ impl Report {
     }
 }
 
-/// Tools that say nothing when all is well.
+/// Tools that print nothing on success.
 fn is_quiet(runner: Runner) -> bool {
     matches!(
         runner,
@@ -215,7 +216,7 @@ fn is_quiet(runner: Runner) -> bool {
     )
 }
 
-/// Whether the name was new and there was room.
+/// Returns whether the name was new and there was room.
 fn add(names: &mut Vec<String>, name: &str) -> bool {
     if names.len() >= NAMES_MAX {
         return false;
@@ -228,7 +229,7 @@ fn add(names: &mut Vec<String>, name: &str) -> bool {
     is_new
 }
 
-/// The output without terminal sequences, its middle left out when it is too long.
+/// The output without terminal sequences, and without its middle if it is too long.
 fn plain(output: &str) -> Cow<'_, str> {
     let bounded = if output.len() > OUTPUT_BYTES_MAX {
         let half = OUTPUT_BYTES_MAX / 2;
@@ -239,7 +240,7 @@ fn plain(output: &str) -> Cow<'_, str> {
     if bounded.contains('\u{1b}') { Cow::Owned(without_sequences(&bounded)) } else { bounded }
 }
 
-/// Cuts `ESC [ … letter`, `ESC ] … BEL` and `ESC x`.
+/// Removes `ESC [ … letter`, `ESC ] … BEL` and `ESC x`.
 fn without_sequences(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -271,7 +272,8 @@ fn without_sequences(text: &str) -> String {
     out
 }
 
-/// The exit code that heads a failed command's output, and the lines after it, without what task runners put before.
+/// The exit code at the head of a failed command's output, and the lines after it without the prefixes of task
+/// runners.
 fn lines(plain: &str) -> (Option<u32>, Vec<&str>) {
     let mut lines: Vec<&str> =
         plain.split(['\n', '\r']).map(|line| unprefixed(text::clip(line, LINE_BYTES_MAX).trim_end())).collect();
@@ -282,7 +284,7 @@ fn lines(plain: &str) -> (Option<u32>, Vec<&str>) {
     (exit_code, lines)
 }
 
-/// `[lint:go] 0 issues.` of a task runner, `web:test: ✓ a` of a monorepo's, without their prefix.
+/// Removes the prefix of a task runner (`[lint:go] 0 issues.`) or a monorepo tool (`web:test: ✓ a`).
 fn unprefixed(line: &str) -> &str {
     if let Some(inside) = line.strip_prefix('[')
         && let Some((task, rest)) = inside.split_once("] ")
@@ -301,18 +303,18 @@ fn unprefixed(line: &str) -> &str {
     line
 }
 
-/// The command in `$ tsc --noEmit`, as package managers and task runners announce it.
+/// The command in `$ tsc --noEmit`, as printed by package managers and task runners.
 fn echoed(line: &str) -> Option<&str> {
     line.strip_prefix("$ ").or_else(|| line.strip_prefix("> "))
 }
 
-/// Where something was left out: our own mark, and that of the agents' tools.
+/// A mark that something was left out: ours, or that of the agents' tools.
 fn is_gap(line: &str) -> bool {
     let line = line.trim();
     line == "…" || (line.starts_with("... [") && line.ends_with("truncated] ..."))
 }
 
-/// Lines beside a gap are cut ones; what is left of a name is another name.
+/// Lines next to a gap are cut, and a truncated name would be another name.
 fn without_edges(lines: Vec<&str>) -> Vec<&str> {
     if !lines.iter().any(|line| is_gap(line)) {
         return lines;
@@ -327,13 +329,13 @@ fn without_edges(lines: Vec<&str>) -> Vec<&str> {
         .collect()
 }
 
-/// The number at the beginning of `text`, and what follows it.
+/// The number at the beginning of `text`, and the rest.
 pub(super) fn leading_number(text: &str) -> Option<(u32, &str)> {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// The counts in `2 failed, 3 passed, 1 skipped`: pairs of number and word, with any of `separators` between them.
+/// The counts in `2 failed, 3 passed, 1 skipped`: pairs of number and word, separated by any of `separators`.
 pub(super) fn counts<'a>(text: &'a str, separators: &'a [char]) -> impl Iterator<Item = (u32, &'a str)> {
     text.split(separators).filter_map(|part| {
         let (number, word) = leading_number(part.trim())?;
@@ -342,7 +344,7 @@ pub(super) fn counts<'a>(text: &'a str, separators: &'a [char]) -> impl Iterator
     })
 }
 
-/// Without the time a runner prints behind a name: `(2 ms)`, `[0.5ms]`, ` 12ms`, `(0.00s)`.
+/// Removes the time a runner prints after a name: `(2 ms)`, `[0.5ms]`, ` 12ms`, `(0.00s)`.
 pub(super) fn without_time(name: &str) -> &str {
     let name = name.trim_end();
     for (open, close) in [('(', ')'), ('[', ']')] {
@@ -364,8 +366,8 @@ fn is_time(text: &str) -> bool {
     unit.len() < text.len() && matches!(unit.trim_start(), "ms" | "s" | "µs" | "μs" | "ns" | "m" | "sec" | "seconds")
 }
 
-/// How far a line is indented, and what it says.
+/// The indentation of a line, and its text.
 pub(super) fn indented(line: &str) -> (usize, &str) {
-    let said = line.trim_start();
-    (line.len() - said.len(), said)
+    let trimmed = line.trim_start();
+    (line.len() - trimmed.len(), trimmed)
 }

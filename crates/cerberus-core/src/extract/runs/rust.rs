@@ -1,6 +1,6 @@
-//! `cargo test` and `cargo nextest`: every test on a line of its own, and a summary per binary.
+//! `cargo test` and `cargo nextest`: one line per test, and a summary per binary.
 //!
-//! Names are the test's path. A binary's name is left out: the same test has the same name in both runners.
+//! Names are the path of the test without the binary's name, so that a test has the same name in both runners.
 
 use super::report::{Report, counts};
 
@@ -8,21 +8,21 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
     let is_nextest = lines.iter().any(|line| is_nextest_line(line));
     let mut in_failures = false;
     for line in lines {
-        // Under nextest a failing test's own output is indented, and repeats what is counted outside.
-        let said = if is_nextest { line.trim() } else { line };
-        if is_nextest && nextest(said, report) {
+        // Under nextest, a failing test's own output is indented and repeats what is counted elsewhere.
+        let trimmed = if is_nextest { line.trim() } else { line };
+        if is_nextest && nextest(trimmed, report) {
             continue;
         }
         if is_nextest && line.starts_with("  ") {
             continue;
         }
-        if said == "failures:" {
+        if trimmed == "failures:" {
             in_failures = true;
-        } else if in_failures && let Some(name) = listed(said) {
+        } else if in_failures && let Some(name) = listed(trimmed) {
             report.fail(name);
-        } else if !said.is_empty() {
+        } else if !trimmed.is_empty() {
             in_failures = false;
-            libtest(said, report);
+            libtest(trimmed, report);
         }
     }
 }
@@ -82,7 +82,7 @@ fn summary(rest: &str, report: &mut Report) {
     }
 }
 
-/// Whether the line was nextest's own.
+/// Returns whether the line was nextest's own.
 fn nextest(line: &str, report: &mut Report) -> bool {
     if let Some(rest) = line.strip_prefix("Summary [") {
         let Some((_, numbers)) = rest.split_once(" run: ") else {
@@ -109,7 +109,7 @@ fn nextest(line: &str, report: &mut Report) -> bool {
     let Some((_, rest)) = rest.split_once("] ") else {
         return false;
     };
-    // `(4/5) two store::closes`: the place in the run, the binary, the test.
+    // `(4/5) two store::closes`: the position in the run, the binary, the test.
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
         Some((_, rest)) => rest,

@@ -1,8 +1,8 @@
-//! What a task or a script is for, by its name: `test:unit`, `build-docs`, `./dev/test`, `run_tests.sh`.
+//! The purpose of a task or a script, by its name: `test:unit`, `build-docs`, `./dev/test`, `run_tests.sh`.
 
 use super::Kind;
 
-/// What a task's name says. Its first word decides; a test may also stand later (`ci:test`, `unit-test`).
+/// The purpose of a task. The first word decides, but `test` may also come later (`ci:test`, `unit-test`).
 pub(super) fn task_kind(task: &str) -> Option<Kind> {
     if task.is_empty() || task.starts_with('-') || task.contains(['/', '@', '=']) || task.contains("install") {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn task_kind(task: &str) -> Option<Kind> {
     None
 }
 
-/// A script that is a path and names tests or checks: `./dev/test`, `scripts/run_tests.sh`, `tests/test_a.py`.
+/// A script given as a path that names tests or checks: `./dev/test`, `scripts/run_tests.sh`, `tests/test_a.py`.
 pub(super) fn script_kind(path: &str) -> Option<Kind> {
     let is_path = path.contains('/') || has_script_ending(path);
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -39,7 +39,7 @@ pub(super) fn script_kind(path: &str) -> Option<Kind> {
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let mut words = stem.split(['-', '_']).chain(name.split('.').skip(1));
     let names_tests = words.clone().any(|word| matches!(word, "test" | "tests" | "check" | "spec"));
-    // A program may be called after what it is tried for (`/tmp/app-test`); a script says what it does.
+    // A program may be named after an experiment (`/tmp/app-test`); a script is named after what it does.
     let first = stem.split(['-', '_']).next().unwrap_or_default();
     let does = has_script_ending(path)
         || stem.ends_with("_test")
@@ -65,7 +65,7 @@ fn has_script_ending(path: &str) -> bool {
         .any(|ending| path.ends_with(ending))
 }
 
-/// Words that make a test's name that of something around tests.
+/// Words that mean the task is about tests but does not run them.
 fn is_about_tests(word: &str) -> bool {
     matches!(
         word,

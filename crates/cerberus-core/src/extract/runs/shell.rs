@@ -1,14 +1,14 @@
-//! A shell line taken apart: simple commands, their words without quotes, and how they are joined.
+//! Splits a shell line into simple commands: their words without quotes, and how they are joined.
 //!
-//! It knows quoting, redirections, here-documents, substitutions and comments as far as needed to tell what is run
-//! from what is only said. It is no shell: nothing is expanded, and what it does not understand stays a word.
+//! It handles quoting, redirections, here-documents, substitutions and comments as far as needed to distinguish
+//! commands from text. It is not a shell: nothing is expanded, and anything it does not understand stays a word.
 
-/// Longer lines are scripts in disguise; what is run stands near the beginning.
+/// Longer lines are really scripts; the command that matters is near the beginning.
 const COMMAND_BYTES_MAX: usize = 8192;
 const SIMPLE_MAX: usize = 64;
 const WORDS_MAX: usize = 128;
 
-/// How a simple command follows the one before it.
+/// How a simple command is joined to the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
     /// `;`, `&`, a line break, a bracket, or the beginning.
@@ -22,7 +22,7 @@ pub(super) enum Join {
 pub(super) struct Simple {
     pub words: Vec<String>,
     pub join: Join,
-    /// Its output goes elsewhere than to the reader.
+    /// Its output is not visible to the reader.
     pub hidden: bool,
 }
 
@@ -51,7 +51,7 @@ struct Reader<'a> {
     word: Option<String>,
     join: Join,
     hidden: bool,
-    /// Delimiters of the here-documents whose bodies begin on the next line.
+    /// Delimiters of here-documents whose bodies begin on the next line.
     documents: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Reader<'_> {
     fn end_simple(&mut self, next: Join) {
         self.end_word();
         if self.words.is_empty() {
-            // `foo &&` and a line break: what follows is still joined as was said.
+            // After `foo &&` and a line break, the next command is still joined by `&&`.
             if next != Join::Then || !matches!(self.join, Join::And | Join::Or | Join::Pipe) {
                 self.join = next;
             }
@@ -173,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After `$(`: skipped to its end, here-documents in it included; its words are not ours.
+    /// After `$(`: skips to its end, including here-documents. Its words belong to another command.
     fn substitution(&mut self) {
         self.push('$');
         let mut depth = 1;
@@ -205,7 +205,7 @@ impl Reader<'_> {
         self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
-    /// After `>` or `<`: its target is no argument. `2` before it is a descriptor, not a word.
+    /// After `>` or `<`: the target is not an argument. A preceding `2` is a descriptor, not a word.
     fn redirection(&mut self, c: char) {
         let descriptor = self.word.take_if(|word| matches!(word.as_str(), "0" | "1" | "2"));
         self.end_word();
@@ -245,7 +245,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After `<<`: remembers the delimiter; the body is skipped at the end of the line.
+    /// After `<<`: remembers the delimiter. The body is skipped at the end of the line.
     fn begin_document(&mut self) {
         self.eat("-");
         while self.peek() == Some(' ') {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_taken_apart_as_a_shell_would() {
+    fn lines_are_split_as_a_shell_would() {
         for (command, expected) in [
             ("cargo test 2>&1 | tail -50", "; [cargo][test] | [tail][-50]"),
             ("cd a && b || c; d & e", "; [cd][a] && [b] || [c] ; [d] ; [e]"),

@@ -1,7 +1,7 @@
-//! Real outputs of the runners, and what is read in them. Files marked `-documented` follow a runner's documentation
-//! where the runner itself was not at hand.
+//! Real outputs of the runners, and the results read from them. Files marked `-documented` follow a runner's
+//! documentation because the runner itself was not available.
 //!
-//! What is read is shown as `verdict passed/failed`, then the names.
+//! Results are shown as `verdict passed/failed`, followed by the names.
 
 use proptest::prelude::*;
 
@@ -490,7 +490,7 @@ fn reads_other() {
     );
 }
 
-/// The same outputs through a wrapper that says nothing of the runner: the verdict and the failures are the same.
+/// The same outputs through a wrapper that does not name the runner give the same verdict and failures.
 #[test]
 fn wrappers_are_read_by_what_they_print() {
     let wrapped = recognise("make test").unwrap();
@@ -629,7 +629,7 @@ fn summaries_of_several_runs_add_up_and_red_wins() {
 }
 
 #[test]
-fn a_gap_costs_the_lines_beside_it_and_no_more() {
+fn a_gap_loses_only_the_lines_beside_it() {
     let command = recognise("cargo test").unwrap();
     let output = "test a::whole ... FAILED\ntest a::par\n…\nt::tests::b ... ok\ntest c ... ok\n";
     assert_eq!(shown(&read(&command, output, Outcome::Done)), "Red ?/? passed: c failed: a::whole");
@@ -643,7 +643,7 @@ fn a_gap_costs_the_lines_beside_it_and_no_more() {
             let run = read(&command, &kept, Outcome::Failed);
             let is_known = |name: &String| full.failed.contains(name) || full.passed.contains(name);
             let unknown: Vec<_> = run.failed.iter().chain(&run.passed).filter(|name| !is_known(name)).collect();
-            // A text that merely ends has no mark where it does: only its last line may be another name.
+            // Truncated text has no mark at its end, so only its last line may yield another name.
             assert!(unknown.len() <= 1, "{cut}: {unknown:?}");
             assert_ne!(run.verdict, Verdict::Green, "{cut}");
         }
@@ -651,7 +651,7 @@ fn a_gap_costs_the_lines_beside_it_and_no_more() {
 }
 
 #[test]
-fn runners_have_names_of_their_own() {
+fn runners_have_distinct_names() {
     let mut names: Vec<&str> = Runner::ALL.iter().map(|runner| runner.name()).collect();
     names.sort_unstable();
     names.dedup();
@@ -665,7 +665,7 @@ fn is_plain(lines: &[String]) -> bool {
             .all(|line| !line.is_empty() && line.chars().count() <= NAME_CHARS_MAX && !line.contains(char::is_control))
 }
 
-/// Text that often looks like a runner's.
+/// Text that often looks like a runner's output.
 fn output() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "test ",
@@ -749,7 +749,7 @@ fn output() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_output_is_survived(output in output(), at in 0..Runner::ALL.len(), kind in 0..3, outcome in 0..3) {
+    fn any_output_is_accepted(output in output(), at in 0..Runner::ALL.len(), kind in 0..3, outcome in 0..3) {
         let command = Command {
             kind: [Kind::Test, Kind::Build, Kind::Lint][kind as usize],
             runner: Runner::ALL[at],
@@ -768,7 +768,7 @@ proptest! {
     }
 
     #[test]
-    fn any_command_is_survived(
+    fn any_command_is_accepted(
         command in "\\PC{0,60}|((cargo|go|npm|run|test|pytest|bash|-c|cd|docker|exec|timeout|env|uv|&&|\\||;|'|\"|\\$\\(|\\)|<<|EOF|\n|>|-|--|[a-z./=]{0,5})[ ]{0,1}){0,20}"
     ) {
         if let Some(found) = recognise(&command) {

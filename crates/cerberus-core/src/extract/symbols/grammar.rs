@@ -1,8 +1,10 @@
-//! Definitions by grammar: a bounded parse, one walk over the tree, and line patterns where the tree is not sound.
+//! Finds definitions with a grammar: a bounded parse, one walk over the tree, and line patterns where the tree has
+//! errors.
 //!
-//! The parse is bounded by tree-sitter's progress callback, which it calls every hundred operations (0.27 offers no
-//! other way; the old timeout in microseconds is gone), and by how often it asks for text. Counting instead of reading
-//! a clock keeps this pure: a source is cut off on every machine or on none. No queries: compiling one costs more than the walk.
+//! The parse is bounded by tree-sitter's progress callback, which is called every hundred operations (0.27 offers no
+//! other way; the old timeout in microseconds is gone), and by how often it requests text. Counting instead of reading
+//! a clock keeps this pure: a source is cut off on every machine or on none. No queries are used: compiling one costs
+//! more than the walk.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -14,14 +16,14 @@ use super::naming;
 use super::tables::{self, Means, Rule};
 use super::{DEFINITIONS_MAX, Definition, Language, NESTING_MAX, Role, lines, patterns, qualified};
 
-/// Larger sources are read by lines.
+/// Larger sources are read by line patterns.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
-/// Calls of the progress callback, one for a hundred operations. On code a release build takes 20 to 45 µs for each, so
-/// this is about 50 ms, or 6,000 lines; on long text that is no code at all, up to ten times that.
+/// Calls of the progress callback, one per hundred operations. On code, a release build takes 20 to 45 µs for each, so
+/// this is about 50 ms, or 6,000 lines; on long text that is not code, up to ten times that.
 const PARSE_STEPS_MAX: u32 = 1_500;
-/// How much of the source is handed over at a time, and how often. A step says nothing about how far a grammar's own
-/// scanner looks ahead, and some look to the end for every token; this counts what they read: also about 50 ms. The
-/// files that people write ask for less than a third of it.
+/// How much of the source is handed over at a time, and how often. Steps do not count how far a grammar's own scanner
+/// looks ahead, and some look to the end for every token. This limit counts what they read; it is also about 50 ms.
+/// Files written by people need less than a third of it.
 const READ_BYTES: usize = 256;
 const PARSE_READS_MAX: u32 = 10_000;
 
@@ -74,7 +76,7 @@ fn grammar_of(language: Language) -> Option<(tree_sitter::Language, &'static [Ru
     Some((grammar.into(), rules))
 }
 
-/// The source as its grammar wants it, every line where it was.
+/// The source as its grammar expects it, with all lines in place.
 fn prepared(language: Language, source: &str) -> Cow<'_, str> {
     match language {
         Language::Php if !source.contains("<?") => Cow::Owned(format!("<?php {source}")),
@@ -83,7 +85,7 @@ fn prepared(language: Language, source: &str) -> Cow<'_, str> {
     }
 }
 
-/// A component's script; every other line is left empty.
+/// The script of a component; every other line is left empty.
 fn script_alone(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut is_script = false;
@@ -120,7 +122,7 @@ fn parsed(grammar: &tree_sitter::Language, source: &str) -> Option<Tree> {
     let bytes = source.as_bytes();
     let mut read = |at: usize, _| {
         reads_left.set(reads_left.get().saturating_sub(1));
-        // Nothing more ends whatever is being scanned.
+        // An empty read ends any scan in progress.
         let read_bytes = if reads_left.get() > 0 { READ_BYTES } else { 0 };
         let end = bytes.len().min(at.saturating_add(read_bytes));
         bytes.get(at..end).unwrap_or_default()
@@ -129,7 +131,7 @@ fn parsed(grammar: &tree_sitter::Language, source: &str) -> Option<Tree> {
     tree.filter(|_| reads_left.get() > 0)
 }
 
-/// A definition that is still open while the cursor is within it.
+/// A definition that the cursor is inside.
 struct Scope {
     tree_depth: usize,
     index: usize,
@@ -138,16 +140,16 @@ struct Scope {
 
 struct Walk<'t, 's> {
     source: &'s str,
-    /// What a node means, by the id of its kind.
+    /// The meaning of a node, by the id of its kind.
     means: Vec<Option<Means>>,
     scopes: Vec<Scope>,
-    /// Definitions, and whether the tree is unsound in or around each.
+    /// Definitions, and whether the tree has an error in or around each.
     found: Vec<(Definition, bool)>,
-    /// The lines of the comments and attributes read last.
+    /// The lines of the most recent comments and attributes.
     attached: Option<(u32, u32)>,
-    /// A value that was named by what it is assigned to.
+    /// A value that was already named by its assignment.
     absorbed: Option<Node<'t>>,
-    /// How deep the outermost error lies that the cursor is in.
+    /// The depth of the outermost error the cursor is inside.
     error_depth: Option<usize>,
     /// The lines where the tree has errors, in order.
     unsound: Vec<(u32, u32)>,
@@ -254,13 +256,13 @@ impl<'t, 's> Walk<'t, 's> {
         };
         let found = Definition { name, role, first, start, end, depth, has_members: false };
         self.found.push((found, is_doubtful));
-        // What a function with an error in it swallowed, only the lines can tell.
+        // Definitions swallowed by a function with an error can only be found by line patterns.
         if is_doubtful && role == Role::Function {
             self.distrust((start, end));
         }
     }
 
-    /// Nodes are entered in source order, so the lines are too.
+    /// Nodes are entered in source order, so the lines are in order too.
     fn distrust(&mut self, (first, last): (u32, u32)) {
         match self.unsound.last_mut() {
             Some(before) if first <= before.1 => before.1 = before.1.max(last),
@@ -268,13 +270,13 @@ impl<'t, 's> Walk<'t, 's> {
         }
     }
 
-    /// A comment or attribute that begins its line counts for what begins below it.
+    /// A comment or attribute at the start of a line belongs to the definition below it.
     fn attach(&mut self, node: Node) {
         let before = self.source.get(..node.start_byte()).unwrap_or_default();
         let begins_line = before.bytes().rev().take_while(|byte| *byte != b'\n').all(|byte| byte.is_ascii_whitespace());
         let is_of_file = naming::text(node, self.source).starts_with("//!");
         let (first, last) = rows(node);
-        // `template <class T>` and decorators may share their line with what they belong to.
+        // `template <class T>` and decorators may be on the same line as their definition.
         if is_of_file || (!begins_line && node.kind().contains("comment")) {
             return;
         }
@@ -294,7 +296,7 @@ fn meanings(grammar: &tree_sitter::Language, rules: &[Rule]) -> Vec<Option<Means
     (0..kinds).map(meaning).collect()
 }
 
-/// To the next node in source order that is not below this one.
+/// Moves to the next node in source order that is not below this one.
 fn step_on(cursor: &mut TreeCursor, tree_depth: &mut usize) -> bool {
     while !cursor.goto_next_sibling() {
         if !cursor.goto_parent() {
@@ -305,7 +307,7 @@ fn step_on(cursor: &mut TreeCursor, tree_depth: &mut usize) -> bool {
     true
 }
 
-/// The first and the last line of a node, 1-based. A node that takes its line break along ends on its own line.
+/// The first and the last line of a node, 1-based. A node that includes its line break ends on its own line.
 fn rows(node: Node) -> (u32, u32) {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
@@ -313,9 +315,9 @@ fn rows(node: Node) -> (u32, u32) {
     (line(start.row), line(last))
 }
 
-/// The tree's definitions, with those that lines show where the tree has errors. Where both see a definition and the
-/// tree is unsound there, the lines know better where it ends and what it lies in: they go by indentation, which
-/// outlives a missing brace.
+/// The tree's definitions, plus those found by line patterns where the tree has errors. If both find a definition and
+/// the tree has an error there, the line patterns win for its end and its container: they use indentation, which is
+/// robust against a missing brace.
 fn combined(read: Walk, by_lines: Vec<Definition>) -> Vec<Definition> {
     let mut out: Vec<Definition> = Vec::with_capacity(read.found.len());
     let mut taken = vec![false; by_lines.len()];

@@ -1,35 +1,35 @@
-//! What a single line defines, by the words it begins with and the shape it has.
+//! What a single line defines, from its first words and its shape.
 //!
-//! Sees one line and what it lies in, nothing else; a definition that begins in the middle of a line is missed. No
-//! regex, and no line costs more than a few passes over it.
+//! Sees one line and its container, nothing else. A definition that begins in the middle of a line is missed. No
+//! regex, and only a few passes over each line.
 
 use super::patterns::{Extent, Patterns, Shape};
 use super::shapes::shaped;
-use super::{Role, told};
+use super::{Role, normalized};
 
-/// Modifiers before a definition, at most.
+/// The maximum number of modifiers before a definition.
 const WORDS_MAX: usize = 10;
-/// Longer lines are data or were made by a machine.
+/// Longer lines are data or generated.
 const LINE_BYTES_MAX: usize = 2000;
 
 pub(super) struct Header {
-    /// Its parts separated by dots.
+    /// Its parts, separated by dots.
     pub name: String,
     pub role: Role,
 }
 
-/// What the line lies in.
+/// What surrounds the line.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     pub role: Option<Role>,
-    /// The last part of the name of the definition around.
+    /// The last part of the enclosing definition's name.
     pub name: &'a str,
-    /// The text of the next line that is not empty.
+    /// The text of the next non-empty line.
     pub next: &'a str,
     pub is_indented: bool,
 }
 
-/// The definition that `line`, without its indentation, begins.
+/// The definition that begins on `line`, which is given without indentation.
 pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<Header> {
     if line.len() > LINE_BYTES_MAX || !line.starts_with(|c: char| !c.is_ascii_punctuation() || "_$#~@\"<`".contains(c))
     {
@@ -43,7 +43,7 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<He
             break;
         }
         match announced(patterns, word, after, line, around.next) {
-            // A type within a type is an associated one, which is part of it.
+            // A type inside a type is an associated type, which is part of it.
             Announced::Definition(_) if word == "type" && around.role.is_some_and(|role| role != Role::Function) => {
                 return None;
             }
@@ -66,12 +66,12 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<He
 
 enum Announced {
     Definition(Header),
-    /// The word was there, but nothing is defined.
+    /// The word is there, but nothing is defined.
     Nothing,
     Other,
 }
 
-/// A definition that `word` announces.
+/// The definition that `word` announces.
 fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &str) -> Announced {
     let role = if contains(patterns.functions, word, patterns) {
         Role::Function
@@ -81,7 +81,7 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &st
         let goes_on = next.starts_with("for ") || after.ends_with('>');
         let head = if goes_on && !after.contains('{') { format!("{after} {next}") } else { after.to_string() };
         return match reopened(&head) {
-            Some(name) => Announced::Definition(Header { name, role: Role::Reopened }),
+            Some(name) => Announced::Definition(Header { name, role: Role::Extension }),
             None => Announced::Nothing,
         };
     } else {
@@ -96,7 +96,7 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &st
         return Announced::Other;
     }
     let Some((name, rest)) = name_after(after, patterns) else {
-        // `function (a) {` and Swift's `class var` define nothing here; C's `struct {` neither.
+        // `function (a) {`, Swift's `class var` and C's `struct {` define nothing here.
         return Announced::Other;
     };
     if role == Role::Type && !is_type_body(patterns, word, rest) {
@@ -105,7 +105,7 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &st
     Announced::Definition(Header { name, role })
 }
 
-/// Whether a type is defined and not only used: `struct point *make(int x) {`.
+/// Is a type defined, and not only used as in `struct point *make(int x) {`?
 fn is_type_body(patterns: &Patterns, word: &str, rest: &str) -> bool {
     let rest = rest.trim_start();
     if word == "type" {
@@ -119,7 +119,7 @@ fn is_type_body(patterns: &Patterns, word: &str, rest: &str) -> bool {
     (is_open || words.iter().any(|begin| rest.starts_with(begin))) && !rest.starts_with("::")
 }
 
-/// The type that `impl<T> Trait for Type<T>` or `extension Type: Protocol` opens again.
+/// The type that `impl<T> Trait for Type<T>` or `extension Type: Protocol` extends.
 fn reopened(after: &str) -> Option<String> {
     if !after.starts_with([' ', '<']) {
         return None;
@@ -137,10 +137,10 @@ fn reopened(after: &str) -> Option<String> {
     };
     let end = what.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.'))).unwrap_or(what.len());
     let path = what[..end].trim_end_matches([':', '.']);
-    told(path.rsplit([':', '.']).next()?)
+    normalized(path.rsplit([':', '.']).next()?)
 }
 
-/// The name that follows a word, and what stands behind it. Go's receiver becomes a part of it.
+/// The name after a word, and the rest. Go's receiver becomes part of the name.
 fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a str)> {
     let text = after.strip_prefix([' ', '\t', '*'])?.trim_start().trim_start_matches('*').trim_start();
     let mut text = skip_generics(text).trim_start();
@@ -160,26 +160,26 @@ fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a st
     let end = text
         .find(|c: char| !(is_name_char(c) || matches!(c, '.' | ':' | '\\') || (is_quoted && "\"`[]".contains(c))))
         .unwrap_or(text.len());
-    // A colon behind it is no part of the name: `class Name: Base`, `def name:`.
+    // A colon after it is not part of the name: `class Name: Base`, `def name:`.
     let name = text[..end].trim_end_matches([':', '.']);
     let mut rest = &text[name.len()..];
     if !name.starts_with(|c: char| c.is_alphabetic() || "_$\"`[".contains(c)) {
         return None;
     }
-    let mut name = told(name)?;
+    let mut name = normalized(name)?;
     if let Some(mark) = rest.chars().next().filter(|mark| matches!(mark, '?' | '!'))
         && patterns.comments == ["#"]
     {
         name.push(mark);
         rest = &rest[1..];
     }
-    match receiver.and_then(told) {
+    match receiver.and_then(normalized) {
         Some(receiver) => Some((format!("{receiver}.{name}"), rest)),
         None => Some((name, rest)),
     }
 }
 
-/// The word at the beginning, and what follows it.
+/// The first word, and the rest.
 fn first_word<'a>(text: &'a str, patterns: &Patterns) -> (&'a str, &'a str) {
     let end = text.find(|c: char| !(is_name_char(c) || "@!-\"?".contains(c))).unwrap_or(text.len());
     let (mut word, mut after) = text.split_at(end);
@@ -203,7 +203,7 @@ fn skip_group(text: &str) -> &str {
     }
 }
 
-/// What follows `<…>`, brackets within brackets counted.
+/// The text after `<…>`, which may be nested.
 fn skip_generics(text: &str) -> &str {
     if !text.starts_with('<') {
         return text;

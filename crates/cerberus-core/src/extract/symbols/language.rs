@@ -1,9 +1,9 @@
-//! Which language a file is written in, by its name alone.
+//! The language of a file, by its name alone.
 //!
-//! Never looks into the file: the same path always means the same language. Whether a language is read by grammar or
-//! by line patterns is decided in `grammar.rs`.
+//! Never looks into the file: the same path always gives the same language. `grammar.rs` decides whether a language is
+//! read by a grammar or by line patterns.
 
-/// A language whose definitions can be named.
+/// A language whose definitions can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     Bash,
@@ -64,7 +64,7 @@ impl Language {
         Language::Zig,
     ];
 
-    /// As people write it in one word: `rust`, `typescript`, `c++`.
+    /// The name in one word: `rust`, `typescript`, `c++`.
     pub fn name(self) -> &'static str {
         match self {
             Language::Bash => "bash",
@@ -95,7 +95,7 @@ impl Language {
         }
     }
 
-    /// The language of the file at `path`, with `/` or `\` between its parts; `None` for what holds no definitions.
+    /// The language of the file at `path`, with `/` or `\` as separator; `None` for files without definitions.
     pub fn of_path(path: &str) -> Option<Language> {
         let file_name = path.rsplit(['/', '\\']).next()?;
         match file_name {
@@ -117,7 +117,7 @@ impl Language {
         Some(match ending {
             "sh" | "bash" | "zsh" | "ksh" | "bats" => Language::Bash,
             "c" => Language::C,
-            // A header may be either; the grammar of C++ reads both.
+            // A header may be either; the C++ grammar reads both.
             "h" | "cc" | "cpp" | "cxx" | "c++" | "hh" | "hpp" | "hxx" | "ipp" | "inl" | "cu" | "cuh" | "ino" => {
                 Language::Cpp
             }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_name_says_the_language() {
+    fn the_language_follows_from_the_file_name() {
         for (path, language) in [
             ("src/main.rs", Some(Language::Rust)),
             ("C:\\code\\Program.CS", Some(Language::CSharp)),

@@ -1,13 +1,13 @@
-//! Definitions by lines: which line begins one, what encloses it and where it ends, by indentation.
+//! Finds definitions by lines: which line begins one, what encloses it and where it ends, by indentation.
 //!
-//! Indentation outlives missing braces, so this also reads what no grammar can. It expects code that is formatted as
-//! people format it and misses the rest; it never reads a line twice.
+//! Indentation is robust against missing braces, so this also reads code that no grammar can. It expects
+//! conventionally formatted code and misses the rest. It never reads a line twice.
 
 use super::headers::{self, Around};
 use super::patterns::{Extent, Patterns, Shape};
 use super::{DEFINITIONS_MAX, Definition, NESTING_MAX, Role, qualified};
 
-/// Lines of larger sources are left out.
+/// Further lines are ignored.
 const LINES_MAX: usize = 200_000;
 const TAB_COLUMNS: usize = 4;
 
@@ -48,10 +48,10 @@ struct Scan<'p> {
     patterns: &'p Patterns,
     found: Vec<Definition>,
     open: Vec<Open>,
-    /// The lines of the comments and attributes read last.
+    /// The lines of the most recent comments and attributes.
     attached: Option<(u32, u32)>,
     last_code: u32,
-    /// The quote that is open across lines.
+    /// The multi-line quote that is open.
     quote: Option<&'static str>,
     in_comment: bool,
     in_dollars: bool,
@@ -81,7 +81,7 @@ impl Scan<'_> {
         self.last_code = number;
     }
 
-    /// Inside a block comment or a text that spans lines.
+    /// Inside a block comment or a multi-line string.
     fn go_on_quoted(&mut self, number: u32, text: &str) {
         if self.in_comment {
             self.in_comment = !text.contains("*/");
@@ -126,7 +126,7 @@ impl Scan<'_> {
         };
     }
 
-    /// The quote that spans lines and that this line leaves open.
+    /// The multi-line quote that this line leaves open.
     fn open_quote(&self, text: &str) -> Option<&'static str> {
         if self.patterns.quotes.is_empty() {
             return None;
@@ -152,7 +152,7 @@ impl Scan<'_> {
         None
     }
 
-    /// Ends what this line does not lie in.
+    /// Ends the definitions that do not contain this line.
     fn close(&mut self, number: u32, indent: usize, text: &str) {
         while let Some(open) = self.open.last() {
             if indent > open.indent {
@@ -160,7 +160,7 @@ impl Scan<'_> {
             }
             let is_exact = indent == open.indent;
             let closes = is_exact && is_closing(text);
-            // `) -> Result {`, `{` and `where` on lines of their own belong to the head.
+            // `) -> Result {`, `{` and `where` on their own line belong to the head.
             if is_exact && is_still_head(text) {
                 return;
             }
@@ -186,7 +186,7 @@ impl Scan<'_> {
 
     fn begin(&mut self, number: u32, indent: usize, text: &str, next: &str) {
         if let Some(open) = self.open.last() {
-            // The last line seen of the head, for a brace on its own line.
+            // The last line of the head so far, for a brace on its own line.
             let is_head = text.starts_with([')', ']', '>', '{']) || text.starts_with("where");
             if is_head && indent == open.indent {
                 self.found[open.index].end = number;
@@ -254,7 +254,7 @@ impl Scan<'_> {
             self.in_dollars = !self.in_dollars;
         }
         let lower = text.to_ascii_lowercase();
-        // A routine without `$$` reaches to its `end`, wherever its statements end.
+        // A routine without `$$` extends to its `end`, regardless of its statements.
         let is_routine = found.role == Role::Function && !text.contains('$') && !self.in_dollars;
         let ends = lower.ends_with(';')
             && !self.in_dollars
@@ -265,7 +265,7 @@ impl Scan<'_> {
     }
 }
 
-/// A line in the column of a definition that still belongs to its head.
+/// A line at the indentation of a definition that still belongs to its head.
 fn is_still_head(text: &str) -> bool {
     let opens = text.ends_with(['{', '(', '[', ',']) || text.ends_with("=>") || text.ends_with("do");
     let closes = text.starts_with([')', ']', '>']);
@@ -274,7 +274,7 @@ fn is_still_head(text: &str) -> bool {
     (closes && opens) || is_python_head || is_brace || text == "where" || text.starts_with("where ")
 }
 
-/// What follows the closing quote, one behind a backslash passed over.
+/// The text after the closing quote. Escaped quotes are skipped.
 fn after_quote<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     let mut from = 0;
     loop {
@@ -287,7 +287,7 @@ fn after_quote<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     }
 }
 
-/// `@Test void runs() {` and `#[test] fn runs() {` define on the attribute's own line.
+/// `@Test void runs() {` and `#[test] fn runs() {` have a definition on the attribute's line.
 fn is_followed_by_code(text: &str) -> bool {
     text.ends_with(['{', ';', ':', '}', ',']) || text.starts_with("@interface")
 }
@@ -309,7 +309,7 @@ fn skip_attributes<'a>(mut text: &'a str, patterns: &Patterns) -> &'a str {
     text
 }
 
-/// A line that is only the end of what was open.
+/// A line that only closes what was open.
 fn is_closing(text: &str) -> bool {
     text.starts_with(['}', ')', ']'])
         || text == "end"

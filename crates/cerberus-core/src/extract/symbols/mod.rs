@@ -1,9 +1,9 @@
-//! Which functions and types a change touched, from a file's text and the lines that changed.
+//! Finds the functions and types that a change touched, from a file's text and the changed lines.
 //!
-//! A grammar reads what is sound, line patterns read the rest: broken code, languages without a grammar here, fragments.
-//! Pure and bounded: sources over a megabyte are read by lines, a parse is cut off after a number of steps (not of
-//! milliseconds, so that the same text always gives the same names), and no more than `NAMES_MAX` names come back.
-//! Never opens a file, never reads what a name means, never fails: what cannot be read has no names.
+//! A grammar reads sound code; line patterns read the rest: broken code, languages without a grammar, fragments. Pure
+//! and bounded: sources over a megabyte are read by lines, a parse is cut off after a number of steps (not
+//! milliseconds, so that the same text always gives the same names), and at most `NAMES_MAX` names are returned. Never
+//! opens a file, never interprets a name, never fails: an unreadable source has no names.
 
 mod grammar;
 mod headers;
@@ -22,24 +22,24 @@ pub use language::Language;
 
 use crate::clean::text;
 
-/// More names than this say nothing about a change.
+/// More names than this are not informative.
 pub const NAMES_MAX: usize = 64;
-/// Longer is not a name that anyone wrote.
+/// Anything longer is not a name that somebody wrote.
 const PART_CHARS_MAX: usize = 80;
 /// `Outer.Inner.method`.
 const PARTS_MAX: usize = 3;
-/// Above this a source is generated or data.
+/// A source with more is generated or data.
 const DEFINITIONS_MAX: usize = 20_000;
-/// Definitions within definitions; deeper ones count for the last that is looked at.
+/// The maximum nesting of definitions; deeper ones count as part of the innermost allowed.
 const NESTING_MAX: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Type,
     Function,
-    /// Opens a type again (`impl`, `extension`): its name stands for changes outside its members.
-    Reopened,
-    /// An object literal that holds functions.
+    /// Extends an existing type (`impl`, `extension`). Its name is used for changes outside its members.
+    Extension,
+    /// An object literal that contains functions.
     Object,
 }
 
@@ -49,21 +49,21 @@ struct Definition {
     /// Qualified.
     name: String,
     role: Role,
-    /// Where what belongs to it begins: the comment or the attribute directly above.
+    /// The first line that belongs to it: the comment or attribute directly above.
     first: u32,
     start: u32,
     end: u32,
-    /// How many definitions it lies in.
+    /// How many definitions enclose it.
     depth: usize,
     has_members: bool,
 }
 
 impl Definition {
-    /// Whether its name says more than the names of its members.
-    fn stands_alone(&self) -> bool {
+    /// Does its name add something to the names of its members?
+    fn is_worth_naming(&self) -> bool {
         match self.role {
             Role::Type | Role::Function => true,
-            Role::Reopened => !self.has_members,
+            Role::Extension => !self.has_members,
             Role::Object => false,
         }
     }
@@ -73,10 +73,10 @@ impl Definition {
     }
 }
 
-/// The names of the definitions around the changed lines (`ranges`, 1-based, inclusive) of `source`: the innermost that
-/// enclose them, and all that lie wholly inside a range. Each once, in source order, `NAMES_MAX` at most.
+/// The names of the definitions around the changed lines (`ranges`, 1-based, inclusive) of `source`: the innermost
+/// that enclose them, and all that lie entirely inside a range. Each once, in source order, at most `NAMES_MAX`.
 ///
-/// No ranges mean the whole file. A reversed range, as in `(10, 9)`, is the gap between two lines, where some were
+/// No ranges means the whole file. A reversed range, as in `(10, 9)`, is a gap between two lines where lines were
 /// deleted.
 pub fn changed(language: Language, source: &str, ranges: &[(u32, u32)]) -> Vec<String> {
     let definitions = grammar::definitions(language, source);
@@ -100,10 +100,10 @@ pub fn changed(language: Language, source: &str, ranges: &[(u32, u32)]) -> Vec<S
 }
 
 fn all_names(definitions: &[Definition]) -> Vec<String> {
-    limited(definitions.iter().filter(|found| found.stands_alone()))
+    limited(definitions.iter().filter(|found| found.is_worth_naming()))
 }
 
-/// Each name once, in source order; where there are too many, those at the top level go first.
+/// Each name once, in source order. If there are too many, top-level names are preferred.
 fn limited<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     let mut kept: Vec<&Definition> = definitions.filter(|found| seen.insert(found.name.as_str())).collect();
@@ -121,15 +121,15 @@ fn limited<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Vec<String>
     kept.into_iter().map(|found| found.name.clone()).collect()
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_OWNER: u32 = u32::MAX;
 
-/// For every line the innermost definition it belongs to. Definitions come in source order, outer before inner.
+/// For every line, the innermost definition it belongs to. Definitions are in source order, outer before inner.
 fn owners(definitions: &[Definition], lines: usize) -> Vec<u32> {
-    let mut owners = vec![NOBODY; lines];
+    let mut owners = vec![NO_OWNER; lines];
     for (index, found) in definitions.iter().enumerate() {
         let first = (found.first.max(1) as usize - 1).min(lines);
         let end = (found.end as usize).clamp(first, lines);
-        owners[first..end].fill(u32::try_from(index).unwrap_or(NOBODY));
+        owners[first..end].fill(u32::try_from(index).unwrap_or(NO_OWNER));
     }
     owners
 }
@@ -137,13 +137,13 @@ fn owners(definitions: &[Definition], lines: usize) -> Vec<u32> {
 fn choose(definitions: &[Definition], owners: &[u32], lines: &[&str], (from, to): (u32, u32), chosen: &mut [bool]) {
     let is_inside = |found: &Definition| from <= found.start && found.end <= to;
     for (found, chosen) in definitions.iter().zip(chosen.iter_mut()) {
-        *chosen |= is_inside(found) && found.stands_alone();
+        *chosen |= is_inside(found) && found.is_worth_naming();
     }
     let range = from as usize - 1..to as usize;
-    // A blank line or a closing brace beside a change says nothing about what encloses it, unless it is all there is.
-    let says = lines[range.clone()].iter().any(|line| speaks(line));
+    // A blank line or a closing brace next to a change is ignored, unless the change consists only of those.
+    let any_content = lines[range.clone()].iter().any(|line| has_content(line));
     for (line, owner) in lines[range.clone()].iter().zip(&owners[range]) {
-        if (says && !speaks(line)) || *owner == NOBODY {
+        if (any_content && !has_content(line)) || *owner == NO_OWNER {
             continue;
         }
         let owner = *owner as usize;
@@ -151,12 +151,12 @@ fn choose(definitions: &[Definition], owners: &[u32], lines: &[&str], (from, to)
     }
 }
 
-fn speaks(line: &str) -> bool {
+fn has_content(line: &str) -> bool {
     let line = line.trim();
     line.contains(char::is_alphanumeric) && !matches!(line, "end" | "fi" | "done" | "esac" | "end;")
 }
 
-/// Ranges within the file, sorted, those that touch made one.
+/// Ranges clamped to the file, sorted, with adjacent ones merged.
 fn merged(ranges: &[(u32, u32)], lines: usize) -> Vec<(u32, u32)> {
     let last = u32::try_from(lines).unwrap_or(u32::MAX);
     let mut sorted: Vec<(u32, u32)> =
@@ -178,7 +178,7 @@ fn gaps(ranges: &[(u32, u32)], lines: usize) -> impl Iterator<Item = (u32, u32)>
     ranges.iter().filter(move |(from, to)| to < from && *from <= last).map(|(from, to)| ((*to).max(1), *from))
 }
 
-/// `name` as a member of `container`, the innermost `PARTS_MAX` parts kept.
+/// `name` as a member of `container`; only the innermost `PARTS_MAX` parts are kept.
 fn qualified(container: Option<&str>, name: &str) -> String {
     let whole = match container {
         Some(container) => Cow::Owned(format!("{container}.{name}")),
@@ -190,9 +190,9 @@ fn qualified(container: Option<&str>, name: &str) -> String {
     }
 }
 
-/// A name as it may be told: `::`, `:` and `\` between its parts become dots, quotes and generics go; `None` for what is
-/// no name.
-fn told(name: &str) -> Option<String> {
+/// The normalized form of a name: `::`, `:` and `\` between its parts become dots, quotes and generics are removed.
+/// `None` if it is not a name.
+fn normalized(name: &str) -> Option<String> {
     let name = without_generics(name.split(['\n', '\r']).next()?.trim());
     // `[Symbol.iterator]` is one part.
     let name = if name.starts_with('[') { name.rsplit('.').next()? } else { &name };

@@ -1,16 +1,16 @@
-//! Reading a name out of a node of a tree.
+//! Reads names from the nodes of a syntax tree.
 //!
-//! Looks at a node and a few below it, never at the whole tree; every way down is bounded.
+//! Looks at a node and a few below it, never at the whole tree; every descent is bounded.
 
 use tree_sitter::Node;
 
 use super::tables::{NameIn, When};
-use super::{Role, told};
+use super::{Role, normalized};
 
-/// Declarators within declarators: `int (*(*f)(void))[3]` is as far as anyone goes.
+/// The maximum nesting of declarators: `int (*(*f)(void))[3]` is as deep as it gets in practice.
 const DECLARATORS_MAX: usize = 12;
 
-/// Functions that wrap a component or a callback and give it back under the name it is assigned to.
+/// Functions that wrap a component or a callback, which is then known by the assigned name.
 const WRAPPERS: [&str; 10] = [
     "memo",
     "forwardRef",
@@ -28,20 +28,20 @@ pub(super) fn text<'a>(node: Node, source: &'a str) -> &'a str {
     source.get(node.byte_range()).unwrap_or_default()
 }
 
-/// The name that `node` defines, its parts separated by dots.
+/// The name that `node` defines, with its parts separated by dots.
 pub(super) fn name_of(node: Node, name: NameIn, source: &str) -> Option<String> {
     match name {
         NameIn::Field(field) => match node.child_by_field_name(field)? {
             name if name.kind() == "string" => key(name, source),
             // Ruby: `def ==(other)`.
             name if name.kind() == "operator" => Some(text(name, source).to_string()),
-            name => told(text(name, source)),
+            name => normalized(text(name, source)),
         },
         NameIn::Declarator => declared(node, source).map(|(name, _)| name),
         NameIn::Prototype => declared(node, source).and_then(|(name, is_function)| is_function.then_some(name)),
         NameIn::Typedef => typedef(node, source),
         NameIn::Receiver => {
-            let name = told(text(node.child_by_field_name("name")?, source))?;
+            let name = normalized(text(node.child_by_field_name("name")?, source))?;
             let receiver = node.child_by_field_name("receiver")?.named_child(0)?;
             match base_type(receiver.child_by_field_name("type")?, source) {
                 Some(container) => Some(format!("{container}.{name}")),
@@ -52,11 +52,11 @@ pub(super) fn name_of(node: Node, name: NameIn, source: &str) -> Option<String> 
     }
 }
 
-/// A quoted key; one that could not be written without quotes is a path or a sentence.
+/// A quoted key. A key that needs its quotes is a path or a sentence.
 fn key(node: Node, source: &str) -> Option<String> {
     let key = text(node, source).trim_matches(['"', '\'']);
     let is_name = key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '-'));
-    if is_name { told(key) } else { None }
+    if is_name { normalized(key) } else { None }
 }
 
 pub(super) fn holds(node: Node, when: When, innermost: Option<Role>) -> bool {
@@ -71,11 +71,11 @@ pub(super) fn holds(node: Node, when: When, innermost: Option<Role>) -> bool {
     }
 }
 
-/// The name of a type without its generics, references and path.
+/// The name of a type, without its generics, references and path.
 fn base_type(mut node: Node, source: &str) -> Option<String> {
     for _ in 0..DECLARATORS_MAX {
         let inner = match node.kind() {
-            "type_identifier" | "primitive_type" => return told(text(node, source)),
+            "type_identifier" | "primitive_type" => return normalized(text(node, source)),
             "scoped_type_identifier" => node.child_by_field_name("name"),
             "generic_type" | "reference_type" => node.child_by_field_name("type"),
             "dynamic_type" => node.child_by_field_name("trait"),
@@ -88,7 +88,7 @@ fn base_type(mut node: Node, source: &str) -> Option<String> {
     None
 }
 
-/// The name within a declarator, and whether a function is declared rather than a pointer to one.
+/// The name inside a declarator, and whether it declares a function rather than a pointer to one.
 fn declared(node: Node, source: &str) -> Option<(String, bool)> {
     let mut at = node.child_by_field_name("declarator")?;
     let mut is_function = false;
@@ -102,7 +102,7 @@ fn declared(node: Node, source: &str) -> Option<(String, bool)> {
             | "operator_name"
             | "template_function"
             | "template_method" => {
-                let name = told(text(at, source))?;
+                let name = normalized(text(at, source))?;
                 return (!is_control(&name)).then_some((name, is_function));
             }
             "operator_cast" => return Some(("operator".to_string(), true)),
@@ -125,7 +125,7 @@ fn is_control(name: &str) -> bool {
     matches!(name, "if" | "for" | "while" | "switch" | "return" | "do" | "else" | "sizeof" | "case" | "defined")
 }
 
-/// `typedef struct { … } Name;`. A struct that has a name of its own is named by that.
+/// `typedef struct { … } Name;`. A struct with its own name keeps that name.
 fn typedef(node: Node, source: &str) -> Option<String> {
     let aliased = node.child_by_field_name("type")?;
     let is_structure = matches!(aliased.kind(), "struct_specifier" | "union_specifier" | "enum_specifier");
@@ -148,7 +148,7 @@ fn computes(property: Node) -> bool {
     accessors.named_children(&mut cursor).any(|accessor| accessor.child_by_field_name("body").is_some())
 }
 
-/// What a value makes of the name it is given to, and the node that it is.
+/// The role that a value gives to the name it is assigned to, and the node that defines it.
 pub(super) fn role_of_value<'t>(value: Node<'t>, source: &str) -> Option<(Role, Node<'t>)> {
     let mut value = value;
     for _ in 0..DECLARATORS_MAX {
@@ -178,7 +178,7 @@ pub(super) fn role_of_value<'t>(value: Node<'t>, source: &str) -> Option<(Role, 
 pub(super) fn assigned_name(target: Node, source: &str) -> Option<String> {
     match target.kind() {
         "identifier" | "property_identifier" | "private_property_identifier" | "computed_property_name" => {
-            told(text(target, source))
+            normalized(text(target, source))
         }
         "string" => key(target, source),
         "member_expression" => {
@@ -194,7 +194,7 @@ pub(super) fn assigned_name(target: Node, source: &str) -> Option<String> {
                     !matches!(*part, "this" | "prototype" | "exports" | "module" | "window" | "globalThis" | "self")
                 })
                 .collect();
-            told(&parts.join("."))
+            normalized(&parts.join("."))
         }
         _ => None,
     }

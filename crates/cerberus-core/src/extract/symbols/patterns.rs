@@ -1,41 +1,41 @@
-//! How definitions look from the beginning of their line: one small table a language.
+//! How definitions look at the beginning of their line: one small table per language.
 //!
-//! Words only. Reading a line by them is in `headers.rs`, what encloses what in `lines.rs`.
+//! Words only. `headers.rs` reads lines with them; `lines.rs` finds what encloses what.
 
 use super::Language;
 
-/// What a line may begin with, in one language.
+/// What a line may begin with in one language.
 pub(super) struct Patterns {
     /// Words before a function's name.
     pub functions: &'static [&'static str],
     /// Words before a type's name.
     pub types: &'static [&'static str],
-    /// Words that open a type again.
+    /// Words that extend an existing type.
     pub reopens: &'static [&'static str],
-    /// Words that may stand before those.
+    /// Words that may precede those.
     pub modifiers: &'static [&'static str],
-    /// How a function looks that no word announces.
+    /// The shapes of functions without a keyword.
     pub shapes: &'static [Shape],
-    /// Functions whose word is their name: `init(…)`.
+    /// Functions whose keyword is their name: `init(…)`.
     pub bare: &'static [&'static str],
-    /// What begins a comment to the end of the line.
+    /// What begins a line comment.
     pub comments: &'static [&'static str],
     /// What begins a line that belongs to the definition below it.
     pub attributes: &'static [&'static str],
-    /// Quotes that may span lines.
+    /// Quotes that may span several lines.
     pub quotes: &'static [&'static str],
     pub extent: Extent,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Shape {
-    /// `Type name(args) {`, not within a function.
+    /// `Type name(args) {`, not inside a function.
     Typed,
-    /// `name(args) {` within a type.
+    /// `name(args) {` inside a type.
     Method,
     /// `name() {` anywhere.
     Shell,
-    /// `const name = (args) =>`, `a.b = function`, and `name: function` within an object.
+    /// `const name = (args) =>`, `a.b = function`, and `name: function` inside an object.
     Arrow,
     /// `name <- function`, `name = function`.
     Assigned,
@@ -45,14 +45,14 @@ pub(super) enum Shape {
     Equation,
 }
 
-/// How a definition's end is found.
+/// How the end of a definition is found.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Extent {
-    /// By indentation: until a line no deeper than the first.
+    /// By indentation: up to a line that is no deeper than the first.
     Indent,
-    /// Until the end of the statement.
+    /// Up to the end of the statement.
     Statement,
-    /// By indentation, and a `package` reaches to the next one.
+    /// By indentation; a `package` extends to the next one.
     Package,
 }
 

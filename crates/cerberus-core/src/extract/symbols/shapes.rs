@@ -1,16 +1,16 @@
-//! Functions that no word announces: what a line defines by its shape, as in `int open(int x) {` or `open = (x) =>`.
+//! Functions without a keyword: what a line defines by its shape, as in `int open(int x) {` or `open = (x) =>`.
 //!
-//! The weakest evidence here, so each shape asks where it stands: none is seen within a function's body where it would
-//! as well be a call. No regex.
+//! This is the weakest evidence, so each shape checks its surroundings: none is accepted inside a function body where
+//! it could also be a call. No regex.
 
 use super::headers::{Around, Header, is_name_char};
 use super::patterns::Shape;
-use super::{Role, told};
+use super::{Role, normalized};
 
-/// The definition that a line of this shape begins; `rest` is the line behind its modifiers.
+/// The definition that begins on a line of this shape; `rest` is the line after its modifiers.
 pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, around: Around) -> Option<Header> {
     let function = |name: &str| {
-        let name = told(name).filter(|name| !is_control(name))?;
+        let name = normalized(name).filter(|name| !is_control(name))?;
         Some(Header { name, role: Role::Function })
     };
     match shape {
@@ -29,7 +29,7 @@ pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, ar
             if !(is_name && opens) {
                 return None;
             }
-            Some(Header { name: told(name)?, role: Role::Function })
+            Some(Header { name: normalized(name)?, role: Role::Function })
         }
         Shape::Arrow => arrow(rest, is_constant, around),
         Shape::Assigned => {
@@ -59,11 +59,11 @@ fn const_type(rest: &str, line: &str) -> Option<Header> {
     let value = value.strip_prefix("extern ").or(value.strip_prefix("packed ")).unwrap_or(value);
     let is_type = ["struct", "enum", "union", "opaque", "error"].iter().any(|word| value.starts_with(word));
     let is_plain = line.contains('{') && name.trim().chars().all(is_name_char);
-    let name = told(name.trim())?;
+    let name = normalized(name.trim())?;
     (is_type && is_plain).then_some(Header { name, role: Role::Type })
 }
 
-/// `Type name(args) {`: the name.
+/// The name in `Type name(args) {`.
 fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
     if around.role == Some(Role::Function) || line.starts_with('#') {
         return None;
@@ -79,7 +79,7 @@ fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
     let is_constructor = prefix.is_empty() && (last == around.name || name.contains("::"))
         || prefix.split_whitespace().all(is_visibility) && last == around.name;
     let is_plain = prefix.chars().all(|c| c.is_alphanumeric() || c.is_whitespace() || "_<>,[]*&?:@.".contains(c));
-    // The return type on a line of its own: `name(args)` in the first column, or with the brace below it.
+    // The return type is on its own line: `name(args)` in the first column, or with the brace below it.
     let is_in_first_column = around.role.is_none() && !around.is_indented;
     let is_alone = prefix.is_empty()
         && (is_in_first_column && line.ends_with([',', '{'])
@@ -88,7 +88,7 @@ fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
     if name.is_empty() || !is_plain || !begins_well || (prefix.is_empty() && !is_constructor && !is_alone) {
         return None;
     }
-    let is_member = around.role == Some(Role::Type) || around.role == Some(Role::Reopened);
+    let is_member = around.role == Some(Role::Type) || around.role == Some(Role::Extension);
     let end = without_comment(line);
     let opens = end.ends_with('{') || end.ends_with('}') || end.contains("=>");
     let goes_on = end.ends_with(['(', ',']) || around.next.starts_with(['{', ':']) || around.next.starts_with("throws");
@@ -99,7 +99,7 @@ fn is_visibility(word: &str) -> bool {
     matches!(word, "public" | "private" | "protected" | "internal" | "const" | "factory" | "explicit" | "inline")
 }
 
-/// `name(args) {` within a class or an object, or where nothing around is known: the name.
+/// The name in `name(args) {` inside a class or an object, or where the container is unknown.
 fn method<'a>(rest: &'a str, around: Around) -> Option<&'a str> {
     let open = rest.find('(')?;
     let name = cut_generics(rest[..open].trim_end());
@@ -144,7 +144,7 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
         || is_wrapped;
     let path: Vec<&str> =
         left.split('.').filter(|part| !matches!(*part, "prototype" | "exports" | "module" | "this")).collect();
-    let name = told(&path.join("."))?;
+    let name = normalized(&path.join("."))?;
     if is_function {
         return Some(Header { name, role: Role::Function });
     }
@@ -152,7 +152,7 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
     (is_object && around.role != Some(Role::Function)).then_some(Header { name, role: Role::Object })
 }
 
-/// `name<T>` without what is in brackets.
+/// `name<T>` without the part in brackets.
 fn cut_generics(text: &str) -> &str {
     if !text.ends_with('>') {
         return text;

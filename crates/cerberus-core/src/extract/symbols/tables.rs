@@ -1,7 +1,7 @@
-//! What in a grammar's tree defines something: one small table a language.
+//! Which nodes of a syntax tree define something: one small table per language.
 //!
-//! Only kinds of nodes and where their names stand. How a name is read out of a node is in `naming.rs`; kinds that no
-//! grammar knows are caught by a test.
+//! Only node kinds and where their names are. `naming.rs` reads the name from a node; a test checks that every kind
+//! exists in its grammar.
 
 use super::Role;
 
@@ -15,24 +15,24 @@ pub(super) struct Rule {
 pub(super) enum Means {
     /// A definition.
     Defines(Role, NameIn, When),
-    /// JavaScript: a name and the value it is given (fields), which decides what it is.
+    /// JavaScript: a name and its value (fields). The value decides what it is.
     Assigns { name: &'static str, value: &'static str, when: When },
     /// JavaScript: `export default` of something without a name.
     Default,
-    /// Rust: tokens that only a macro can read; what they define, the lines tell.
+    /// Rust: tokens inside a macro, which are read by line patterns.
     Opaque,
-    /// Belongs to the definition that begins on the next line: a comment, an attribute, a decorator.
+    /// Belongs to the definition on the next line: a comment, an attribute, a decorator.
     Attached,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum NameIn {
     Field(&'static str),
-    /// C: somewhere within the declarator.
+    /// C: inside the declarator.
     Declarator,
     /// C++: the same, only if it declares a function.
     Prototype,
-    /// C: the declarator of a `typedef` of a struct without a name.
+    /// C: the declarator of a `typedef` of an anonymous struct.
     Typedef,
     /// Go: `name`, qualified by the receiver's type.
     Receiver,
@@ -44,7 +44,7 @@ pub(super) enum NameIn {
 pub(super) enum When {
     Always,
     HasBody,
-    /// C#: a property whose accessors do something.
+    /// C#: a property whose accessors contain code.
     Computes,
     InNothing,
     InType,
@@ -85,7 +85,7 @@ pub(super) const RUST: &[Rule] = &[
     a_type("union_item"),
     a_type("trait_item"),
     named("type_item", Role::Type, "name", When::InNothing),
-    defines("impl_item", Role::Reopened, NameIn::ImplFor, When::Always),
+    defines("impl_item", Role::Extension, NameIn::ImplFor, When::Always),
     Rule { kind: "macro_invocation", means: Means::Opaque },
     attached("attribute_item"),
     attached("line_comment"),

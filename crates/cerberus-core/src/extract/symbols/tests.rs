@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Lines that begin with `»` changed; where none does, the whole file did.
+/// Lines that begin with `»` are the changed ones; without any, the whole file changed.
 fn names(language: Language, marked: &str) -> Vec<String> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for (number, line) in (1u32..).zip(marked.lines()) {
@@ -847,7 +847,7 @@ fn a_parse_that_takes_too_long_is_cut_off_and_read_by_lines() {
 }
 
 #[test]
-fn broken_files_tell_what_they_can() {
+fn broken_files_give_the_names_that_can_be_found() {
     for (language, fragment, expected) in [
         (Language::Rust, "    pub fn open(&self) -> Result<()> {\n        let x =", "open"),
         (
@@ -885,7 +885,7 @@ const PIECES: &str = "fn |def |class |func |function |impl |struct |const |x|Gr�
     end|\"|'|`|\"\"\"|/*|*/|//|#|@|$$|create table |\u{202e}|\0|\u{feff}|日|<?php|<script>|</script>|<-|sub |package |*|&|\
     operator | for |if |~|-|?|!|#[|\\";
 
-/// Pieces of code in any order: more of it looks like something than of arbitrary text.
+/// Pieces of code in random order: they resemble code more often than arbitrary text does.
 fn any_source() -> impl Strategy<Value = String> {
     let pieces: Vec<&str> = PIECES.split('|').collect();
     prop_oneof![

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use crate::language::matcher::{Pattern, Set, patterns};
 use crate::language::sentence::{Clause, Mood, Word, fillers};
-use crate::language::speech::{DENYING, SOMEBODY, SUPPOSING, request};
+use crate::language::speech::{DENYING, SUBJECTS, SUPPOSING, request};
 use crate::model::fact::Kind;
 
 /// Skipped at the start of a sentence.
@@ -163,10 +163,10 @@ static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
 });
 
 /// The kinds that the sentence expresses, each with its clause.
-pub(crate) fn said<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
+pub(crate) fn expressed<'a>(sentence: &'a [Word], clauses: &'a [Clause]) -> impl Iterator<Item = (Kind, &'a Clause)> {
     [Kind::Decision, Kind::Blocker, Kind::Next].into_iter().filter_map(move |kind| {
-        let says = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.matches_in(sentence, clause));
-        clauses.iter().find(says).map(|clause| (kind, clause))
+        let has_cue = |clause: &&Clause| CUES.iter().any(|cue| cue.kind == kind && cue.matches_in(sentence, clause));
+        clauses.iter().find(has_cue).map(|clause| (kind, clause))
     })
 }
 
@@ -180,11 +180,11 @@ impl Cue {
             // From a polite request, only blockers and later work are taken: the rest is being done now.
             (Place::ClauseStart, Mood::Request) => {
                 let order = request(own);
-                let is_order = own.get(order).is_some_and(|word| !SOMEBODY.has(&word.low));
+                let is_order = own.get(order).is_some_and(|word| !SUBJECTS.has(&word.low));
                 is_order && self.kind != Kind::Decision && begins(order, order)
             }
             (Place::Anywhere, Mood::Statement) => {
-                (0..own.len()).any(|at| self.pattern.matches_at(words, at) && self.is_meant(&own[..at]))
+                (0..own.len()).any(|at| self.pattern.matches_at(words, at) && self.is_asserted(&own[..at]))
             }
             (Place::SentenceStart, Mood::Statement) => clause.start == 0 && begins(0, fillers(own)),
             // "do this, then let's do that" is a request in two parts.
@@ -198,7 +198,7 @@ impl Cue {
     }
 
     /// Do the words before the cue leave its meaning unchanged?
-    fn is_meant(&self, before: &[Word]) -> bool {
+    fn is_asserted(&self, before: &[Word]) -> bool {
         let near = &before[before.len().saturating_sub(3)..];
         let is_real = self.kind != Kind::Blocker || !(DOUBTING.has_any(before) || DENYING.has_any(near));
         is_real && !SUPPOSING.has_any(before)

@@ -92,7 +92,7 @@ fn read_sentences(line: &str, statements: &mut Statements) {
         if antecedent.is_none() && is_bare(words) {
             return;
         }
-        for (kind, clause) in cues::said(words, &clauses) {
+        for (kind, clause) in cues::expressed(words, &clauses) {
             let (start, end) = span(words, &clauses, clause);
             let start = antecedent.filter(|start| end - start <= TEXT_CHARS_MAX).unwrap_or(start);
             statements.add(kind, &line[start..end]);
@@ -121,8 +121,8 @@ pub(crate) fn points_back(words: &[sentence::Word]) -> bool {
 }
 
 fn is_bare(words: &[sentence::Word]) -> bool {
-    let said = &words[sentence::fillers(words)..];
-    cues::BARE_ASSENTS.iter().any(|pattern| pattern.match_len(said).is_some())
+    let rest = &words[sentence::fillers(words)..];
+    cues::BARE_ASSENTS.iter().any(|pattern| pattern.match_len(rest).is_some())
 }
 
 /// A call for help of a few words about pasted text, or a tool's failure report with hardly any words around it.

@@ -21,7 +21,7 @@ const JOINED_BYTES_MAX: usize = 600;
 const HANDED_WORDS_MIN: usize = 6;
 
 #[derive(Debug, Default)]
-pub(crate) struct Own<'a> {
+pub(crate) struct OwnWords<'a> {
     pub lines: Vec<String>,
     /// The first pasted line that reports a failure.
     pub fault: Option<&'a str>,
@@ -81,8 +81,8 @@ fn block_len(text: &str, begins_line: bool) -> Option<usize> {
 }
 
 /// The lines of `text` (without blocks) that the user typed.
-pub(crate) fn own(text: &str) -> Own<'_> {
-    let mut own = Own::default();
+pub(crate) fn own(text: &str) -> OwnWords<'_> {
+    let mut own = OwnWords::default();
     let trimmed = text.trim_start();
     if FOREIGN_OPENINGS.iter().any(|opening| trimmed.starts_with(opening)) {
         return own;
@@ -113,7 +113,7 @@ pub(crate) fn own(text: &str) -> Own<'_> {
     own
 }
 
-impl Own<'_> {
+impl OwnWords<'_> {
     /// A line that continues a sentence is joined to the previous one.
     fn add(&mut self, line: &str) {
         match self.lines.last_mut() {

@@ -96,7 +96,7 @@ fn next_actions_of_the_user() {
 }
 
 #[test]
-fn what_says_nothing() {
+fn sentences_without_a_statement() {
     check(&[
         ("what is the issue here?", &[]),
         ("do we need a lock there?", &[]),
@@ -158,7 +158,7 @@ fn what_the_user_did_not_type() {
 }
 
 #[test]
-fn other_languages_say_nothing_wrong() {
+fn other_languages_give_no_false_statements() {
     check(&[
         ("Lass uns das morgen besprechen", &[]),
         ("Bitte die Tests ausführen und dann committen.", &[]),
@@ -173,7 +173,7 @@ fn other_languages_say_nothing_wrong() {
 }
 
 #[test]
-fn lists_and_sentences_are_taken_apart() {
+fn lists_and_sentences_are_split() {
     let said =
         user("Thanks.\n\nTODO:\n- rotate the keys\n- [x] write docs\n2. no\n\nlet's use tabs. Why is main.rs so long?");
     assert_eq!(texts(&said), ["rotate the keys", "let's use tabs."]);
@@ -259,7 +259,7 @@ fn is_clean(text: &str) -> bool {
 
 proptest! {
     #[test]
-    fn any_text_is_survived_and_what_is_given_is_clean(
+    fn any_text_is_accepted_and_the_result_is_clean(
         text in "\\PC*|(let's|we|can't|until|next|TODO|:|,|\\.|\\?|<a-b>|</a-b>|\"|`|'|’|- |1\\. |## |\\*\\*|é|\u{202e}|\u{7}|\n| |use it|blocked by|Remaining:\n){0,60}"
     ) {
         for said in [user(&text), agent(&text), summary(&text)] {
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn our_own_codes_say_nothing(words in prop::collection::vec("[a-z]{1,8}", 1..6), kind in 0usize..Kind::ALL.len(), mark in "(- |> |\\* )?") {
+    fn our_own_codes_are_not_statements(words in prop::collection::vec("[a-z]{1,8}", 1..6), kind in 0usize..Kind::ALL.len(), mark in "(- |> |\\* )?") {
         let code = format!("{mark}{}{}", Kind::ALL[kind].prefix(), words.join("-"));
         let text = format!("proj:x\n{code}\n{code}\n");
         prop_assert_eq!(user(&text), []);

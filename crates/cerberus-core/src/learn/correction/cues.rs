@@ -8,10 +8,10 @@
 use std::sync::LazyLock;
 
 use super::{CorrectionKind, Turn, tables};
-use crate::language::form::is_order;
+use crate::language::form::is_imperative;
 use crate::language::matcher::{Pattern, Set};
 use crate::language::sentence::{Clause, Mood, Word, fillers};
-use crate::language::speech::{DENYING, SOMEBODY, SUPPOSING, request};
+use crate::language::speech::{DENYING, SUBJECTS, SUPPOSING, request};
 
 /// Where a cue may stand.
 enum Place {
@@ -74,7 +74,7 @@ impl Cue {
             (Place::Question, _) | (_, Mood::Question) => false,
             (Place::ClauseStart, Mood::Request) => {
                 let order = request(own);
-                let is_order = own.get(order).is_some_and(|word| !SOMEBODY.has(&word.low) && !LIKING.has(&word.low));
+                let is_order = own.get(order).is_some_and(|word| !SUBJECTS.has(&word.low) && !LIKING.has(&word.low));
                 is_order && self.pattern.matches_at(words, order)
             }
             (Place::Anywhere | Place::SentenceStart, Mood::Request) => false,
@@ -100,7 +100,7 @@ fn is_told_on(sentence: &[Word], clause: &Clause) -> bool {
         && matches!(low(clause.start), "and" | "but" | "or")
         && matches!(low(clause.start + 1), "always" | "never" | "not");
     let opening = low(fillers(sentence));
-    goes_on && !is_order(opening) && !matches!(opening, "you" | "don't" | "do" | "always" | "never")
+    goes_on && !is_imperative(opening) && !matches!(opening, "you" | "don't" | "do" | "always" | "never")
 }
 
 /// Do the words before it leave it as it is?

@@ -510,7 +510,7 @@ fn a_correction_is_told_in_the_users_words() {
 
 proptest! {
     #[test]
-    fn any_text_is_survived_and_what_is_given_is_clean(
+    fn any_text_is_accepted_and_the_result_is_clean(
         prompt in "\\PC*|(always|never|run|don't|do not|stop|adding|we|use|, |: |\\. |\\?|from now on|remember|\"|`|- |## |é|\u{202e}|\u{7}|\n| |you|keep){0,80}",
         before in "\\PC{0,40}",
         is_interruption in any::<bool>(),
