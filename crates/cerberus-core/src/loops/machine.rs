@@ -16,7 +16,7 @@ use super::redline::Fill;
 use super::settings::{Settings, Worker};
 use super::stop::Stop;
 use super::totals::{Ended, How, Progress, Totals};
-use crate::agents::stream::{Finish, Said, Speaker, Wait};
+use crate::agents::stream::{Finish, Speaker, StreamEvent, Wait};
 use crate::model::time::Timestamp;
 
 /// Where a rate limit names no time, this long is waited.
@@ -122,10 +122,10 @@ impl<'a> Machine<'a> {
         let is_sign = match &input {
             Input::Heard { said, .. } => matches!(
                 said,
-                Said::Text(_)
-                    | Said::Tool { .. }
-                    | Said::Usage { own: Speaker::Main, .. }
-                    | Said::Finished(Finish::Done { .. })
+                StreamEvent::Text(_)
+                    | StreamEvent::Tool { .. }
+                    | StreamEvent::Usage { own: Speaker::Main, .. }
+                    | StreamEvent::Finished(Finish::Done { .. })
             ),
             Input::Exited { exit, .. } => self.settings.worker == Worker::COMMAND && exit.is_success(),
             _ => false,
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
         match input {
             Input::Heard { said, reading, tokens, cost_usd } => {
                 attempt.hear(&said, reading, tokens, cost_usd, now);
-                if let Said::Finished(finish) = said {
+                if let StreamEvent::Finished(finish) = said {
                     return self.finished(attempt, finish, now);
                 }
                 if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
@@ -195,10 +195,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Is there a reason to leave this context for a fresh one?
-    fn triggered(&self, attempt: Attempt, said: &Said) -> Step {
+    fn triggered(&self, attempt: Attempt, said: &StreamEvent) -> Step {
         let triggers = &self.settings.triggers;
         let fill = attempt.reading.as_ref().map_or(Fill::Below, |reading| self.settings.redline.judge(reading));
-        let says = |pattern: &String| matches!(said, Said::Text(text) if text.contains(pattern.as_str()));
+        let says = |pattern: &String| matches!(said, StreamEvent::Text(text) if text.contains(pattern.as_str()));
         let how = match fill {
             Fill::Hard => Some(How::HardRedline),
             Fill::Soft => Some(How::SoftRedline),
@@ -255,7 +255,7 @@ impl<'a> Machine<'a> {
             Input::HandedOver => is_written = true,
             Input::Heard { said, reading, tokens, cost_usd } => {
                 attempt.hear(&said, reading, tokens, cost_usd, now);
-                if let Said::Finished(finish) = &said {
+                if let StreamEvent::Finished(finish) = &said {
                     turns += 1;
                     let is_last = is_written || self.asking == Asking::Resumed || turns > 1;
                     if is_last || matches!(finish, Finish::Failed(_)) {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::stream::{Said, Speaker};
+use crate::agents::stream::{Speaker, StreamEvent};
 
 /// How sure a reading is, the surest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -135,11 +135,11 @@ impl Meter {
         }
     }
 
-    pub fn hear(&mut self, said: &Said) {
+    pub fn hear(&mut self, said: &StreamEvent) {
         match said {
-            Said::Started { model: Some(model), .. } => self.model = Some(model.clone()),
-            Said::Text(text) => self.heard_bytes = self.heard_bytes.saturating_add(text.len() as u64),
-            Said::Usage { message, context, output, own } => {
+            StreamEvent::Started { model: Some(model), .. } => self.model = Some(model.clone()),
+            StreamEvent::Text(text) => self.heard_bytes = self.heard_bytes.saturating_add(text.len() as u64),
+            StreamEvent::Usage { message, context, output, own } => {
                 if *own == Speaker::Main {
                     self.context = Some(*context);
                 }
@@ -147,24 +147,24 @@ impl Meter {
                 let known = self.since.entry(message).or_default();
                 *known = (*known).max(context.saturating_add(*output));
             }
-            Said::Spent { tokens, cost_usd } => {
+            StreamEvent::Spent { tokens, cost_usd } => {
                 self.spent = self.spent.max(*tokens);
                 self.cost_usd = cost_usd.or(self.cost_usd);
                 self.since.clear();
             }
-            Said::Window { model, tokens } if model.is_empty() => self.told_running = Some(*tokens),
-            Said::Window { model, tokens } => {
+            StreamEvent::Window { model, tokens } if model.is_empty() => self.told_running = Some(*tokens),
+            StreamEvent::Window { model, tokens } => {
                 self.told.learn(model, *tokens);
             }
-            Said::Compacted => self.context = None,
-            Said::Started { model: None, .. }
-            | Said::Tool { .. }
-            | Said::ToolDone
-            | Said::ToolFailed
-            | Said::Waiting { .. }
-            | Said::Denied { .. }
-            | Said::Finished(_)
-            | Said::Unknown => {}
+            StreamEvent::Compacted => self.context = None,
+            StreamEvent::Started { model: None, .. }
+            | StreamEvent::Tool { .. }
+            | StreamEvent::ToolDone
+            | StreamEvent::ToolFailed
+            | StreamEvent::Waiting { .. }
+            | StreamEvent::Denied { .. }
+            | StreamEvent::Finished(_)
+            | StreamEvent::Unknown => {}
         }
     }
 
@@ -226,16 +226,16 @@ mod tests {
 
     const MODEL: &str = "claude-test-1";
 
-    fn started() -> Said {
-        Said::Started { session: "s".into(), model: Some(MODEL.into()) }
+    fn started() -> StreamEvent {
+        StreamEvent::Started { session: "s".into(), model: Some(MODEL.into()) }
     }
 
-    fn usage(message: &str, context: u64, output: u64, own: Speaker) -> Said {
-        Said::Usage { message: Some(message.into()), context, output, own }
+    fn usage(message: &str, context: u64, output: u64, own: Speaker) -> StreamEvent {
+        StreamEvent::Usage { message: Some(message.into()), context, output, own }
     }
 
-    fn window(tokens: u64) -> Said {
-        Said::Window { model: MODEL.into(), tokens }
+    fn window(tokens: u64) -> StreamEvent {
+        StreamEvent::Window { model: MODEL.into(), tokens }
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
             windows
         };
         let none = Windows::default;
-        let stranger = || Said::Started { session: "s".into(), model: Some("other".into()) };
+        let stranger = || StreamEvent::Started { session: "s".into(), model: Some("other".into()) };
         for (name, meter, heard, tokens, percent, certainty) in [
             ("nothing yet", Meter::new(Measure::Usage, learnt(), None), vec![started()], None, None, "unknown"),
             (
@@ -261,7 +261,7 @@ mod tests {
             (
                 "told of whichever model is running",
                 Meter::new(Measure::Usage, none(), None),
-                vec![Said::Window { model: String::new(), tokens: 200_000 }, main()],
+                vec![StreamEvent::Window { model: String::new(), tokens: 200_000 }, main()],
                 Some(50_000),
                 Some(25.0),
                 "direct",
@@ -301,7 +301,7 @@ mod tests {
             (
                 "counted from words",
                 Meter::new(Measure::Output, none(), Some(1_000)),
-                vec![Said::Text("x".repeat(400))],
+                vec![StreamEvent::Text("x".repeat(400))],
                 Some(100),
                 Some(10.0),
                 "estimated",
@@ -309,7 +309,7 @@ mod tests {
             (
                 "after a compaction",
                 Meter::new(Measure::Usage, learnt(), None),
-                vec![started(), main(), Said::Compacted],
+                vec![started(), main(), StreamEvent::Compacted],
                 None,
                 None,
                 "unknown",
@@ -317,7 +317,7 @@ mod tests {
             (
                 "and the message after it",
                 Meter::new(Measure::Usage, learnt(), None),
-                vec![started(), main(), Said::Compacted, usage("n", 9_000, 1, Speaker::Main)],
+                vec![started(), main(), StreamEvent::Compacted, usage("n", 9_000, 1, Speaker::Main)],
                 Some(9_000),
                 Some(9.0),
                 "derived",
@@ -350,7 +350,7 @@ mod tests {
             meter.hear(&said);
         }
         assert_eq!(meter.spent(), (1_525, None));
-        meter.hear(&Said::Spent { tokens: 1_600, cost_usd: Some(0.25) });
+        meter.hear(&StreamEvent::Spent { tokens: 1_600, cost_usd: Some(0.25) });
         assert_eq!(meter.spent(), (1_600, Some(0.25)));
         meter.hear(&usage("c", 2_000, 1, Speaker::Main));
         assert_eq!(meter.spent(), (3_601, Some(0.25)));

@@ -14,7 +14,7 @@ pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
 use crate::agents;
 use crate::agents::headless::Headless;
-use crate::agents::stream::{self, Said, plain};
+use crate::agents::stream::{self, StreamEvent, plain};
 use crate::clean::Cleaner;
 use crate::model::id::Agent;
 use crate::model::span::Span;
@@ -46,7 +46,7 @@ impl Worker {
     }
 
     /// What a line of its output says.
-    pub fn read(self, line: &[u8]) -> Vec<Said> {
+    pub fn read(self, line: &[u8]) -> Vec<StreamEvent> {
         stream::read(self.headless().map_or(plain::read, |headless| headless.read), line)
     }
 
@@ -360,7 +360,7 @@ impl Settings {
             return Err(Contradiction::Cost);
         }
         // A limit that nothing is ever held against is none.
-        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.tells_cost) {
+        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.reports_cost) {
             return Err(Contradiction::CostUnknown(worker.name().to_string()));
         }
         let triggers = Triggers {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents;
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::heard::Heard;
@@ -62,7 +62,7 @@ pub struct Launch<'a> {
 
 /// What was heard: for the machine, and for whoever watches.
 pub enum Came {
-    Said(Said),
+    Said(StreamEvent),
     Error(String),
     Exited(Exit),
 }
@@ -134,7 +134,7 @@ impl Attempt {
     }
 
     /// What the session's own file says, where the stream says too little.
-    fn look_beside(&mut self) -> Vec<Said> {
+    fn look_beside(&mut self) -> Vec<StreamEvent> {
         if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
@@ -142,11 +142,11 @@ impl Attempt {
     }
 
     /// What the machine is told of it.
-    pub fn input(&mut self, said: Said) -> Input {
+    pub fn input(&mut self, said: StreamEvent) -> Input {
         self.meter.hear(&said);
         self.heard.hear(self.output.cleaner(), &said);
         match &said {
-            Said::Text(text) => {
+            StreamEvent::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
                 match self.worker.headless() {
                     None => keep_end(&mut self.last_words, text),
@@ -154,7 +154,7 @@ impl Attempt {
                 }
             }
             // A session that is taken up again for its handoff may say another name; it is the same one.
-            Said::Started { session, model } if !self.has_started => {
+            StreamEvent::Started { session, model } if !self.has_started => {
                 self.has_started = true;
                 self.session = Some(session.clone());
                 let ask = self.worker.headless().and_then(|headless| headless.ask_window);

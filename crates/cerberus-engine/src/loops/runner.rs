@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::written;
@@ -379,7 +379,7 @@ impl Runner<'_> {
                     match heard {
                         Came::Said(said) => {
                             self.audience.hear(&Report::Said(&said));
-                            let is_text = matches!(said, Said::Text(_));
+                            let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
                             if is_text {
                                 inputs.extend(self.handed_over(&mut attempt)?);

@@ -4,7 +4,7 @@
 
 use super::state::{Decision, Issue, PreservedState, said};
 use super::written::{self, Written, any_same, same};
-use crate::agents::stream::Said;
+use crate::agents::stream::StreamEvent;
 use crate::clean::Cleaner;
 use crate::clean::text::{Keep, clip_front};
 use crate::extract::extract;
@@ -23,8 +23,8 @@ pub struct Heard {
 }
 
 impl Heard {
-    pub fn hear(&mut self, cleaner: &Cleaner, said: &Said) {
-        let Said::Text(text) = said else { return };
+    pub fn hear(&mut self, cleaner: &Cleaner, said: &StreamEvent) {
+        let StreamEvent::Text(text) = said else { return };
         let text = cleaner.clean(text.as_str(), Keep { head_bytes: ANSWER_BYTES_MAX, tail_bytes: 0 });
         self.words = text.to_string();
         if let Some(answer) = &mut self.answer {
@@ -102,11 +102,11 @@ mod tests {
 
     fn heard(before: &[&str], after: &[&str]) -> Heard {
         let mut heard = Heard::default();
-        before.iter().for_each(|text| heard.hear(&BUILT_IN, &Said::Text(text.to_string())));
+        before.iter().for_each(|text| heard.hear(&BUILT_IN, &StreamEvent::Text(text.to_string())));
         if !after.is_empty() {
             heard.asked();
         }
-        after.iter().for_each(|text| heard.hear(&BUILT_IN, &Said::Text(text.to_string())));
+        after.iter().for_each(|text| heard.hear(&BUILT_IN, &StreamEvent::Text(text.to_string())));
         heard
     }
 

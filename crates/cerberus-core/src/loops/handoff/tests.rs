@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::check::Change;
 use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState, said};
 use super::*;
-use crate::agents::stream::Said;
+use crate::agents::stream::StreamEvent;
 use crate::agents::{claude_code, codex};
 use crate::brief::failing::Ran;
 use crate::brief::{Known, Settlement};
@@ -147,7 +147,7 @@ fn secrets_are_cut_before_a_text_is_made_one_line() {
     assert!(!Line::new(&BUILT_IN, &format!("push with {key} now")).contains("abcdefghij"));
     let mut heard = super::heard::Heard::default();
     heard.asked();
-    heard.hear(&BUILT_IN, &Said::Text(format!("<handoff>\n## Pending\n- push with {key}\n</handoff>")));
+    heard.hear(&BUILT_IN, &StreamEvent::Text(format!("<handoff>\n## Pending\n- push with {key}\n</handoff>")));
     assert_eq!(heard.written().unwrap().pending, [said("push with [redacted:github-token]")]);
 }
 

@@ -1,6 +1,6 @@
 //! Where a loop stands, what can happen to it, and what it can want: the words of the machine.
 
-use crate::agents::stream::{Said, Speaker, Wait};
+use crate::agents::stream::{Speaker, StreamEvent, Wait};
 use crate::loops::completion::Checked;
 use crate::loops::failure::{Exit, Failure};
 use crate::loops::meter::Reading;
@@ -142,7 +142,7 @@ impl Over {
 pub enum Input {
     Tick,
     Heard {
-        said: Said,
+        said: StreamEvent,
         reading: Reading,
         tokens: u64,
         cost_usd: Option<f64>,
@@ -188,18 +188,25 @@ pub enum Effect {
 }
 
 impl Attempt {
-    pub(crate) fn hear(&mut self, said: &Said, reading: Reading, tokens: u64, cost_usd: Option<f64>, now: Timestamp) {
+    pub(crate) fn hear(
+        &mut self,
+        said: &StreamEvent,
+        reading: Reading,
+        tokens: u64,
+        cost_usd: Option<f64>,
+        now: Timestamp,
+    ) {
         self.heard = now;
         self.reading = Some(reading);
         self.tokens = tokens;
         self.cost_usd = cost_usd;
         match said {
-            Said::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
-            Said::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
-            Said::ToolDone => self.tool_failures = 0,
-            Said::Denied { tool } => self.denied = Some(tool.clone()),
-            Said::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
-            Said::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
+            StreamEvent::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
+            StreamEvent::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
+            StreamEvent::ToolDone => self.tool_failures = 0,
+            StreamEvent::Denied { tool } => self.denied = Some(tool.clone()),
+            StreamEvent::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
+            StreamEvent::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
             _ => {}
         }
     }

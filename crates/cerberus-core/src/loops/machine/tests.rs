@@ -25,21 +25,21 @@ fn reading(percent: f64) -> Reading {
     Reading { tokens, window: Some(100_000), percent: Some(percent), certainty: Certainty::Direct }
 }
 
-fn heard(said: Said, percent: f64) -> Input {
+fn heard(said: StreamEvent, percent: f64) -> Input {
     Input::Heard { said, reading: reading(percent), tokens: 100, cost_usd: Some(0.5) }
 }
 
 fn text(percent: f64) -> Input {
-    heard(Said::Text("working".to_string()), percent)
+    heard(StreamEvent::Text("working".to_string()), percent)
 }
 
 fn done() -> Input {
-    heard(Said::Finished(Finish::Done { words: String::new() }), 10.0)
+    heard(StreamEvent::Finished(Finish::Done { words: String::new() }), 10.0)
 }
 
 fn failed(kind: &str, http_status: Option<u16>, words: &str) -> Input {
     let fault = Fault { kind: kind.to_string(), http_status, words: words.to_string() };
-    heard(Said::Finished(Finish::Failed(fault)), 10.0)
+    heard(StreamEvent::Finished(Finish::Failed(fault)), 10.0)
 }
 
 fn gone() -> Input {
@@ -148,23 +148,28 @@ fn a_session_that_does_not_hand_over_is_stopped() {
 
 #[test]
 fn every_trigger_leads_to_a_fresh_context() {
-    let usage = || Said::Usage { message: None, context: 1, output: 1, own: Speaker::Main };
+    let usage = || StreamEvent::Usage { message: None, context: 1, output: 1, own: Speaker::Main };
     for (text, said, secs, wanted) in [
         ("reboot_after_turns = 1", usage(), 1, "hook turns, ask"),
-        ("reboot_after_tool_failures = 1", Said::ToolFailed, 1, "hook failure-streak, ask"),
-        ("reboot_on_output = \"lost\"", Said::Text("I am lost here".into()), 1, "hook output-pattern, ask"),
-        ("agent = \"command\"\nreboot_on_output = \"lost\"", Said::Text("lost".into()), 1, "hook output-pattern, stop"),
-        ("", Said::Text("lost".into()), 1, ""),
+        ("reboot_after_tool_failures = 1", StreamEvent::ToolFailed, 1, "hook failure-streak, ask"),
+        ("reboot_on_output = \"lost\"", StreamEvent::Text("I am lost here".into()), 1, "hook output-pattern, ask"),
+        (
+            "agent = \"command\"\nreboot_on_output = \"lost\"",
+            StreamEvent::Text("lost".into()),
+            1,
+            "hook output-pattern, stop",
+        ),
+        ("", StreamEvent::Text("lost".into()), 1, ""),
     ] {
         let settings = settings(text);
         let mut drive = Drive::new(&settings);
-        drive.tell(0, Input::Tick).tell(0, heard(Said::Text("x".into()), 1.0)).wanted();
+        drive.tell(0, Input::Tick).tell(0, heard(StreamEvent::Text("x".into()), 1.0)).wanted();
         drive.tell(secs, heard(said, 1.0)).tell(secs, Input::HookAgreed);
         assert_eq!(drive.wanted(), wanted, "{text}");
     }
     let old = settings("reboot_after = 60");
     let mut drive = Drive::new(&old);
-    drive.tell(0, Input::Tick).tell(59, heard(Said::Text("x".into()), 1.0)).tell(60, Input::Tick);
+    drive.tell(0, Input::Tick).tell(59, heard(StreamEvent::Text("x".into()), 1.0)).tell(60, Input::Tick);
     assert_eq!(drive.wanted(), "begin, acknowledged, hook duration");
 }
 
@@ -206,7 +211,7 @@ fn failures_lead_where_their_kind_says() {
 fn a_limit_is_waited_for_until_the_time_that_was_told() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
-    let waiting = Said::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
+    let waiting = StreamEvent::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
     drive.tell(0, Input::Tick).tell(1, heard(waiting, 1.0)).tell(2, failed("success", Some(429), "")).tell(2, gone());
     drive.tell(2, measured(Progress::None)).wanted();
     drive.tell(4_999, Input::Tick);
@@ -224,7 +229,7 @@ fn silence_is_a_stall_unless_it_was_announced_and_a_hang_after_the_result_is_non
     drive.tell(600, Input::Tick).tell(601, gone()).tell(601, measured(Progress::None));
     assert_eq!(drive.wanted(), "stop, measure, ended stall Spent");
     let mut drive = Drive::new(&settings);
-    let waiting = Said::Waiting { wait: Wait::For(Duration::from_secs(3_000)), fault: Fault::default() };
+    let waiting = StreamEvent::Waiting { wait: Wait::For(Duration::from_secs(3_000)), fault: Fault::default() };
     drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(0, heard(waiting, 1.0)).tell(3_000, Input::Tick).wanted();
     drive.tell(3_600, Input::Tick);
     assert_eq!(drive.wanted(), "stop");
@@ -290,7 +295,7 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
     }
     let denied = settings("");
     let mut drive = Drive::new(&denied);
-    drive.tell(0, Input::Tick).tell(0, heard(Said::Denied { tool: "Bash".into() }, 1.0)).tell(0, text(1.0));
+    drive.tell(0, Input::Tick).tell(0, heard(StreamEvent::Denied { tool: "Bash".into() }, 1.0)).tell(0, text(1.0));
     drive.tell(0, done()).tell(0, gone()).tell(0, measured(Progress::None));
     assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NeedsMending));
 }

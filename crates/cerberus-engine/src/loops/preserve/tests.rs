@@ -1,7 +1,7 @@
 use std::fs;
 use std::process::Command;
 
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::agents::{claude_code, codex};
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
@@ -246,7 +246,7 @@ fn what_the_agent_wrote_is_added_to_what_was_captured() {
     let mut heard = Heard::default();
     heard.asked();
     let answer = "<handoff>\n## Completed\n- [x] tidy up\n## Pending\n- [ ] write the tests first\n## Modified Files\n- src/a.rs\n</handoff>";
-    heard.hear(&BUILT_IN, &Said::Text(answer.to_string()));
+    heard.hear(&BUILT_IN, &StreamEvent::Text(answer.to_string()));
     let state = stage.preserved(&heard, &Preserve::default()).state;
     let pending: Vec<&str> = state.pending_items.iter().map(|item| &**item).collect();
     assert_eq!(pending, ["write the tests first"]);
