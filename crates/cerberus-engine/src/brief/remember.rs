@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::Dropped;
-use cerberus_core::brief::memories::{MemoryItem, MemoryRequest, Remembered, choose};
+use cerberus_core::brief::memories::{MemoryCandidate, MemoryItem, MemoryRequest, choose};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::learn::guide::GuideLines;
 use cerberus_core::model::event::StartSource;
@@ -59,8 +59,8 @@ pub fn for_brief(
     };
     let ranked = ranked(&rows, &context);
     let whys: Vec<String> = ranked.iter().map(|row| why(row)).collect();
-    let candidates: Vec<Remembered> =
-        ranked.iter().zip(&whys).map(|(row, why)| Remembered { id: &row.id, memory: &row.memory, why }).collect();
+    let candidates: Vec<MemoryCandidate> =
+        ranked.iter().zip(&whys).map(|(row, why)| MemoryCandidate { id: &row.id, memory: &row.memory, why }).collect();
     let request = MemoryRequest {
         candidates: &candidates,
         guides: &guide_lines,
@@ -96,9 +96,9 @@ pub fn for_prompt(
     let told = store.told_memories(session.row, now)?.into_iter().map(MemoryId::new).collect();
     let mut guide_lines = GuideLines::default();
     guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
-    let candidates: Vec<Remembered> = rows
+    let candidates: Vec<MemoryCandidate> = rows
         .iter()
-        .map(|row| Remembered { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
+        .map(|row| MemoryCandidate { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
         .collect();
     let request = MemoryRequest {
         candidates: &candidates,

@@ -7,7 +7,7 @@ use cerberus_core::agents;
 use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::loops::failure::Exit;
-use cerberus_core::loops::handoff::heard::Heard;
+use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
@@ -37,7 +37,7 @@ pub struct Attempt {
     pub session: Option<String>,
     pub meter: Meter,
     pub last_words: String,
-    pub heard: Heard,
+    pub heard: AgentMessages,
     /// When it had written its handoff.
     pub handed_over: Option<Timestamp>,
     pub before: progress::Standing,
@@ -91,7 +91,7 @@ impl Attempt {
             session: None,
             meter,
             last_words: String::new(),
-            heard: Heard::default(),
+            heard: AgentMessages::default(),
             handed_over: None,
             before,
             child,
@@ -143,8 +143,8 @@ impl Attempt {
 
     /// What the machine is told of it.
     pub fn input(&mut self, said: StreamEvent) -> Input {
-        self.meter.hear(&said);
-        self.heard.hear(self.output.cleaner(), &said);
+        self.meter.observe(&said);
+        self.heard.add(self.output.cleaner(), &said);
         match &said {
             StreamEvent::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
@@ -165,7 +165,7 @@ impl Attempt {
             _ => {}
         }
         let (tokens, cost_usd) = self.meter.spent();
-        Input::Heard { said, reading: self.meter.reading(), tokens, cost_usd }
+        Input::Output { event: said, reading: self.meter.reading(), tokens, cost_usd }
     }
 
     pub fn exited(&self, exit: Exit) -> Input {

@@ -319,7 +319,7 @@ impl Runner<'_> {
         self.write(Step::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
         self.checkpoint(attempt.number.iteration);
-        windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
+        windows::learn(&self.job.home, &mut self.windows, attempt.meter.reported_windows());
         let left = self.leaving(&attempt, ended.how);
         if let (Known::ByUs, Some(session)) = (self.known, &left.session)
             && !left.words.trim().is_empty()

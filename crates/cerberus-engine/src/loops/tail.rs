@@ -95,7 +95,7 @@ mod tests {
         let mut tail = Tail::new(path.clone(), rollout::read);
         let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
         let mut look = |meter: &mut Meter| {
-            tail.look().iter().for_each(|said| meter.hear(said));
+            tail.look().iter().for_each(|said| meter.observe(said));
             meter.reading().percent
         };
         assert_eq!(look(&mut meter), None, "it is not there yet");
