@@ -62,7 +62,7 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
     for one in request.candidates.iter().filter(|one| !request.told.contains(one.id)) {
         let code = code(one.memory);
         let mut drop = |reason: String| dropped.push(Dropped { code: code.clone(), reason });
-        if let Some(guide) = request.guides.says(&one.memory.content) {
+        if let Some(guide) = request.guides.find(&one.memory.content) {
             drop(format!("already in {guide}"));
             continue;
         }

@@ -14,7 +14,7 @@ use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX,
 use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten};
 use crate::clean::text;
 use crate::language::tokens;
-use crate::search::rank::Spoken;
+use crate::search::rank::PromptMeaning;
 
 /// Fewer shared words are a coincidence.
 const SHARED_WORDS_MIN: usize = 2;
@@ -68,8 +68,8 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
         // Comparing meanings is expensive; related texts share words.
         let asked = terms(prompt);
         let shares_words = |item: &&Item| shared_words(&item.text, &asked) >= SHARED_WORDS_MIN;
-        let meaning = LazyCell::new(|| Spoken::of(prompt));
-        let related = others.filter(shares_words).filter(|item| meaning.is_of(&item.text));
+        let meaning = LazyCell::new(|| PromptMeaning::of(prompt));
+        let related = others.filter(shares_words).filter(|item| meaning.is_about(&item.text));
         items.extend(related.take(PROMPT_ITEMS_MAX).cloned());
     }
     items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));

@@ -10,7 +10,7 @@ use cerberus_core::model::event::StartSource;
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::Scope;
 use cerberus_core::model::time::Timestamp;
-use cerberus_core::search::rank::{Candidate, RankContext, Spoken, rank};
+use cerberus_core::search::rank::{Candidate, PromptMeaning, RankContext, rank};
 
 use crate::brief::recall::Question;
 use crate::project::guides;
@@ -87,8 +87,8 @@ pub fn for_prompt(
     rows.retain(|row| !row.memory.scope.starts_with("project:") || *row.memory.scope == *here);
     retain_standing(&mut rows, located);
     if !rows.is_empty() {
-        let spoken = Spoken::of(prompt);
-        rows.retain(|row| spoken.is_of(&row.memory.content));
+        let spoken = PromptMeaning::of(prompt);
+        rows.retain(|row| spoken.is_about(&row.memory.content));
     }
     if rows.is_empty() {
         return Ok(Vec::new());

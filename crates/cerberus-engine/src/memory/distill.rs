@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::extract::symbols::Language;
-use cerberus_core::learn::proposal::{Known, Proposal, Quote, Said, propose};
+use cerberus_core::learn::proposal::{Known, Proposal, Quote, SourcedCorrection, propose};
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
 
@@ -37,7 +37,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
     let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
     let known = store.own_memories(KNOWN_MAX, now)?;
     let languages = languages(store, &corrections)?;
-    let said: Vec<Said> = corrections.iter().map(|row| said(row, &languages)).collect();
+    let said: Vec<SourcedCorrection> = corrections.iter().map(|row| said(row, &languages)).collect();
     let existing: Vec<Known> = known.iter().map(existing).collect();
     let mut distilled = Distilled::default();
     let mut changes = Vec::new();
@@ -101,8 +101,8 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
     Ok(languages)
 }
 
-fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
-    Said {
+fn said<'a>(row: &'a CorrectionRow, languages: &HashMap<i64, Vec<&'static str>>) -> SourcedCorrection<'a> {
+    SourcedCorrection {
         quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
         kind: row.correction.kind,
         confidence: row.correction.confidence,
@@ -121,7 +121,12 @@ fn existing(row: &MemoryRow) -> Known<'_> {
 }
 
 /// What a proposal is to be from now on. Words that the user chose for it stay.
-fn stand(keeper: &Keeper, proposal: &Proposal, said: &[Said], standing: Option<&MemoryRow>) -> Memory<'static> {
+fn stand(
+    keeper: &Keeper,
+    proposal: &Proposal,
+    said: &[SourcedCorrection],
+    standing: Option<&MemoryRow>,
+) -> Memory<'static> {
     let clean = |text: &str, keep| keeper.home.cleaner().clean(text.to_string(), keep);
     let evidence = proposal.evidence.iter().filter_map(|index| said.get(*index)).map(|said| Evidence {
         text: clean(said.quote.text, Keep::PROMPT),
