@@ -108,18 +108,18 @@ impl Proposal {
 }
 
 /// The proposals worth showing to the user, the most important first.
-pub fn propose(said: &[SourcedCorrection], existing: &[Known]) -> Vec<Proposal> {
-    let mut order: Vec<usize> = (0..said.len()).collect();
-    order.sort_by_key(|at| (said[*at].at, said[*at].quote));
-    order.dedup_by_key(|at| said[*at].quote);
-    let texts: Vec<&str> = order.iter().map(|at| said[*at].quote.text).collect();
+pub fn propose(corrections: &[SourcedCorrection], existing: &[Known]) -> Vec<Proposal> {
+    let mut order: Vec<usize> = (0..corrections.len()).collect();
+    order.sort_by_key(|at| (corrections[*at].at, corrections[*at].quote));
+    order.dedup_by_key(|at| corrections[*at].quote);
+    let texts: Vec<&str> = order.iter().map(|at| corrections[*at].quote.text).collect();
     let memory = Existing::of(existing);
 
     // Several clusters may be wordings of one existing proposal.
     let mut groups: BTreeMap<MemoryId, Vec<usize>> = BTreeMap::new();
     for cluster in cluster::cluster(&texts) {
         let members: Vec<usize> = cluster.members.iter().map(|at| order[*at]).collect();
-        let quotes: Vec<Quote> = members.iter().map(|at| said[*at].quote).collect();
+        let quotes: Vec<Quote> = members.iter().map(|at| corrections[*at].quote).collect();
         let id = match memory.find(&quotes) {
             Some(known) if known.status != Status::Proposed => continue,
             Some(known) => known.id.clone(),
@@ -130,8 +130,8 @@ pub fn propose(said: &[SourcedCorrection], existing: &[Known]) -> Vec<Proposal> 
 
     let mut proposals: Vec<(f64, Proposal)> = Vec::new();
     for (id, mut members) in groups {
-        members.sort_by_key(|at| (said[*at].at, said[*at].quote));
-        let Some(proposal) = compose(id, said, members) else { continue };
+        members.sort_by_key(|at| (corrections[*at].at, corrections[*at].quote));
+        let Some(proposal) = compose(id, corrections, members) else { continue };
         // The composed wording may match a settled memory, even if none of the quotes does.
         if memory.find_content(&proposal.content).is_none_or(|known| known.status == Status::Proposed) {
             proposals.push((proposal.evidence.len() as f64 * proposal.confidence, proposal));
@@ -188,8 +188,8 @@ impl<'a> Existing<'a> {
     }
 }
 
-fn compose(id: MemoryId, said: &[SourcedCorrection], evidence: Vec<usize>) -> Option<Proposal> {
-    let members: Vec<&SourcedCorrection> = evidence.iter().map(|at| &said[*at]).collect();
+fn compose(id: MemoryId, corrections: &[SourcedCorrection], evidence: Vec<usize>) -> Option<Proposal> {
+    let members: Vec<&SourcedCorrection> = evidence.iter().map(|at| &corrections[*at]).collect();
     let durable: Vec<&SourcedCorrection> = members.iter().copied().filter(|one| one.kind.is_durable()).collect();
     // If someone stated it as a rule, the wording and confidence of the rule count.
     let speaking: &[&SourcedCorrection] = if durable.is_empty() { &members } else { &durable };
@@ -261,7 +261,7 @@ mod tests {
     const DAY_MILLIS: i64 = 24 * 3600 * 1000;
 
     /// `session: text`, each one day later; the project is the first letter of the session.
-    fn said(kind: CorrectionKind, confidence: f64, lines: &[&'static str]) -> Vec<SourcedCorrection<'static>> {
+    fn corrections(kind: CorrectionKind, confidence: f64, lines: &[&'static str]) -> Vec<SourcedCorrection<'static>> {
         let one = |(at, line): (usize, &&'static str)| {
             let (session, text) = line.split_once(": ").unwrap();
             SourcedCorrection {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn rules(lines: &[&'static str]) -> Vec<SourcedCorrection<'static>> {
-        said(CorrectionKind::Rule, 0.8, lines)
+        corrections(CorrectionKind::Rule, 0.8, lines)
     }
 
     fn shown(proposals: &[Proposal]) -> Vec<String> {
@@ -288,12 +288,12 @@ mod tests {
 
     #[test]
     fn repetition_by_meaning_is_one_proposal() {
-        let said = said(
+        let corrections = corrections(
             CorrectionKind::Style,
             0.8,
             &["a1: keep it short", "a1: be concise", "a2: terse output please", "a2: use tabs for indentation"],
         );
-        let proposals = propose(&said, &[]);
+        let proposals = propose(&corrections, &[]);
         assert_eq!(
             shown(&proposals),
             ["preference universal 0.97 Be concise.", "preference project:a 0.80 Use tabs for indentation."]
@@ -316,20 +316,20 @@ mod tests {
             let proposals = propose(&rules(lines), &[]);
             assert_eq!(proposals.iter().map(|p| p.confidence).collect::<Vec<_>>(), [confidence], "{lines:?}");
         }
-        assert_eq!(propose(&said(CorrectionKind::Rule, 0.55, &["a1: no emojis"]), &[]), []);
+        assert_eq!(propose(&corrections(CorrectionKind::Rule, 0.55, &["a1: no emojis"]), &[]), []);
         assert_eq!(propose(&[], &[]), []);
     }
 
     #[test]
     fn a_fix_alone_is_never_proposed() {
-        let fixes = |lines: &[&'static str]| propose(&said(CorrectionKind::Fix, 0.95, lines), &[]);
+        let fixes = |lines: &[&'static str]| propose(&corrections(CorrectionKind::Fix, 0.95, lines), &[]);
         assert_eq!(fixes(&["a1: rename the button"]), []);
         assert_eq!(fixes(&["a1: rename the button", "a1: the button needs renaming"]), []);
         let again = fixes(&["a1: run the formatter", "a2: you forgot to run the formatter"]);
         assert_eq!(shown(&again), ["correction project:a 0.85 Run the formatter."]);
         // Stated once as a rule, it is a rule.
-        let mut mixed = said(CorrectionKind::Fix, 0.9, &["a1: run the formatter"]);
-        mixed.extend(said(CorrectionKind::Rule, 0.8, &["a1: always run the formatter"]));
+        let mut mixed = corrections(CorrectionKind::Fix, 0.9, &["a1: run the formatter"]);
+        mixed.extend(corrections(CorrectionKind::Rule, 0.8, &["a1: always run the formatter"]));
         assert_eq!(shown(&propose(&mixed, &[])), ["rule project:a 0.85 Always run the formatter."]);
     }
 
@@ -385,15 +385,16 @@ mod tests {
 
     #[test]
     fn the_order_of_the_input_does_not_matter() {
-        let mut said = rules(&["a1: use tabs", "a2: be concise", "b1: keep it short", "b1: use spaces"]);
-        let ids =
-            |said: &[SourcedCorrection]| propose(said, &[]).into_iter().map(|p| (p.id, p.content)).collect::<Vec<_>>();
-        let before = ids(&said);
-        said.reverse();
-        assert_eq!(ids(&said), before);
+        let mut corrections = rules(&["a1: use tabs", "a2: be concise", "b1: keep it short", "b1: use spaces"]);
+        let ids = |corrections: &[SourcedCorrection]| {
+            propose(corrections, &[]).into_iter().map(|p| (p.id, p.content)).collect::<Vec<_>>()
+        };
+        let before = ids(&corrections);
+        corrections.reverse();
+        assert_eq!(ids(&corrections), before);
         // A duplicate counts once.
-        said.extend(said.clone());
-        assert_eq!(ids(&said), before);
+        corrections.extend(corrections.clone());
+        assert_eq!(ids(&corrections), before);
     }
 
     #[test]

@@ -279,13 +279,13 @@ mod tests {
         line
     }
 
-    fn told(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
+    fn events_of(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let read = read(&BUILT_IN, text.as_bytes());
         let start = Timestamp::parse("2026-01-22T13:35:00Z").unwrap();
-        let shown = |told: &TranscriptEvent| {
-            let seconds = told.at.since(start).as_secs() as i64;
-            (seconds, told.key.to_string(), serde_json::to_value(&told.event).unwrap())
+        let shown = |event: &TranscriptEvent| {
+            let seconds = event.at.since(start).as_secs() as i64;
+            (seconds, event.key.to_string(), serde_json::to_value(&event.event).unwrap())
         };
         (read.events.iter().map(shown).collect(), read.damaged_lines)
     }
@@ -325,7 +325,7 @@ mod tests {
             read(&BUILT_IN, text.as_bytes()).in_flight,
             [("toolu_4".to_string(), "Read: never answered".to_string())]
         );
-        let (events, damaged) = told(&lines);
+        let (events, damaged) = events_of(&lines);
         assert_eq!(damaged, 0);
         let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();
         let expected = [
@@ -363,7 +363,7 @@ mod tests {
             side(result(3, "toolu_1", "content", false, json!({}))),
             side(line("assistant", 4, json!({"message": {"content": [{"type": "text", "text": "done"}]}}))),
         ];
-        let (events, _) = told(&lines);
+        let (events, _) = events_of(&lines);
         assert_eq!(events.len(), 1);
         assert_eq!(events[0].2["tool"]["tool"], "Read");
     }

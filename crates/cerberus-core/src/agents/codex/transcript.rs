@@ -222,30 +222,30 @@ impl<'a> Reader<'a> {
         self.turn = context.turn_id.0.or(self.turn.take());
     }
 
-    fn message(&mut self, said: Message<'a>, whole: Raw<'a>) {
-        match said.kind.0.as_deref() {
+    fn message(&mut self, message: Message<'a>, whole: Raw<'a>) {
+        match message.kind.0.as_deref() {
             Some("task_started" | "turn_started") => {
                 self.builder.finish_turn();
-                self.turn = said.turn_id.0;
+                self.turn = message.turn_id.0;
             }
-            Some("user_message") => self.prompt(said.message.0.unwrap_or_default(), Form::Message),
-            Some("agent_message") => self.agent_message(said.message.0),
+            Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), Form::Message),
+            Some("agent_message") => self.agent_message(message.message.0),
             Some("task_complete" | "turn_complete") => {
-                self.agent_message(said.last_agent_message.0);
+                self.agent_message(message.last_agent_message.0);
                 self.builder.finish_turn();
             }
             // The turn was cut short; its last message is not an answer.
             Some("turn_aborted") => self.builder.last_message = None,
             Some("exec_command_end" | "patch_apply_end") => {
-                self.calls.ended(&mut self.builder, said.call_id.0, parsed(whole));
+                self.calls.ended(&mut self.builder, message.call_id.0, parsed(whole));
             }
             Some("item_completed") => {
-                let item: Item = parsed(said.item);
+                let item: Item = parsed(message.item);
                 match item.kind.0.as_deref() {
                     Some("UserMessage") => self.prompt(text_of(item.content.0), Form::Item),
                     Some("AgentMessage") => self.agent_message(Some(text_of(item.content.0))),
                     Some("CommandExecution" | "FileChange") => {
-                        let ended: Ended = parsed(said.item);
+                        let ended: Ended = parsed(message.item);
                         self.calls.ended(&mut self.builder, item.id.0, ended);
                     }
                     _ => {}

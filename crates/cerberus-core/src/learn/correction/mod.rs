@@ -154,7 +154,7 @@ const LISTED: f64 = 0.88;
 
 /// The user's words in the error of a rejected tool use.
 pub fn feedback(error: &str) -> Option<&str> {
-    let (_, text) = error.split_once("the user text:")?;
+    let (_, text) = error.split_once("the user said:")?;
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 

@@ -120,7 +120,7 @@ impl PreservedState {
             .filter_map(|changed| Some((changed.was.as_deref()?, changed.path.as_str())))
             .filter(|(was, _)| !differing.contains_key(was))
             .collect();
-        let mut told = HashSet::new();
+        let mut listed = HashSet::new();
         let mut files = Vec::new();
         let claimed = claimed.iter().map(|path| renamed.get(path.as_str()).copied().unwrap_or(path));
         for path in claimed.chain(order.iter().copied()) {
@@ -133,7 +133,7 @@ impl PreservedState {
                 }
                 None => continue,
             };
-            if told.insert(path) {
+            if listed.insert(path) {
                 files.push(file);
             }
         }
@@ -220,10 +220,10 @@ mod tests {
                 unfollowed: HashSet::from(["ignored/notes.txt".to_string()]),
             },
         );
-        let told: Vec<(&str, Change, Option<&str>)> =
+        let listed: Vec<(&str, Change, Option<&str>)> =
             state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("new.rs", Change::Renamed, Some("old.rs")),
                 ("ignored/notes.txt", Change::Modified, None),
