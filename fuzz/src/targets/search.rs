@@ -20,7 +20,7 @@ pub fn query() -> anyhow::Result<Check> {
         let text = String::from_utf8_lossy(input);
         let (asked, content) = text.split_at(text.floor_char_boundary(text.len() / 2));
         let query = Query::parse(asked);
-        query.phrases_stand_in(content);
+        query.has_phrases(content);
         let snippet = query.snippet(content);
         holds(!snippet.contains('\n'), "a snippet is one line", &snippet)?;
         terms::index_terms(content);

@@ -1,38 +1,38 @@
-//! How an agent is run without a terminal, and what it is told and says then.
+//! How to run an agent without a terminal, and how to exchange messages with it.
 
-use super::stream::Said;
+use super::stream::StreamEvent;
 
-/// What a loop has to know to run an agent.
+/// What a loop needs to run an agent.
 #[derive(Debug)]
 pub struct Headless {
-    /// Before the user's own arguments, and after them.
+    /// Arguments before the user's own; `last_args` follow them.
     pub args: &'static [&'static str],
     pub last_args: &'static [&'static str],
-    /// How it is told the name of its session.
+    /// How to set the session id.
     pub naming: Option<Naming>,
-    /// The argument before the name of a session that it takes up again for one more turn.
+    /// The flag that resumes a given session for one more turn.
     pub resume: Option<&'static str>,
     pub input: Input,
-    /// What is written to it to ask how much fits into its context; the answer carries the given id.
+    /// The input line that asks for the size of the context window. The answer carries the given id.
     pub ask_window: Option<fn(request_id: &str) -> String>,
-    pub tells_cost: bool,
-    /// What a line of its output says.
-    pub read: fn(line: &[u8]) -> Vec<Said>,
+    pub reports_cost: bool,
+    /// Parses one line of output.
+    pub read: fn(line: &[u8]) -> Vec<StreamEvent>,
 }
 
 #[derive(Debug)]
 pub struct Naming {
     pub flag: &'static str,
-    /// Arguments of the user's that say already which session it is.
+    /// User arguments that already choose the session.
     pub users_own: &'static [&'static str],
 }
 
-/// How it is spoken to on standard input.
+/// What the agent reads from standard input.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
-    /// One text, then the end.
+    /// One text, then end of file.
     Text,
-    /// Messages in a form of its own, as many as there are, also while it works.
+    /// Any number of messages in the agent's own format, also while it works.
     Messages(fn(text: &str) -> String),
 }
 
@@ -41,7 +41,7 @@ impl Headless {
         matches!(self.input, Input::Messages(_))
     }
 
-    /// A message as it is written to it.
+    /// The text in the agent's input format.
     pub fn message(&self, text: &str) -> String {
         match self.input {
             Input::Text => text.to_string(),

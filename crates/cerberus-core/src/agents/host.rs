@@ -1,8 +1,8 @@
-//! The programs that call us: how much each lets a hook tell the model, and the forms of reply that they accept.
+//! How much context each host accepts from a hook, and the reply formats.
 
 use serde_json::{Value, json};
 
-/// What a host lets through to the model of a hook's reply.
+/// How much of a hook's reply the host passes to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub chars_max: usize,
@@ -10,18 +10,18 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No limit of the host's is known; a brief keeps its own.
+    /// The host has no known limit; only the brief's own budget applies.
     pub const NONE: Limits = Limits { chars_max: usize::MAX, tokens_max: usize::MAX };
 }
 
-/// What is answered.
+/// Which event the hook replies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
     Start,
     Prompt,
 }
 
-/// `{"hookSpecificOutput": …}`, with exactly these fields: Codex rejects a reply with any other.
+/// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.
 pub(super) fn for_event(event: &str, context: &str) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
 }

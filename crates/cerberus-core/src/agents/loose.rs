@@ -1,6 +1,7 @@
-//! Values that may be anything: what has the expected type is taken, the rest is skipped without an error.
+//! Deserializes values of unknown shape: a value of the expected type is taken, anything else is skipped without an
+//! error.
 //!
-//! One pass over the bytes, no intermediate tree; strings are borrowed where they hold no escapes.
+//! One pass over the bytes, no intermediate tree. Strings without escapes are borrowed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,15 +12,15 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A string, or nothing. Numbers are taken as their text, since ids come as both.
+/// A string, or nothing. Numbers are taken as text, because ids come as both.
 #[derive(Debug, Default)]
 pub struct Text<'a>(pub Option<Cow<'a, str>>);
 
-/// A string as it stands in the JSON text, quotes left out and escapes kept; empty for anything else.
+/// A string exactly as in the JSON text: without the quotes, with the escapes. Empty for anything else.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Escaped<'a>(pub &'a str);
 
-/// Any value as it stands in the JSON text, unread; empty when it is missing.
+/// Any value exactly as in the JSON text, not parsed; empty if missing.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Raw<'a>(pub &'a str);
 
@@ -33,11 +34,11 @@ impl<T> Default for Entries<'_, T> {
     }
 }
 
-/// An object whose values are strings, in order; anything else in it is skipped.
+/// The string values of an object, in order; other values are skipped.
 #[derive(Debug, Default)]
 pub struct Pairs<'a>(pub Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-/// A string or a list of items, whichever it is. `T` must not fail on any value.
+/// A string or a list. `T` must not fail on any value.
 #[derive(Debug, Default)]
 pub enum TextOrList<'a, T> {
     #[default]
@@ -46,11 +47,11 @@ pub enum TextOrList<'a, T> {
     List(Vec<T>),
 }
 
-/// `true`, or not.
+/// `true`; anything else is false.
 #[derive(Debug, Default)]
 pub struct Flag(pub bool);
 
-/// A whole number, or zero.
+/// A non-negative integer; anything else is zero.
 #[derive(Debug, Default)]
 pub struct Number(pub u32);
 
@@ -58,7 +59,7 @@ pub struct Number(pub u32);
 #[derive(Debug, Default)]
 pub struct Object<T>(pub T);
 
-/// A list of at most `MAX` items, or an empty one. `T` must not fail on any value.
+/// A list of at most `MAX` items; empty for anything else. `T` must not fail on any value.
 #[derive(Debug)]
 pub struct List<T, const MAX: usize = LIST_MAX>(pub Vec<T>);
 
@@ -70,7 +71,7 @@ impl<T, const MAX: usize> Default for List<T, MAX> {
 
 const LIST_MAX: usize = 2_000;
 
-/// Writes the visitor methods that skip what the type does not want.
+/// Generates the visitor methods for types that are skipped.
 macro_rules! skips {
     ($value:ty, $empty:expr; $($name:ident),*) => { $( skips!(@ $name, $value, $empty); )* };
     (@ bool, $value:ty, $empty:expr) => {
@@ -134,7 +135,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 }
 
 impl<'a> Escaped<'a> {
-    /// The text that the escapes stand for.
+    /// The text without escapes.
     pub fn unescaped(&self) -> Cow<'a, str> {
         match self.0.contains('\\') {
             true => serde_json::from_str(&format!("\"{}\"", self.0)).map_or(Cow::Borrowed(""), Cow::Owned),
@@ -142,7 +143,7 @@ impl<'a> Escaped<'a> {
         }
     }
 
-    /// Its lines, still escaped.
+    /// The lines, still escaped.
     pub fn lines(self) -> impl Iterator<Item = Escaped<'a>> {
         let mut rest = Some(self.0);
         std::iter::from_fn(move || {
@@ -150,7 +151,7 @@ impl<'a> Escaped<'a> {
             let mut bytes = text.bytes().enumerate();
             let end = loop {
                 match bytes.next() {
-                    // What a backslash escapes is never the beginning of another escape.
+                    // Skip the escaped character, so that it does not start another escape.
                     Some((at, b'\\')) if bytes.next().is_some_and(|(_, escaped)| escaped == b'n') => break Some(at),
                     Some(_) => {}
                     None => break None,
@@ -302,7 +303,7 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for List<T, MA
     }
 }
 
-/// The first items of a list; the rest is passed over.
+/// The first items of a list; the rest is skipped.
 fn bounded<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(mut seq: A, items_max: usize) -> Result<Vec<T>, A::Error> {
     let mut items = Vec::new();
     while items.len() < items_max {

@@ -1,8 +1,8 @@
-//! The agents: one folder each, with everything that it sends, writes and accepts, and a [`Profile`] that says so.
+//! The supported agents. Each has a folder with everything it sends, writes and accepts, and a [`Profile`].
 //!
-//! A new agent is a new folder and its entry in [`ALL`]. Reading is tolerant by construction: unknown events, tools and
-//! fields are not errors, a field of the wrong type counts as missing. Only text that is not JSON, or says nothing of a
-//! session, is malformed.
+//! To add an agent, add a folder and an entry in [`ALL`]. Parsing is tolerant: unknown events, tools and fields are
+//! not errors, and a field of the wrong type counts as missing. A payload is malformed only if it is not JSON or does
+//! not identify a session.
 
 pub mod claude_code;
 pub mod codex;
@@ -32,61 +32,61 @@ use crate::clean::text::Clean;
 use crate::model::event::Event;
 use crate::model::id::Agent;
 
-/// Every agent that we know, in the order they are shown.
+/// All supported agents, in display order.
 pub static ALL: [&Profile; 6] =
     [&claude_code::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &cursor::PROFILE, &copilot::PROFILE];
 
-/// What there is to know about an agent.
+/// Everything we know about one agent.
 #[derive(Debug)]
 pub struct Profile {
     pub agent: Agent,
-    /// Its name as people write it.
+    /// The display name.
     pub title: &'static str,
-    /// Its program, as it is found on PATH.
+    /// The name of the executable on PATH.
     pub program: &'static str,
-    /// Reads what its hook was given; `None` when it is of no interest to us.
-    parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<Heard<'a>>, WireError>,
-    /// Did it send a payload that came through a hook in another agent's form?
+    /// Parses a hook payload. Returns `None` for events we do not capture.
+    parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError>,
+    /// Whether this agent sent a payload that arrived through another agent's hook.
     is_sender: fn(&Marks) -> bool,
-    /// Reads a session as it wrote it down itself, where it does.
+    /// Parses the agent's own transcript, if it writes one.
     transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
-    /// What its hook prints so that the model sees the context; `None` where it takes nothing.
+    /// The hook output that passes the context to the model; `None` if the host accepts no context.
     reply: fn(Occasion, context: &str) -> Option<Value>,
     pub limits: Limits,
-    /// Its payloads say when: two starts or ends of a session never have the same key, and one that is sent to two
-    /// hooks has one key.
+    /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
+    /// sent to two hooks has the same key in both.
     pub has_exact_starts: bool,
-    /// Variables of the environment by which it knows that it runs inside itself, and refuses to.
+    /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
-    /// How a loop runs it, where it can.
+    /// How a loop runs the agent, if it supports that.
     pub headless: Option<&'static Headless>,
 }
 
-/// What is known about `agent`; nothing about one of a newer version, or where no program is meant.
+/// The profile of `agent`; `None` for an agent of a newer version, or one that is not a program.
 pub fn profile(agent: Agent) -> Option<&'static Profile> {
     ALL.into_iter().find(|profile| profile.agent == agent)
 }
 
-/// The agent of this name, if we know it.
+/// The agent with this name, if it is supported.
 pub fn find(name: &str) -> Option<Agent> {
     Agent::from_name(name).filter(|agent| profile(*agent).is_some())
 }
 
-/// The names of these agents as a list for people: `a, b, c`.
+/// The names of the matching agents, joined for display: `a, b, c`.
 pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
     let meant = ALL.iter().filter(|profile| is_meant(profile));
     meant.map(|profile| profile.agent.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Variables that a program we start must not inherit.
+/// Variables that child processes must not inherit.
 pub fn nesting_variables() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|profile| profile.nesting_variables.iter().copied())
 }
 
-/// What one payload said.
+/// The event that one hook payload reports.
 #[derive(Debug, PartialEq)]
-pub struct Heard<'a> {
-    /// Who said it: not always the agent whose hook it came through.
+pub struct HookEvent<'a> {
+    /// The agent that sent it; not always the agent whose hook received it.
     pub agent: Agent,
     pub session: Clean<'a>,
     pub cwd: Clean<'a>,
@@ -94,21 +94,21 @@ pub struct Heard<'a> {
     pub event: Event<'a>,
 }
 
-/// Reads what `agent`'s hook was given; `None` when it is of no interest to us.
-pub fn parse<'a>(cleaner: &'a Cleaner, agent: Agent, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
+/// Parses a payload from `agent`'s hook. Returns `None` for events we do not capture.
+pub fn parse<'a>(cleaner: &'a Cleaner, agent: Agent, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
     match profile(agent) {
         Some(profile) => (profile.parse)(cleaner, payload),
-        None => Err(WireError::NoHooks(agent)),
+        None => Err(PayloadError::NoHooks(agent)),
     }
 }
 
-/// What a hook of `agent` prints so that the model sees `context`; `None` where the host takes nothing.
+/// The hook output that passes `context` to the model; `None` if the host accepts no context.
 pub fn reply(agent: Agent, occasion: Occasion, context: &str) -> Option<String> {
     profile(agent).and_then(|profile| (profile.reply)(occasion, context)).map(|reply| reply.to_string())
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum WireError {
+pub enum PayloadError {
     #[error("{0} has no hooks")]
     NoHooks(Agent),
     #[error("the payload is not JSON: {0}")]
@@ -123,7 +123,7 @@ mod tests {
     use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
-    /// Payloads with everything that any parser looks at.
+    /// Payloads with every field that any parser reads.
     fn payloads() -> Vec<(Agent, Value)> {
         let base = json!({
             "session_id": "s", "cwd": "/p", "transcript_path": "/t/s.jsonl", "tool_use_id": "t", "prompt": "p",
@@ -170,7 +170,7 @@ mod tests {
         all
     }
 
-    /// Every payload that results from putting `odd` in the place of one value.
+    /// Every payload that results from replacing one value with `odd`.
     fn variations(value: &Value, odd: &Value) -> Vec<Value> {
         let mut all = vec![odd.clone()];
         if let Value::Object(fields) = value {
@@ -196,11 +196,11 @@ mod tests {
             [json!(null), json!(-7), json!(1.5), json!(true), json!("x\n\u{0}ü"), json!([[1], {}]), json!({"a": {}})];
         for (agent, payload) in payloads() {
             assert!(parse(&BUILT_IN, agent, payload.to_string().as_bytes()).unwrap().is_some(), "{agent} {payload}");
-            // All but the whole payload itself.
+            // Every variation except the one that replaces the whole payload.
             for varied in odd.iter().flat_map(|odd| variations(&payload, odd).split_off(1)) {
                 let bytes = varied.to_string().into_bytes();
                 match parse(&BUILT_IN, agent, &bytes) {
-                    Ok(_) | Err(WireError::Missing(_)) => {}
+                    Ok(_) | Err(PayloadError::Missing(_)) => {}
                     Err(error) => panic!("{agent}: {error}: {varied}"),
                 }
             }
@@ -208,15 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_hooks_is_told_so() {
+    fn an_agent_without_hooks_is_an_error() {
         for agent in [Agent::MANUAL, Agent::SEED, Agent::new("unheard-of")] {
-            assert!(matches!(parse(&BUILT_IN, agent, b"{}"), Err(WireError::NoHooks(_))), "{agent}");
+            assert!(matches!(parse(&BUILT_IN, agent, b"{}"), Err(PayloadError::NoHooks(_))), "{agent}");
             assert_eq!(reply(agent, Occasion::Start, "x"), None);
         }
     }
 
     #[test]
-    fn every_agent_has_its_lasting_name() {
+    fn agent_names_are_stable() {
         let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
         assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"]);
         assert!(ALL.iter().all(|known| find(known.agent.name()) == Some(known.agent) && known.agent.is_program()));

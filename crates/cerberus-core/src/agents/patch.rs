@@ -1,7 +1,7 @@
-//! Patches, read as they stand in JSON: which files they change, at which lines, and what they define.
+//! Parses JSON-escaped patches: which files they change, at which lines, and what they define.
 //!
-//! A unified diff has line numbers. The `apply_patch` format has none: it names files and shows context, so the
-//! definitions it shows around a change stand for the lines.
+//! A unified diff has line numbers. The `apply_patch` format has none, only context; there the definitions shown
+//! around a change take the place of line numbers.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::tool::{self, RANGES_MAX, Use};
 use crate::extract::names;
 use crate::model::event::{FileTouch, Touch};
 
-/// The ranges of new lines in a hunk that begins at line `number`; a deletion counts as the line it happened at.
+/// The ranges of new lines in a hunk that starts at line `number`. A deletion counts as the line where it happened.
 pub(crate) fn changed_lines<'a>(
     mut number: u32,
     lines: impl Iterator<Item = Escaped<'a>>,
@@ -30,7 +30,7 @@ pub(crate) fn changed_lines<'a>(
     }
 }
 
-/// The ranges of new lines in a unified diff of one file; [`FileTouch::SOMEWHERE`] where it has no hunk.
+/// The ranges of new lines in a unified diff of one file; [`FileTouch::SOMEWHERE`] if it has no hunk.
 pub(crate) fn unified(diff: Escaped<'_>) -> Vec<(u32, u32)> {
     let mut ranges = Vec::new();
     let mut lines = diff.lines().skip_while(|line| new_start(line.0).is_none()).peekable();
@@ -48,16 +48,16 @@ pub(crate) fn unified(diff: Escaped<'_>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// `@@ -1,2 +8,3 @@` begins at line 8 of the new file; an empty one at line 0, of which 1 is made.
+/// `@@ -1,2 +8,3 @@` starts at line 8 of the new file. An empty file starts at line 0, which becomes 1.
 fn new_start(header: &str) -> Option<u32> {
     let (_, new) = header.strip_prefix("@@ -")?.split_once(" +")?;
     let digits = new.bytes().take_while(u8::is_ascii_digit).count();
     new[..digits].parse().ok().map(|start: u32| start.max(1))
 }
 
-/// The files and names of an `apply_patch` text, wherever in `text` it stands.
+/// The files and names in an `apply_patch` text, which may be anywhere in `text`.
 pub(crate) fn apply_patch<'a>(used: &mut Use<'a>, text: Escaped<'a>) {
-    // The last definition that the hunk showed: changes below it belong to it.
+    // The last definition shown in the hunk; changes below it belong to it.
     let mut enclosing = "";
     for line in text.lines() {
         if let Some(header) = line.0.strip_prefix("*** ") {
@@ -98,7 +98,7 @@ fn begin_file<'a>(used: &mut Use<'a>, header: &'a str) {
     } else if let Some(changed) = header.strip_prefix("Update File: ").or(header.strip_prefix("Delete File: ")) {
         tool::push_file(used, path(changed), Touch::Edited, vec![FileTouch::SOMEWHERE]);
     } else if let Some(target) = header.strip_prefix("Move to: ") {
-        // The file that was to be updated is gone from where it was.
+        // The file was moved, so the old path is gone.
         used.files.pop();
         tool::push_file(used, path(target), Touch::Edited, vec![FileTouch::SOMEWHERE]);
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unified_diff_tells_its_new_lines() {
+    fn a_unified_diff_gives_its_new_lines() {
         for (diff, ranges) in [
             ("Index: a\n===\n--- a\n+++ a\n@@ -1,2 +1,2 @@\n hello\n-world\n+there\n", vec![(2, 2)]),
             ("--- a\n+++ a\n@@ -0,0 +1,3 @@\n+a\n+b\n+c\n", vec![(1, 3)]),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_names_files_and_what_its_changes_belong_to() {
+    fn a_patch_gives_files_and_enclosing_definitions() {
         let patch = "*** Begin Patch\n*** Update File: src/größe \"x\".rs\n@@ impl Store\n fn open() {\n-    a\n+    b\n }\n \
             fn untouched() {\n@@\n+fn added() {}\n*** Add File: b.py\n+class B:\n+\tdef m(self):\n+        pass\n\
             *** Delete File: c.go\n*** Update File: d.rs\n*** Move to: e/d.rs\n@@\n-x\n+y\n*** End Patch\n";

@@ -1,7 +1,7 @@
-//! Payloads as real clients of these versions sent them, each with the event it must become.
+//! Payloads recorded from real clients of these versions, each with the event it must become.
 //!
-//! They are recorded by the tests that run the clients, when `CERBERUS_RECORD` names a directory for them; homes are
-//! replaced and long texts cut. What a client really does outranks what is written about it.
+//! The tests that run the clients record them if `CERBERUS_RECORD` names a directory. Home paths are replaced and
+//! long texts cut. If a client behaves differently from its documentation, the recording wins.
 
 use serde_json::{Value, json};
 
@@ -23,10 +23,10 @@ fn every_recorded_payload_becomes_its_event() {
     for (agent, line) in RECORDED.iter().flat_map(|(agent, lines)| lines.lines().map(move |line| (*agent, line))) {
         let recorded: Value = serde_json::from_str(line).unwrap();
         let payload = recorded["payload"].to_string();
-        let heard = parse(&BUILT_IN, agent, payload.as_bytes()).unwrap();
-        let event = heard.map_or(Value::Null, |heard| {
-            assert_eq!((heard.agent, &*heard.cwd), (agent, "/home/dev/project"), "{line}");
-            json!(heard.event)
+        let hook_event = parse(&BUILT_IN, agent, payload.as_bytes()).unwrap();
+        let event = hook_event.map_or(Value::Null, |hook_event| {
+            assert_eq!((hook_event.agent, &*hook_event.cwd), (agent, "/home/dev/project"), "{line}");
+            json!(hook_event.event)
         });
         if event != recorded["event"] {
             wrong.push(format!("{agent} {}: {event}", recorded["name"].as_str().unwrap()));

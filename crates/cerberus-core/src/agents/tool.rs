@@ -1,6 +1,6 @@
-//! What a use of a tool leaves, whichever agent used it: a command and its output, files, a list, answers.
+//! What is kept of a tool use, for any agent: a command and its output, files, a todo list, answers.
 //!
-//! Every list is bounded, and no file's content is kept: only names that new text defines.
+//! Every list is bounded. File contents are never kept, only the names that new text defines.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -14,14 +14,14 @@ use crate::extract::{git, names, runs};
 use crate::learn::correction;
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 
-/// More than an agent lists, asks, touches or changes in one call; the rest is not kept.
+/// Limits per call, larger than any real use. Anything beyond them is dropped.
 pub(crate) const TODOS_MAX: usize = 100;
 pub(crate) const ANSWERS_MAX: usize = 20;
 pub(crate) const FILES_MAX: usize = 100;
 pub(crate) const RANGES_MAX: usize = 64;
 pub(crate) const NAMES_MAX: usize = 64;
 
-/// The use of a tool, while it is put together.
+/// A tool use under construction.
 pub(crate) struct Use<'a> {
     pub(crate) cleaner: &'a Cleaner,
     used: ToolUse<'a>,
@@ -32,7 +32,7 @@ impl<'a> Use<'a> {
         Use { cleaner, used: ToolUse::default() }
     }
 
-    /// Goes on with one that was put together before.
+    /// Continues with an existing tool use.
     pub(crate) fn with(cleaner: &'a Cleaner, used: ToolUse<'a>) -> Use<'a> {
         Use { cleaner, used }
     }
@@ -41,7 +41,7 @@ impl<'a> Use<'a> {
         self.used.into_owned()
     }
 
-    /// Keeps the names that a text in JSON defines.
+    /// Adds the names that this JSON-escaped text defines.
     pub(crate) fn define(&mut self, escaped: &'a str) {
         names::scan(self.cleaner, escaped, NAMES_MAX, &mut self.used.names);
     }
@@ -66,7 +66,7 @@ impl DerefMut for Use<'_> {
     }
 }
 
-/// An item of an agent's list, whatever the agent calls its parts.
+/// An item of an agent's todo list. The field names differ between agents.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Todo<'a> {
@@ -81,7 +81,7 @@ pub(crate) struct Todo<'a> {
 }
 
 impl<'a> Todo<'a> {
-    /// What is to be done, and how far it is.
+    /// The subject and the state.
     pub(crate) fn parts(self) -> (Text<'a>, Text<'a>) {
         let subject = self.content.0.or(self.step.0).or(self.description.0);
         (Text(subject), self.status)
@@ -94,7 +94,7 @@ impl<'a> Todo<'a> {
     }
 }
 
-/// A question put to the user.
+/// A question to the user.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Question<'a> {
@@ -104,21 +104,21 @@ pub(crate) struct Question<'a> {
     pub question: Text<'a>,
 }
 
-/// A command, and what it printed where that says what came of it. `error` is what a failed one printed.
+/// A shell command. The output is kept only where it shows the result. `error` is the output of a failed command.
 pub(crate) fn shell<'a>(
     used: &mut Use<'a>,
     command: Text<'a>,
     error: Option<Cow<'a, str>>,
     output: impl FnOnce() -> Cow<'a, str>,
 ) {
-    let said = command.0.as_deref().unwrap_or_default();
-    let (is_run, may_commit) = (runs::may_be_run(said), git::may_commit(said));
+    let line = command.0.as_deref().unwrap_or_default();
+    let (is_run, may_commit) = (runs::may_be_run(line), git::may_commit(line));
     used.command = command.0.map(|command| used.cleaner.clean(command, Keep::COMMAND));
     if let Some(error) = error {
         used.error = if is_run { Some(used.cleaner.clean(error, Keep::OUTPUT)) } else { reason(used.cleaner, error) };
         return;
     }
-    // Any other output may be a file's content, which is never kept.
+    // Other output may contain a file's content, which is never kept.
     let output = match (is_run, may_commit) {
         (true, _) => output(),
         (false, true) => Cow::Owned(git::report_lines(&output())),
@@ -127,24 +127,24 @@ pub(crate) fn shell<'a>(
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
 }
 
-/// How a command ended, of a host that tells it by a number or not at all.
+/// How a command ended, for hosts that report an exit code or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Code(i64),
     Interrupted,
-    Untold,
+    Unknown,
 }
 
-/// A command of a host that has no event of its own for failures.
+/// A command from a host that has no separate event for failures.
 pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: Exit, output: Cow<'a, str>) {
     used.outcome = match exit {
         Exit::Code(0) => Outcome::Done,
         Exit::Code(_) => Outcome::Failed,
         Exit::Interrupted => Outcome::Interrupted,
-        Exit::Untold => Outcome::Unknown,
+        Exit::Unknown => Outcome::Unknown,
     };
     match exit {
-        // As the reader of runs knows it.
+        // The format that the parser of test runs expects.
         Exit::Code(code) if code != 0 => {
             shell(used, command, Some(Cow::Owned(format!("Exit code {code}\n{output}"))), || Cow::Borrowed(""));
         }
@@ -153,7 +153,7 @@ pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: E
     }
 }
 
-/// What failed changed and showed nothing.
+/// A failed use changed and read nothing.
 pub(crate) fn failed<'a>(used: &mut Use<'a>, error: Cow<'a, str>) {
     if used.outcome == Outcome::Done {
         used.outcome = Outcome::Failed;
@@ -177,7 +177,7 @@ pub(crate) fn read<'a>(used: &mut Use<'a>, path: Text<'a>) {
     }
 }
 
-/// An edited file: the names that its new text defines, and the lines that changed.
+/// An edited file: the names that its new text defines, and the changed lines.
 pub(crate) fn edited<'a>(
     used: &mut Use<'a>,
     path: Text<'a>,
@@ -199,7 +199,7 @@ pub(crate) fn push_file<'a>(used: &mut Use<'a>, path: Cow<'a, str>, how: Touch, 
     }
 }
 
-/// The whole list as it now stands: what is to be done, and how far it is.
+/// The whole todo list: subjects and states.
 pub(crate) fn todos<'a>(used: &mut Use<'a>, items: impl Iterator<Item = (Text<'a>, Text<'a>)>) {
     let cleaner = used.cleaner;
     let todo = |(subject, status): (Text<'a>, Text<'a>)| {

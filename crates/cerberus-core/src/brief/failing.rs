@@ -1,4 +1,4 @@
-//! What is red: failing tests, builds and lints are blockers until they pass.
+//! Failing tests, builds and lints are blockers until they pass.
 
 use std::collections::HashSet;
 
@@ -8,9 +8,9 @@ use crate::model::fact::Fact;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-/// A run as a session left it.
+/// A test, build or lint run in a session.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct SessionRun {
     pub command: Command,
     pub run: Run,
     pub session: SessionId,
@@ -18,11 +18,11 @@ pub struct Ran {
     pub event: i64,
 }
 
-/// More complaints of one build say no more.
+/// More problems of one build add nothing.
 const PROBLEMS_MAX: usize = 3;
 
-/// The blockers that the runs, in the order in which they happened, leave open.
-pub fn blockers(runs: &[Ran]) -> Vec<Known> {
+/// The blockers that these runs leave open. `runs` are in chronological order.
+pub fn blockers(runs: &[SessionRun]) -> Vec<Known> {
     let mut ledger = Ledger::default();
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let mut found = Vec::new();
@@ -31,33 +31,33 @@ pub fn blockers(runs: &[Ran]) -> Vec<Known> {
         found.extend(last.map(|ran| ran.blocker(name, "test")));
     }
     for ran in last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == Verdict::Red) {
-        let sort = match ran.command.kind {
+        let kind = match ran.command.kind {
             Kind::Test => "test",
             Kind::Build => "build",
             Kind::Lint => "lint",
         };
-        let is_told = ran.command.kind == Kind::Test && !ran.run.failed.is_empty();
+        let is_named = ran.command.kind == Kind::Test && !ran.run.failed.is_empty();
         match ran.run.problems.as_slice() {
-            _ if is_told => {}
-            [] => found.push(ran.blocker(&ran.command.key, sort)),
-            problems => found.extend(problems.iter().take(PROBLEMS_MAX).map(|problem| ran.blocker(problem, sort))),
+            _ if is_named => {}
+            [] => found.push(ran.blocker(&ran.command.key, kind)),
+            problems => found.extend(problems.iter().take(PROBLEMS_MAX).map(|problem| ran.blocker(problem, kind))),
         }
     }
     found.sort_by_key(|known| (known.at, known.event));
     found
 }
 
-impl Ran {
-    fn blocker(&self, text: &str, sort: &str) -> Known {
-        let fact = Fact::blocker(text, Some(sort));
+impl SessionRun {
+    fn blocker(&self, text: &str, kind: &str) -> Known {
+        let fact = Fact::blocker(text, Some(kind));
         Known { fact, session: self.session.clone(), at: self.at, event: self.event }
     }
 }
 
 /// The last run of each command, oldest first.
-fn last_of_each(runs: &[Ran]) -> Vec<&Ran> {
+fn last_of_each(runs: &[SessionRun]) -> Vec<&SessionRun> {
     let mut seen = HashSet::new();
-    let mut last: Vec<&Ran> = runs.iter().rev().filter(|ran| seen.insert(ran.command.key.as_str())).collect();
+    let mut last: Vec<&SessionRun> = runs.iter().rev().filter(|ran| seen.insert(ran.command.key.as_str())).collect();
     last.reverse();
     last
 }

@@ -1,4 +1,4 @@
-//! Fits the items into the budget: each section keeps its floor as long as the others can give way.
+//! Fits items into the budget. Each section keeps a minimum while other sections have more than theirs.
 
 use super::gather::class;
 use super::{Dropped, Item, Request, Section};
@@ -6,7 +6,7 @@ use crate::extract::INTERRUPTED;
 use crate::language::tokens;
 use crate::model::fact::Kind;
 
-/// What a section may keep of a budget of 1000 tokens while another has more than its share.
+/// The tokens a section keeps, scaled from a budget of 1000, while another section has more than its share.
 fn floor_tokens(section: Section, budget_tokens: usize) -> usize {
     let of_thousand = match section {
         Section::Files => 300,
@@ -16,11 +16,11 @@ fn floor_tokens(section: Section, budget_tokens: usize) -> usize {
     budget_tokens.saturating_mul(of_thousand) / 1_000
 }
 
-/// Who gives way first.
+/// The order in which sections lose items.
 const DROP_ORDER: [Section; 5] =
     [Section::Functions, Section::Files, Section::Decisions, Section::Next, Section::Blockers];
 
-/// `items` come most useful first within their section; what does not fit goes to `dropped`.
+/// `items` are ordered by usefulness within each section. What does not fit goes to `dropped`.
 pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<Dropped>) -> Vec<Item> {
     let mut kept: [Vec<Item>; 5] = Default::default();
     for item in items {
@@ -44,19 +44,19 @@ pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<
             }
         }
     }
-    let mut told: Vec<Item> = kept.into_iter().flat_map(in_telling_order).collect();
-    // What was broken off is where the work goes on.
-    told.sort_by_key(|item| !is_interrupted(item));
-    told
+    let mut kept_items: Vec<Item> = kept.into_iter().flat_map(in_display_order).collect();
+    // Interrupted work comes first.
+    kept_items.sort_by_key(|item| !is_interrupted(item));
+    kept_items
 }
 
 fn is_interrupted(item: &Item) -> bool {
-    let said = item.code.strip_prefix(Kind::Next.prefix());
-    said.and_then(|said| said.strip_prefix(INTERRUPTED)).is_some_and(|what| what.starts_with(':'))
+    let text = item.code.strip_prefix(Kind::Next.prefix());
+    text.and_then(|text| text.strip_prefix(INTERRUPTED)).is_some_and(|what| what.starts_with(':'))
 }
 
-/// Files stay by rank; what was said is told in the order it was said, the newest session first.
-fn in_telling_order(mut items: Vec<Item>) -> Vec<Item> {
+/// Files keep their rank; other items come in chronological order, the newest session first.
+fn in_display_order(mut items: Vec<Item>) -> Vec<Item> {
     if items.first().is_some_and(|item| item.section != Section::Files) {
         let mut sessions: Vec<_> = items.iter().map(|item| (item.at, item.session.clone())).collect();
         sessions.sort_by(|a, b| b.cmp(a));

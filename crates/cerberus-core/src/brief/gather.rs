@@ -1,4 +1,5 @@
-//! Many sessions' facts become one list of what is open: duplicates merged, settled things gone, best first.
+//! Merges the facts of many sessions into one list of open items: duplicates merged, settled items removed, best
+//! first.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -11,25 +12,25 @@ use crate::language::tokens;
 use crate::model::fact::{ClosedAs, Fact, Kind, Target};
 use crate::model::time::Timestamp;
 
-/// A thing done settles a thing to do when it says this much of it.
+/// A done item settles an open one if it contains this share of its words.
 const DONE_SHARE: f64 = 0.6;
 
-/// Words that say nothing about what is to be done.
-const EMPTY_WORDS: &[&str] =
+/// Words that carry no meaning of their own.
+const STOP_WORDS: &[&str] =
     &["the", "an", "to", "of", "in", "on", "for", "and", "with", "is", "it", "this", "that", "from", "into", "be"];
 
-/// The open items, section by section, the most useful first.
+/// The open items by section, the most useful first.
 pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec<Dropped>) -> Vec<Item> {
-    let settled = Settling::new(facts, settlements);
+    let settled = SettledIndex::new(facts, settlements);
     let mut merged: Vec<Merged> = Vec::new();
     let mut place: HashMap<(Section, &str), usize> = HashMap::new();
-    let mut told_off: HashSet<&str> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (order, known) in facts.iter().enumerate() {
         let Some(section) = Section::of(known.fact.kind) else {
             continue;
         };
         if let Some(reason) = settled.reason(known) {
-            if told_off.insert(&known.fact.code) {
+            if seen.insert(&known.fact.code) {
                 dropped.push(Dropped { code: known.fact.code.clone(), reason });
             }
             continue;
@@ -51,7 +52,7 @@ pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec
     merged.into_iter().map(Merged::into_item).collect()
 }
 
-/// Tasks that were finished by their number only: what was done is what was to be done under it.
+/// Tasks that were completed by number only. The text of the open task becomes the text of the done one.
 pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
     let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
     let done = |settlement: &Settlement| {
@@ -65,10 +66,10 @@ pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Kno
     finished.filter_map(done).collect()
 }
 
-/// One thing that several facts say.
+/// One item, merged from all facts that state it.
 struct Merged<'a> {
     section: Section,
-    /// Where it was first said, for ties.
+    /// The index of its first fact, to break ties.
     order: usize,
     last: &'a Known,
     kind: Kind,
@@ -78,7 +79,7 @@ struct Merged<'a> {
 impl<'a> Merged<'a> {
     fn add(&mut self, known: &'a Known) {
         self.times += 1;
-        // What was once edited stays `impl:`, however often it is read afterwards.
+        // A file that was once edited stays `impl:`, even if it is read later.
         if self.kind == Kind::Read {
             self.kind = known.fact.kind;
         }
@@ -87,7 +88,7 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Newest first; among files, edited before read; notes after what is to be done, the objective before it.
+    /// Newest first. Edited files come before read ones, the objective before next steps, notes after them.
     fn priority(&self) -> (Section, u8, Reverse<Timestamp>, usize) {
         (self.section, class(self.kind), Reverse(self.last.at), self.order)
     }
@@ -113,7 +114,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// What stands first in its section, and what last.
+/// The order of kinds within a section.
 pub fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Objective => 0,
@@ -122,55 +123,55 @@ pub fn class(kind: Kind) -> u8 {
     }
 }
 
-/// When something happened: the time, and the place in the journal for what shares it.
-type Moment = (Timestamp, i64);
+/// When something happened: the time, and the position in the journal to break ties.
+type Position = (Timestamp, i64);
 
-/// Knows what was settled, and by what.
-struct Settling<'a> {
-    by_reference: HashMap<(&'a str, &'a str), Moment>,
+/// What was settled, and by what.
+struct SettledIndex<'a> {
+    by_reference: HashMap<(&'a str, &'a str), Position>,
     by_code: Vec<(&'a Settlement, Kind, &'a str)>,
     done: Vec<(&'a Known, HashSet<String>)>,
-    /// Signs that somebody worked.
+    /// Evidence that a session did some work.
     work: Vec<&'a Known>,
 }
 
-impl<'a> Settling<'a> {
-    fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> Settling<'a> {
+impl<'a> SettledIndex<'a> {
+    fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> SettledIndex<'a> {
         let is_work = |known: &&Known| matches!(known.fact.kind, Kind::File | Kind::Test | Kind::Commit | Kind::Done);
         let work = facts.iter().filter(is_work).collect();
-        let mut settling = Settling { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new(), work };
+        let mut index = SettledIndex { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new(), work };
         for settlement in settlements {
             match &settlement.closing.target {
                 Target::Reference(reference) => {
                     let key = (settlement.session.as_str(), reference.as_str());
-                    let moment = (settlement.at, settlement.event);
-                    let latest = settling.by_reference.entry(key).or_insert(moment);
-                    *latest = moment.max(*latest);
+                    let position = (settlement.at, settlement.event);
+                    let latest = index.by_reference.entry(key).or_insert(position);
+                    *latest = position.max(*latest);
                 }
-                Target::Code(kind, code) => settling.by_code.push((settlement, *kind, code)),
+                Target::Code(kind, code) => index.by_code.push((settlement, *kind, code)),
             }
         }
         let done = facts.iter().filter(|known| known.fact.kind == Kind::Done);
-        settling.done = done.map(|known| (known, telling_words(&known.fact.code))).collect();
-        settling
+        index.done = done.map(|known| (known, significant_words(&known.fact.code))).collect();
+        index
     }
 
     fn reason(&self, known: &Known) -> Option<String> {
         let fact = &known.fact;
-        // What an event says itself is open: a list is replaced and refilled at once.
-        let said = (known.at, known.event);
+        // An event never settles its own items: a new todo list replaces the old one and adds items at once.
+        let since = (known.at, known.event);
         if let Some(reference) = &fact.reference
-            && self.by_reference.get(&(known.session.as_str(), reference.as_str())).is_some_and(|at| *at > said)
+            && self.by_reference.get(&(known.session.as_str(), reference.as_str())).is_some_and(|at| *at > since)
         {
             return Some("settled by the agent".to_string());
         }
         if fact.reference.as_deref() == Some(INTERRUPTED) {
-            let went_on =
-                self.work.iter().find(|other| other.session != known.session && (other.at, other.event) > said);
-            return went_on.map(|other| format!("{} went on", other.session));
+            let continued =
+                self.work.iter().find(|other| other.session != known.session && (other.at, other.event) > since);
+            return continued.map(|other| format!("continued in {}", other.session));
         }
         for (settlement, kind, code) in &self.by_code {
-            if (settlement.at, settlement.event) > said && *kind == fact.kind && same_thing(code, &fact.code) {
+            if (settlement.at, settlement.event) > since && *kind == fact.kind && same_thing(code, &fact.code) {
                 let verb = if settlement.closing.outcome == ClosedAs::Done { "resolved" } else { "dropped" };
                 return Some(format!("{verb} {}", settlement.at));
             }
@@ -178,23 +179,23 @@ impl<'a> Settling<'a> {
         if fact.kind != Kind::Next {
             return None;
         }
-        let wanted = telling_words(&fact.code);
-        let done = self.done.iter().find(|(done, words)| (done.at, done.event) > said && says(words, &wanted));
+        let wanted = significant_words(&fact.code);
+        let done = self.done.iter().find(|(done, words)| (done.at, done.event) > since && covers(words, &wanted));
         done.map(|(done, _)| format!("done {}", done.at))
     }
 }
 
 fn same_thing(settled: &str, open: &str) -> bool {
-    settled == open || says(&telling_words(settled), &telling_words(open))
+    settled == open || covers(&significant_words(settled), &significant_words(open))
 }
 
-/// The words of a code that tell what it is about, its prefix left out.
-fn telling_words(code: &str) -> HashSet<String> {
-    let said = code.split_once(':').map_or(code, |(_, said)| said);
-    words(said).filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect()
+/// The significant words of a code, without its prefix.
+fn significant_words(code: &str) -> HashSet<String> {
+    let text = code.split_once(':').map_or(code, |(_, text)| text);
+    words(text).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
-/// Does `said` cover enough of `wanted`?
-fn says(said: &HashSet<String>, wanted: &HashSet<String>) -> bool {
-    !wanted.is_empty() && wanted.intersection(said).count() as f64 >= DONE_SHARE * wanted.len() as f64
+/// Whether `done` has enough of the words of `wanted`.
+fn covers(done: &HashSet<String>, wanted: &HashSet<String>) -> bool {
+    !wanted.is_empty() && wanted.intersection(done).count() as f64 >= DONE_SHARE * wanted.len() as f64
 }

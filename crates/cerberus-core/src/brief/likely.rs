@@ -1,5 +1,5 @@
-//! Puts files in the order of how likely they are to be worked on, adds likely ones that no recent session changed, and
-//! keeps what is told true: nothing of a file that is gone, and the branch of what was decided on another one.
+//! Orders files by how likely they are to be worked on next, adds likely files that no recent session changed,
+//! removes items about deleted files, and marks decisions made on another branch.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,12 @@ use crate::clean::text;
 use crate::language::tokens;
 use crate::model::fact::Kind;
 
-/// Takes out what speaks of files that are gone, and marks decisions of branches that are not merged.
-pub fn keep_true(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropped>) {
+/// Removes items about deleted files and marks decisions from unmerged branches.
+pub fn remove_stale(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropped>) {
     items.retain(|item| {
         let is_gone = item.path.as_ref().is_some_and(|path| likely.gone.contains(path));
         if is_gone {
-            dropped.push(Dropped { code: item.code.clone(), reason: "its file is gone".to_string() });
+            dropped.push(Dropped { code: item.code.clone(), reason: "its file no longer exists".to_string() });
         }
         !is_gone
     });
@@ -27,7 +27,7 @@ pub fn keep_true(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropp
     }
 }
 
-/// What recent sessions changed stays `impl:`; what they did not, but is likely to be next, is `see:`.
+/// Files that recent sessions changed stay `impl:`; other likely files are `see:`.
 pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<Dropped>) {
     if request.likely.files.is_empty() {
         return;
@@ -44,7 +44,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
             None => placed.push(item),
         }
     }
-    // Who goes on hears only what others did since: what is merely likely is nothing new.
+    // A continuing session gets only what other sessions did since; a file that is merely likely is not news.
     let adds_others = request.known.is_none();
     for ranked in &request.likely.files {
         if placed.len() >= FILES_MAX {
@@ -57,13 +57,13 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
         }
     }
     for item in order.iter().filter_map(|path| by_path.remove(path)) {
-        dropped.push(Dropped { code: item.code, reason: format!("less likely than {FILES_MAX} others") });
+        dropped.push(Dropped { code: item.code, reason: format!("ranked below the first {FILES_MAX} files") });
     }
     items.extend(placed);
     items.extend(others);
 }
 
-/// A file that is told though no recent session touched it.
+/// A file that no recent session touched, but that is likely to be next.
 pub fn seen(ranked: &Ranked, request: &Request) -> Item {
     let code = format!("{}{}", Kind::Read.prefix(), text::code(&ranked.path));
     Item {
@@ -80,15 +80,18 @@ pub fn seen(ranked: &Ranked, request: &Request) -> Item {
     }
 }
 
-/// The files say most of what functions say; the latest of them say where in the files.
+/// Files already say most of what functions would. Only the latest functions are kept.
 pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
-    let mut told = 0;
+    let mut count = 0;
     items.retain(|item| {
-        told += usize::from(item.section == Section::Functions);
-        let is_told = item.section != Section::Functions || told <= FUNCTIONS_MAX;
-        if !is_told {
-            dropped.push(Dropped { code: item.code.clone(), reason: format!("older than {FUNCTIONS_MAX} others") });
+        count += usize::from(item.section == Section::Functions);
+        let is_kept = item.section != Section::Functions || count <= FUNCTIONS_MAX;
+        if !is_kept {
+            dropped.push(Dropped {
+                code: item.code.clone(),
+                reason: format!("older than the last {FUNCTIONS_MAX} functions"),
+            });
         }
-        is_told
+        is_kept
     });
 }

@@ -1,6 +1,7 @@
-//! The memory part of a brief: what holds here, ranked, one code a line, within its own budget.
+//! The memory part of a brief: the memories that apply, ranked, one code per line, within its own budget.
 //!
-//! Never told: what the agent's own guides say already, what it was told before, and what a narrower memory contradicts.
+//! Leaves out what the agent's own guides already contain, what the session has already seen, and what a narrower
+//! memory contradicts.
 
 use std::collections::HashSet;
 
@@ -13,26 +14,26 @@ use crate::model::id::MemoryId;
 use crate::model::memory::{Memory, Scope};
 use crate::model::time::Timestamp;
 
-/// The memory part's budget, in tokens; both parts together have at most [`BOTH_TOKENS`].
+/// Budget of the memory part, in tokens. Both parts together get at most [`BOTH_TOKENS`].
 pub const MEMORY_TOKENS: usize = 1_500;
 pub const BOTH_TOKENS: usize = 2_500;
 
-/// A rule cut short may say something else; few are longer than this.
+/// A truncated rule may mean something else; few are longer than this.
 const CODE_CHARS_MAX: usize = 240;
 
-/// A memory that may be told.
+/// A memory that may be included.
 #[derive(Clone, Copy, Debug)]
-pub struct Remembered<'a> {
+pub struct MemoryCandidate<'a> {
     pub id: &'a MemoryId,
     pub memory: &'a Memory<'a>,
     pub why: &'a str,
 }
 
-/// What the memory part is made from.
+/// Input of the memory part.
 #[derive(Debug)]
 pub struct MemoryRequest<'a> {
     /// The most useful first.
-    pub candidates: &'a [Remembered<'a>],
+    pub candidates: &'a [MemoryCandidate<'a>],
     pub guides: &'a GuideLines,
     pub told: &'a HashSet<MemoryId>,
     pub budget_tokens: usize,
@@ -46,27 +47,27 @@ pub struct MemoryItem {
     pub category: String,
     pub code: String,
     pub text: String,
-    /// What the user said.
+    /// Quotes from the user.
     pub evidence: Vec<String>,
     pub at: Timestamp,
     pub tokens: usize,
     pub why: String,
 }
 
-/// Decides which memories are told.
+/// Decides which memories to include.
 pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<MemoryItem> {
     let mut items = Vec::new();
     let (mut tokens, mut chars) = (0, 0);
-    let narrow: Vec<&Remembered> = request.candidates.iter().filter(|one| !is_universal(one.memory)).collect();
+    let narrow: Vec<&MemoryCandidate> = request.candidates.iter().filter(|one| !is_universal(one.memory)).collect();
     for one in request.candidates.iter().filter(|one| !request.told.contains(one.id)) {
         let code = code(one.memory);
         let mut drop = |reason: String| dropped.push(Dropped { code: code.clone(), reason });
-        if let Some(guide) = request.guides.says(&one.memory.content) {
-            drop(format!("{guide} says it already"));
+        if let Some(guide) = request.guides.find(&one.memory.content) {
+            drop(format!("already in {guide}"));
             continue;
         }
         if let Some(other) = narrow.iter().find(|other| is_overruled(one.memory, other.memory)) {
-            drop(format!("{} says otherwise for {}", other.id, &*other.memory.scope));
+            drop(format!("overridden by {} for {}", other.id, &*other.memory.scope));
             continue;
         }
         let (own_tokens, own_chars) = (tokens::line(&code), code.chars().count() + 1);
@@ -90,7 +91,7 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
     items
 }
 
-/// `rule:Run-the-tests-first`, `pref:Keep-answers-short`; what is neither is a note.
+/// `rule:Run-the-tests-first`, `pref:Keep-answers-short`; anything else is a note.
 pub fn code(memory: &Memory) -> String {
     let prefix = match &*memory.category {
         "preference" | "style" => "pref:",
@@ -104,12 +105,12 @@ fn is_universal(memory: &Memory) -> bool {
     *memory.scope == *Scope::Universal.to_string()
 }
 
-/// Does what holds for a language or project say the opposite of what holds everywhere?
+/// Whether a memory of a language or project contradicts a universal one.
 fn is_overruled(broad: &Memory, narrow: &Memory) -> bool {
-    // Comparing meanings costs; what contradicts shares a word.
+    // Comparing meanings is expensive; memories that contradict each other share a word.
     let shares_a_word = || {
-        let said: HashSet<String> = words(&broad.content).collect();
-        words(&narrow.content).any(|word| word.len() > 2 && said.contains(&word))
+        let broad_words: HashSet<String> = words(&broad.content).collect();
+        words(&narrow.content).any(|word| word.len() > 2 && broad_words.contains(&word))
     };
     is_universal(broad) && shares_a_word() && contradicts(&broad.content, &narrow.content)
 }

@@ -1,8 +1,8 @@
-//! What a session is told: facts of the project's recent sessions, merged, settled, ranked, named and fitted.
+//! Composes briefs from facts of the project's recent sessions: merged, settled, ranked, named and fitted.
 //!
-//! The text is codes, one a line, `proj:` first; empty when there is nothing to tell. It never exceeds its budget in
-//! tokens nor the host's cap in characters, and the same input always gives the same bytes. It never invents a line:
-//! each has a fact, a session and a reason.
+//! The text is one code per line, `proj:` first; it is empty if there is nothing to say. It never exceeds its token
+//! budget or the host's character limit, and the same input always gives the same bytes. Every line comes from a fact
+//! and has a session and a reason.
 
 pub mod failing;
 mod fit;
@@ -28,24 +28,24 @@ pub use memories::MemoryItem;
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
 
-/// The session part's budget, in tokens; a user may set another within [`BUDGET_TOKENS_RANGE`].
+/// Budget of the session part, in tokens. The user may set another within [`BUDGET_TOKENS_RANGE`].
 pub const BUDGET_TOKENS: usize = 1_000;
 pub const BUDGET_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 500..=1_500;
 
 /// No brief is longer, whatever its host allows.
 pub const CHARS_MAX: usize = 9_500;
 
-/// A fact as a session left it.
+/// A fact from a session.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub fact: Fact,
     pub session: SessionId,
     pub at: Timestamp,
-    /// Its place in the journal, which tells apart what happened in the same instant.
+    /// Its position in the journal, to order events with the same time.
     pub event: i64,
 }
 
-/// A settlement as a session left it.
+/// A settlement from a session.
 #[derive(Clone, Debug)]
 pub struct Settlement {
     pub closing: Closing,
@@ -54,7 +54,7 @@ pub struct Settlement {
     pub event: i64,
 }
 
-/// What a brief is made from. Facts are in the order in which they happened.
+/// Input of a brief. Facts are in chronological order.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub project: &'a str,
@@ -65,32 +65,32 @@ pub struct Request<'a> {
     pub now: Timestamp,
     pub budget_tokens: usize,
     pub chars_max: usize,
-    /// What the session is about to be asked, when that is known.
+    /// The prompt the session is about to answer, if known.
     pub prompt: Option<&'a str>,
-    /// What is told before it.
+    /// Memories shown before this part.
     pub memories: &'a [MemoryItem],
-    /// What this session knows already: nothing at a fresh start.
+    /// What this session already knows; `None` at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
 }
 
-/// What is known about the project beside what was said: it orders what is told, and keeps it true.
+/// What is known about the project's files and branches. It orders items and removes stale ones.
 #[derive(Debug, Default)]
 pub struct Likely {
-    /// The likeliest to be worked on first; nothing leaves files in the order in which they were touched.
+    /// The likeliest to be worked on first. If empty, files stay in the order in which they were touched.
     pub files: Vec<rank::Ranked>,
-    /// Files that do not exist any more.
+    /// Files that no longer exist.
     pub gone: HashSet<String>,
-    /// Sessions whose work is on a branch that is not merged into what is checked out.
+    /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
 }
 
-/// What stands in a session's context already.
+/// What a session already has in its context.
 #[derive(Debug, Default)]
 pub struct AlreadyKnown {
-    pub told_codes: HashSet<String>,
-    /// Its own, and its parent's if it was forked.
+    pub shown_codes: HashSet<String>,
+    /// Its own session, and its parent if it was forked.
     pub own_sessions: HashSet<SessionId>,
-    /// What it read or edited itself.
+    /// Files that it read or edited itself.
     pub own_files: HashSet<String>,
 }
 
@@ -104,7 +104,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// In the order in which they are told.
+    /// In display order.
     pub const ALL: [Section; 5] =
         [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
 
@@ -120,7 +120,7 @@ impl Section {
     }
 }
 
-/// One line of a brief, with where it came from.
+/// One line of a brief and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub section: Section,
@@ -128,18 +128,18 @@ pub struct Item {
     pub code: String,
     pub text: String,
     pub path: Option<String>,
-    /// The session that said it last, and when; git alone may know of a file.
+    /// The last session that stated it; `None` for a file known only from git.
     pub session: Option<SessionId>,
     pub at: Timestamp,
     pub tokens: usize,
-    /// How often it was said.
+    /// How often it was stated.
     pub times: usize,
-    /// Why a file has its place among the others.
+    /// Why a file has its rank.
     pub place: Option<String>,
 }
 
 impl Item {
-    /// Why it is told.
+    /// Why it is in the brief.
     pub fn why(&self) -> String {
         if let Some(place) = &self.place {
             return place.clone();
@@ -171,23 +171,23 @@ pub struct Brief {
     pub dropped: Vec<Dropped>,
 }
 
-/// Decides what is told.
+/// Composes a brief.
 pub fn compose(request: &Request) -> Brief {
     let mut dropped = Vec::new();
     let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
-    items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
+    items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));
     if let Some(known) = request.known {
         items.retain(|item| !item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session)));
     }
     if let Some(prompt) = request.prompt {
         relevance::put_first(&mut items, prompt);
     }
-    likely::keep_true(&mut items, request.likely, &mut dropped);
+    likely::remove_stale(&mut items, request.likely, &mut dropped);
     likely::place_files(&mut items, request, &mut dropped);
     likely::trim_functions(&mut items, &mut dropped);
     shorten::name_files(&mut items, request.files);
     if let Some(known) = request.known {
-        items.retain(|item| !known.told_codes.contains(&item.code));
+        items.retain(|item| !known.shown_codes.contains(&item.code));
     }
     let header = format!("proj:{}", text::code(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
@@ -196,7 +196,7 @@ pub fn compose(request: &Request) -> Brief {
 }
 
 impl Brief {
-    /// The same with memories before the session part, a blank line between.
+    /// Puts memories before the session part, separated by a blank line.
     pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
         let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();
         let parts = [lines.join("\n"), self.text];
@@ -206,11 +206,11 @@ impl Brief {
     }
 }
 
-/// What the user laid down for good is told as a memory, not as a decision too.
-fn is_told_as_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
-    let said = |memory: &&MemoryItem| memory.evidence.iter().any(|said| said.contains(&item.text));
-    let Some(memory) = memories.iter().find(said).filter(|_| item.kind == Kind::Decision) else { return false };
-    dropped.push(Dropped { code: item.code.clone(), reason: format!("told as {}", memory.code) });
+/// A decision that has become a memory is shown only once, as the memory.
+fn is_covered_by_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
+    let quotes_it = |memory: &&MemoryItem| memory.evidence.iter().any(|quote| quote.contains(&item.text));
+    let Some(memory) = memories.iter().find(quotes_it).filter(|_| item.kind == Kind::Decision) else { return false };
+    dropped.push(Dropped { code: item.code.clone(), reason: format!("shown as {}", memory.code) });
     true
 }
 

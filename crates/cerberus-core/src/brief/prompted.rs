@@ -1,77 +1,78 @@
-//! What a prompt makes relevant that its session was not told yet: usually little or nothing.
+//! What a prompt makes relevant that the session has not seen yet: usually little or nothing.
 //!
-//! On the first prompt files whose names it speaks of, and what is open or decided about the same. On later ones only what
-//! they name outright, unless the topic clearly changes: then as on the first, but less. Never told twice, nothing of the
-//! session's own.
+//! On the first prompt: files whose names it mentions, and related open items and decisions. On later prompts: only
+//! files that they name outright, unless the topic clearly changes; then as on the first prompt, but less. Nothing is
+//! shown twice, and nothing from the session itself.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use super::likely::{keep_true, seen};
+use super::likely::{remove_stale, seen};
 use super::rank::Ranked;
 use super::rank::terms::{each_term, terms};
-use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_NAME_SHARE_MIN, PROMPT_SAID_MAX};
-use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_told_as_memory, shorten};
+use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX, PROMPT_NAME_SHARE_MIN};
+use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten};
 use crate::clean::text;
 use crate::language::tokens;
-use crate::search::rank::Spoken;
+use crate::search::rank::PromptMeaning;
 
-/// Fewer words in common are chance.
+/// Fewer shared words are a coincidence.
 const SHARED_WORDS_MIN: usize = 2;
 
-/// Fewer words say too little to tell whether they are of something else.
+/// A shorter prompt does not show whether the topic changed.
 const TOPIC_WORDS_MIN: usize = 5;
 
-/// Who goes on says at least this share of words that were said before.
+/// A prompt on the same topic repeats at least this share of earlier words.
 const SAME_TOPIC_SHARE_MIN: f64 = 0.25;
 
-/// A new topic's file shares this many words with the prompt.
+/// After a change of topic, a file must share this many words with the prompt.
 const TOPIC_FILE_WORDS_MIN: usize = 2;
 
-/// How a prompt stands in its session.
+/// A prompt's position in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompted {
     First,
-    /// It goes on with what the session is about, or says too little to tell.
+    /// It continues the topic of the session, or is too short to tell.
     Later,
-    /// It speaks of something that the session has not come to yet.
+    /// It is about something new to the session.
     NewTopic,
 }
 
 impl Prompted {
-    /// Compares a later prompt with what the session was asked before, was told and touched.
+    /// Compares a later prompt with earlier prompts and with what the session has seen and touched.
     pub fn later(prompt: &str, asked_before: &[String], known: &AlreadyKnown) -> Prompted {
-        let said = terms(text::clip(prompt, PROMPT_BYTES_MAX));
-        let mut heard: HashSet<String> = HashSet::new();
+        let prompt_terms = terms(text::clip(prompt, PROMPT_BYTES_MAX));
+        let mut repeated: HashSet<String> = HashSet::new();
         let before = asked_before.iter().map(|asked| text::clip(asked, PROMPT_BYTES_MAX));
-        for text in before.chain(known.told_codes.iter().chain(&known.own_files).map(String::as_str)) {
-            each_term(text, |word| _ = said.get(word).map(|word| heard.insert(word.clone())));
+        for text in before.chain(known.shown_codes.iter().chain(&known.own_files).map(String::as_str)) {
+            each_term(text, |word| _ = prompt_terms.get(word).map(|word| repeated.insert(word.clone())));
         }
-        let is_new = said.len() >= TOPIC_WORDS_MIN && (heard.len() as f64) < SAME_TOPIC_SHARE_MIN * said.len() as f64;
+        let is_new = prompt_terms.len() >= TOPIC_WORDS_MIN
+            && (repeated.len() as f64) < SAME_TOPIC_SHARE_MIN * prompt_terms.len() as f64;
         if is_new { Prompted::NewTopic } else { Prompted::Later }
     }
 }
 
-/// Decides what is told beside a prompt, one code a line, without a header.
+/// Composes what is shown with a prompt: one code per line, no header.
 pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &AlreadyKnown) -> Brief {
     let mut dropped = Vec::new();
     let mut open = gather::open_items(request.facts, request.settlements, &mut dropped);
-    keep_true(&mut open, request.likely, &mut dropped);
+    remove_stale(&mut open, request.likely, &mut dropped);
     let recent: HashSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
     let asked = request.likely.files.iter().filter(|ranked| is_asked_for(ranked, prompted));
     let unknown = asked.filter(|ranked| !known.own_files.contains(&ranked.path)).take(PROMPT_FILES_MAX);
     let mut items: Vec<Item> = unknown.map(|ranked| named(ranked, request, &open, &recent)).collect();
     let own = |item: &Item| item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session));
-    let said = open.iter().filter(|item| !matches!(item.section, Section::Files | Section::Functions) && !own(item));
+    let others = open.iter().filter(|item| !matches!(item.section, Section::Files | Section::Functions) && !own(item));
     if prompted != Prompted::Later {
-        // Comparing meanings costs; what is spoken of shares words.
+        // Comparing meanings is expensive; related texts share words.
         let asked = terms(prompt);
         let shares_words = |item: &&Item| shared_words(&item.text, &asked) >= SHARED_WORDS_MIN;
-        let spoken = LazyCell::new(|| Spoken::of(prompt));
-        let spoken_of = said.filter(shares_words).filter(|item| spoken.is_of(&item.text));
-        items.extend(spoken_of.take(PROMPT_SAID_MAX).cloned());
+        let meaning = LazyCell::new(|| PromptMeaning::of(prompt));
+        let related = others.filter(shares_words).filter(|item| meaning.is_about(&item.text));
+        items.extend(related.take(PROMPT_ITEMS_MAX).cloned());
     }
-    items.retain(|item| !is_told_as_memory(item, request.memories, &mut dropped));
+    items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));
     shorten::name_files(&mut items, request.files);
     items.retain(|item| !is_known(item, known));
     let mut budget_tokens = request.budget_tokens;
@@ -85,31 +86,31 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
 }
 
-/// How many of the asked words a text has.
+/// The number of `asked` words in a text.
 fn shared_words(text: &str, asked: &HashSet<String>) -> usize {
     let mut shared: Vec<&str> = Vec::new();
     each_term(text, |word| shared.extend(asked.get(word).map(String::as_str).filter(|word| !shared.contains(word))));
     shared.len()
 }
 
-/// A file told as changed is known as one to see, too.
+/// A file shown as changed is also known as one to see.
 fn is_known(item: &Item, known: &AlreadyKnown) -> bool {
-    let said = item.code.split_once(':').map_or(item.code.as_str(), |(_, said)| said);
+    let name = item.code.split_once(':').map_or(item.code.as_str(), |(_, name)| name);
     let is_file = item.section == Section::Files;
-    // A decision was perhaps told with the branch it was taken on.
+    // The decision may have been shown with its branch.
     let with_branch = format!("{}@", item.code);
-    known.told_codes.iter().any(|told| *told == item.code || told.starts_with(&with_branch))
-        || is_file && ["impl:", "see:"].iter().any(|prefix| known.told_codes.contains(&format!("{prefix}{said}")))
+    known.shown_codes.iter().any(|shown| *shown == item.code || shown.starts_with(&with_branch))
+        || is_file && ["impl:", "see:"].iter().any(|prefix| known.shown_codes.contains(&format!("{prefix}{name}")))
 }
 
 fn is_asked_for(ranked: &Ranked, prompted: Prompted) -> bool {
     match prompted {
         Prompted::First => ranked.trace.is_named() || ranked.trace.name_share() >= PROMPT_NAME_SHARE_MIN,
         Prompted::Later => ranked.trace.is_named(),
-        // One word that happens to be a file's whole name is no topic.
+        // One word that happens to be a whole file name is not a topic.
         Prompted::NewTopic => {
-            let is_spoken_of = ranked.trace.name_share() >= PROMPT_NAME_SHARE_MIN;
-            ranked.trace.is_named() || is_spoken_of && ranked.trace.words_said() >= TOPIC_FILE_WORDS_MIN
+            let is_name_mentioned = ranked.trace.name_share() >= PROMPT_NAME_SHARE_MIN;
+            ranked.trace.is_named() || is_name_mentioned && ranked.trace.shared_words() >= TOPIC_FILE_WORDS_MIN
         }
     }
 }
@@ -127,11 +128,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_topic_is_new_when_hardly_a_word_was_heard_before() {
+    fn a_topic_is_new_if_hardly_any_word_is_repeated() {
         let asked =
             ["Write the parser for the invoice format".to_string(), "now handle the missing totals".to_string()];
         let known = AlreadyKnown {
-            told_codes: ["impl:invoice/parser.rs", "dec:totals-are-integers"].map(str::to_string).into(),
+            shown_codes: ["impl:invoice/parser.rs", "dec:totals-are-integers"].map(str::to_string).into(),
             own_files: ["src/invoice/lines.rs".to_string()].into(),
             ..AlreadyKnown::default()
         };

@@ -1,26 +1,26 @@
-//! Files are named by the shortest path suffix that no other known file shares.
+//! Files are named by their shortest unambiguous path suffix.
 
 use std::collections::HashMap;
 
 use super::{Item, Section};
 use crate::clean::text;
 
-/// Every file the project knows, by its last component: tracked by git, or seen in a session.
+/// Every known file of the project, by its last component: tracked by git, or seen in a session.
 #[derive(Debug, Default)]
 pub struct FileNames {
     by_base: HashMap<String, Vec<String>>,
-    /// So many folders are told with every name.
+    /// How many folders every name includes.
     folders: usize,
 }
 
-/// In a project of more files agents look for a bare name in the wrong folder, and folders of one name are common.
+/// In larger projects, agents look for a bare name in the wrong folder, and folder names repeat.
 const BARE_NAMES_FILES_MAX: usize = 200;
-const FOLDERS_TOLD: usize = 2;
+const FOLDERS_SHOWN: usize = 2;
 
 impl FileNames {
-    /// For a project of so many files.
+    /// For a project with this many files.
     pub fn of_project(files: usize) -> FileNames {
-        let folders = if files > BARE_NAMES_FILES_MAX { FOLDERS_TOLD } else { 0 };
+        let folders = if files > BARE_NAMES_FILES_MAX { FOLDERS_SHOWN } else { 0 };
         FileNames { folders, ..FileNames::default() }
     }
 
@@ -45,12 +45,12 @@ pub fn base(path: &str) -> &str {
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
-/// Is `suffix` the end of `path` in whole components?
+/// Whether `suffix` is the end of `path`, in whole components.
 fn ends_with_path(path: &str, suffix: &str) -> bool {
     path.strip_suffix(suffix).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// Gives every file its short name. Files outside the project keep their whole path.
+/// Gives every file its short name. Files outside the project keep their full path.
 pub fn name_files(items: &mut [Item], files: &FileNames) {
     for item in items.iter_mut().filter(|item| item.section == Section::Files) {
         if let Some(path) = item.path.as_deref().filter(|path| !path.starts_with('/')) {

@@ -108,12 +108,12 @@ fn done_removes_its_next_and_nothing_else() {
         let brief = text(&[next.clone(), words("b", 5, Kind::Done, done)]);
         assert_eq!(brief.is_empty(), gone, "{done}");
         let before = text(&[next.clone(), words("b", 0, Kind::Done, done)]);
-        assert!(!before.is_empty(), "a thing done before it was planned settles nothing");
+        assert!(!before.is_empty(), "an item done before it was planned settles nothing");
     }
 }
 
 #[test]
-fn what_was_settled_is_gone_and_says_why() {
+fn a_settled_item_is_dropped_with_its_reason() {
     let open = Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, "write tests") };
     let facts =
         [known("a", 1, open.clone()), known("b", 1, open), known("a", 2, Fact::blocker("needs ollama", Some("need")))];
@@ -121,7 +121,7 @@ fn what_was_settled_is_gone_and_says_why() {
     let brief = compose_with(&facts[..1], std::slice::from_ref(&by_reference), BUDGET_TOKENS);
     assert_eq!(brief.text, "");
     assert_eq!(brief.dropped, [Dropped { code: "next:write-tests".into(), reason: "settled by the agent".into() }]);
-    // Another session's task of the same number is another task.
+    // Another session's task with the same number is another task.
     let brief = compose_with(&facts, &[by_reference], BUDGET_TOKENS);
     assert_eq!(brief.text, "proj:hydra\nblock:need:needs-ollama\nnext:write-tests");
     let by_code = settled("b", 9, Target::Code(Kind::Blocker, "block:need:needs-ollama".into()));
@@ -129,7 +129,7 @@ fn what_was_settled_is_gone_and_says_why() {
 }
 
 #[test]
-fn a_replaced_list_keeps_what_it_says_itself() {
+fn a_replaced_list_keeps_its_own_items() {
     let todo = |text| Fact { reference: Some("todos".into()), ..Fact::words(Kind::Next, text) };
     let facts = [known("a", 1, todo("old item")), known("a", 1, todo("kept item")), known("a", 5, todo("kept item"))];
     let replaced =
@@ -170,10 +170,10 @@ fn over_budget_functions_go_first_and_blockers_last() {
 }
 
 #[test]
-fn a_resumed_session_hears_only_what_is_new_to_it() {
+fn a_resumed_session_gets_only_what_is_new_to_it() {
     let facts = [file("own", 1, "a.rs"), file("other", 2, "b.rs"), file("other", 3, "c.rs")];
     let known = AlreadyKnown {
-        told_codes: HashSet::from(["impl:b.rs".to_string()]),
+        shown_codes: HashSet::from(["impl:b.rs".to_string()]),
         own_sessions: HashSet::from([SessionId::new("own")]),
         ..AlreadyKnown::default()
     };
@@ -197,7 +197,7 @@ fn a_resumed_session_hears_only_what_is_new_to_it() {
 }
 
 #[test]
-fn a_prompt_brings_what_it_speaks_of_to_the_front() {
+fn items_related_to_the_prompt_come_first() {
     let facts: Vec<Known> =
         (0..9).map(|n| file("s", n, ["src/a.rs", "src/parser.rs", "src/store/rows.rs"][n as usize % 3])).collect();
     let request = |prompt| {
@@ -255,7 +255,7 @@ fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 
     let total = items.len();
     let mut dropped = Vec::new();
     let kept = fit::fit("proj:hydra", items, &request, &mut dropped);
-    assert_eq!(kept.len() + dropped.len(), total, "what is not told is accounted for");
+    assert_eq!(kept.len() + dropped.len(), total, "every item is kept or dropped");
     Section::ALL.map(|section| kept.iter().filter(|item| item.section == section).count())
 }
 
@@ -269,7 +269,7 @@ fn each_section_keeps_its_share_to_the_token() {
     for (counts, budget_tokens, kept) in [
         ([3, 2, 2, 1, 1], 100, [3, 2, 2, 1, 1]),
         ([9, 9, 9, 9, 9], 100, [3, 2, 2, 1, 1]),
-        // A section within its share loses nothing while another has more than its own.
+        // A section within its share loses nothing while another exceeds its own.
         ([8, 2, 0, 0, 0], 100, [7, 2, 0, 0, 0]),
         ([3, 0, 7, 0, 0], 100, [3, 0, 6, 0, 0]),
         ([0, 0, 2, 0, 8], 100, [0, 0, 2, 0, 7]),
@@ -281,7 +281,7 @@ fn each_section_keeps_its_share_to_the_token() {
 }
 
 #[test]
-fn the_hosts_cap_is_used_to_the_character() {
+fn the_hosts_limit_is_used_to_the_character() {
     // The header has 10 characters, each line 9 and its break.
     let items = || vec![item(Section::Decisions, "dec:12345", 1); 5];
     for (chars_max, kept) in [(60, 5), (59, 4), (50, 4), (49, 3), (40, 3), (39, 2), (20, 1), (19, 0)] {
@@ -290,7 +290,7 @@ fn the_hosts_cap_is_used_to_the_character() {
 }
 
 #[test]
-fn what_was_interrupted_is_told_before_everything_else() {
+fn interrupted_work_comes_before_everything_else() {
     let facts = [
         file("s", 1, "src/a.rs"),
         words("s", 2, Kind::Decision, "use tabs"),
@@ -386,7 +386,7 @@ fn what_was_interrupted_is_open_until_another_session_works() {
         let brief = compose_with(&[broken_off.clone(), other.clone()], &[], BUDGET_TOKENS);
         assert_eq!(brief.text.contains("next:interrupted:run-the-tests"), is_open, "{other:?}");
         let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
-        assert_eq!(reasons.contains(&"b went on"), !is_open, "{other:?}");
+        assert_eq!(reasons.contains(&"continued in b"), !is_open, "{other:?}");
     }
 }
 

@@ -12,7 +12,7 @@ pub use mention::Paths;
 
 use serde::Deserialize;
 
-use crate::brief::failing::{self, Ran};
+use crate::brief::failing::{self, SessionRun};
 use crate::clean::text::Clean;
 use crate::extract::{Extracted, extract};
 use crate::model::event::{Event, MemoryChange, Record};
@@ -267,7 +267,7 @@ fn codes_of(record: Option<&Record>) -> HashSet<String> {
 fn facts(record: &Record) -> Vec<Fact> {
     let Extracted { mut facts, run, .. } = extract(&record.event);
     if let Some((command, run)) = run {
-        let ran = Ran { command, run, session: SessionId::new(""), at: record.at, event: 0 };
+        let ran = SessionRun { command, run, session: SessionId::new(""), at: record.at, event: 0 };
         facts.extend(failing::blockers(&[ran]).into_iter().map(|known| known.fact));
     }
     facts

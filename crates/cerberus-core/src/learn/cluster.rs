@@ -1,8 +1,8 @@
-//! Texts that say the same, grouped, and the best wording of each group.
+//! Groups texts with the same meaning and picks the best wording of each group.
 //!
-//! Greedy and in order: a text joins the group whose first text it resembles most, or begins one. The first text of a
-//! group never changes, so a group keeps its identity while it grows. Texts are found by the concepts they share, not
-//! by comparing all with all.
+//! Greedy and in order: a text joins the group whose first text is most similar, or starts a new one. The first text
+//! of a group never changes, so a group keeps its identity while it grows. Candidates are found by shared concepts,
+//! not by comparing all pairs.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use crate::language::meaning::{Meaning, SAME_MIN};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// Places in the input, ascending.
+    /// Indexes into the input, ascending.
     pub members: Vec<usize>,
-    /// The member that says it best.
+    /// The member with the best wording.
     pub canonical: usize,
 }
 
-/// Groups `texts`; every one of them is in exactly one group.
+/// Groups `texts`; every text is in exactly one group.
 pub fn cluster<T: AsRef<str>>(texts: &[T]) -> Vec<Cluster> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut leaders = Nearby::default();
@@ -38,15 +38,16 @@ pub fn cluster<T: AsRef<str>>(texts: &[T]) -> Vec<Cluster> {
     groups.into_iter().map(best).collect()
 }
 
-/// Meanings that are already there, found by what they share with another.
+/// Known meanings, indexed by concept.
 #[derive(Default)]
 pub(crate) struct Nearby {
     meanings: Vec<Meaning>,
-    /// Who has a concept, and how much of it.
+    /// For each concept, the meanings that have it and its weight there.
     by_concept: HashMap<String, Vec<(usize, f64)>>,
 }
 
-/// What shares less is not looked at closer. Below `SAME_MIN`, since words that look alike are only counted then.
+/// Meanings that share less are not compared in full. Below `SAME_MIN`, because similar words only count in the full
+/// comparison.
 const LOOK_CLOSER_MIN: f64 = 0.45;
 
 impl Nearby {
@@ -57,7 +58,7 @@ impl Nearby {
         self.meanings.push(meaning);
     }
 
-    /// The one that says the same as `meaning`; of several the most alike, then the first.
+    /// The known meaning that is the same as `meaning`: the most similar, then the first.
     pub fn nearest(&self, meaning: &Meaning) -> Option<usize> {
         let mut shared: HashMap<usize, f64> = HashMap::new();
         for (concept, share) in meaning.shares() {
@@ -77,7 +78,7 @@ impl Nearby {
 /// Words that make an instruction definite.
 const DEFINITE: &str = "before|after|instead|when|always|never|must|should|limit|max|min";
 
-/// The wording a cluster goes by: an imperative, neither curt nor long, definite; of equals the shortest, then the first.
+/// The best wording of a cluster: an imperative, neither terse nor long, definite; then the shortest, then the first.
 pub(crate) fn canonical<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> Option<usize> {
     let rated = texts.map(|(at, text)| (std::cmp::Reverse(score(text)), text.chars().count(), at));
     rated.min().map(|(_, _, at)| at)
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn repetition_is_found_by_meaning() {
+    fn repetition_is_recognised_by_meaning() {
         assert_eq!(cluster(&["keep it short", "be concise", "terse output please"]).len(), 1);
         assert_eq!(cluster(&["use tabs", "use spaces"]).len(), 2);
         assert_eq!(cluster(&["always run tests", "never run tests"]).len(), 2);
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_wording_speaks_for_all() {
+    fn the_best_wording_is_chosen() {
         for (texts, best) in [
             (&["summaries should be concise", "keep summaries concise", "we want concise summaries"][..], 1),
             (
@@ -175,7 +176,7 @@ mod tests {
             prop_assert!(clusters.iter().all(|cluster| cluster.members.contains(&cluster.canonical)));
             prop_assert!(clusters.iter().all(|cluster| cluster.members.is_sorted()));
             prop_assert!(clusters.iter().map(|cluster| cluster.members[0]).is_sorted());
-            // What comes later changes nothing about what came before.
+            // Later texts never change earlier groups.
             let half = texts.len() / 2;
             let before: Vec<Vec<usize>> = cluster(&texts[..half]).into_iter().map(|cluster| cluster.members).collect();
             let cut = clusters.into_iter().map(|c| c.members.into_iter().filter(|at| *at < half).collect::<Vec<_>>());

@@ -1,18 +1,18 @@
-//! Memories that cannot both be followed.
+//! Finds memories that cannot both be followed.
 //!
-//! Precise rather than eager: what is only said of a part ("use tabs in Makefiles") contradicts nothing said of the
-//! whole. Nothing here decides which of two is right.
+//! Prefers misses over false alarms: a rule for a part ("use tabs in Makefiles") does not contradict one for the
+//! whole. It never decides which of the two is right.
 
 use super::wording;
 use crate::language::concepts;
 use crate::language::meaning::{Clause, Meaning};
 
-/// From here on two clauses speak of the same thing; one qualified word more is already too much.
+/// Two clauses are about the same thing from this similarity on; one more qualifying word is already too much.
 const SAME_THING_MIN: f64 = 0.75;
-/// What is denied must be more than a by-word.
+/// The negated concept must carry at least this weight.
 const DENIED_WEIGHT_MIN: f64 = 0.5;
 
-/// Whether no one can do both: opposite instructions about one thing, or two of which one takes one.
+/// Whether nobody can follow both: opposite instructions about one thing, or two mutually exclusive choices.
 pub fn contradicts(a: &str, b: &str) -> bool {
     let (one, other) = (Meaning::of(a), Meaning::of(b));
     let clash = |x: &Clause, y: &Clause| {
@@ -30,7 +30,7 @@ fn is_opposed(a: &Clause, b: &Clause) -> bool {
     a.concepts.iter().any(is_denied) && a.closeness(b) >= SAME_THING_MIN
 }
 
-/// "use tabs", "indent with spaces": the rest must be the same.
+/// "use tabs", "indent with spaces": everything else must be the same.
 fn is_exclusive(a: &Clause, b: &Clause) -> bool {
     concepts::choices().iter().any(|choice| {
         let (mine, yours) = (a.chosen(choice), b.chosen(choice));
@@ -60,15 +60,15 @@ fn has_other_number(a: &Clause, b: &Clause) -> bool {
         && a.without(|_| false).agreement(&b.without(|_| false)) >= SAME_THING_MIN
 }
 
-/// What a tool is for, where words in -ing do not say it.
+/// What a tool is for, if it is not a word in -ing.
 const PURPOSES: &str = "storage|database|frontend|backend|deployment|dependencies|packages|migrations|auth|authentication|state|\
     tests|builds|http|requests|persistence|validation|serialization|styles|ci|search|queues|releases";
-/// Tools that look like a plural.
+/// Tool names that look like plurals.
 const SINGULARS: &str = "postgres|kubernetes|pandas|jenkins|windows|aws|gas";
 const ONE: [&str; 4] = ["ss", "js", "is", "us"];
 const TOOL_WORDS_MAX: usize = 2;
 
-/// "use jest for testing", "use mocha for testing": one tool a purpose. Things, in the plural, go together.
+/// "use jest for testing", "use mocha for testing": one tool per purpose. Plural nouns do not exclude each other.
 fn names_other_tool(a: &str, b: &str) -> bool {
     let (Some((mine, my_purpose)), Some((yours, your_purpose))) = (tool(a), tool(b)) else { return false };
     let is_same = |a: &str, b: &str| Meaning::of(a).similarity(&Meaning::of(b)) >= SAME_THING_MIN;

@@ -1,6 +1,6 @@
-//! The lines of `memory export` and `memory import`: one memory each, nothing lost on the way and back.
+//! The lines of `memory export` and `memory import`: one memory per line, without loss in either direction.
 //!
-//! Only `content` is required. What is not said gets a plain default; what is not understood is an error of the line.
+//! Only `content` is required. Missing fields get defaults; an invalid field is an error of its line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,31 +11,31 @@ use crate::model::id::{MemoryId, ProjectId};
 use crate::model::memory::{Background, Evidence, Memory, Scope, Status, Uses};
 use crate::model::time::Timestamp;
 
-/// A longer text is no memory.
+/// A longer text is not a memory.
 pub const CONTENT_BYTES_MAX: usize = Keep::MEMORY.head_bytes;
-/// As much as may come along with a memory.
+/// The largest metadata of one memory.
 const METADATA_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct MemoryLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     content: String,
-    #[serde(default = "Line::category")]
+    #[serde(default = "MemoryLine::category")]
     category: String,
-    #[serde(default = "Line::scope")]
+    #[serde(default = "MemoryLine::scope")]
     scope: String,
-    #[serde(default = "Line::confidence")]
+    #[serde(default = "MemoryLine::confidence")]
     confidence: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created_at: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     updated_at: Option<String>,
-    #[serde(default = "Line::source")]
+    #[serde(default = "MemoryLine::source")]
     source: String,
     #[serde(default)]
     metadata: Map<String, Value>,
-    #[serde(default = "Line::approved")]
+    #[serde(default = "MemoryLine::approved")]
     status: Status,
     #[serde(default)]
     use_count: u64,
@@ -48,14 +48,14 @@ pub struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rationale: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<Said>,
+    evidence: Vec<EvidenceLine>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     automatic: bool,
 }
 
-/// [`Evidence`], as it stands in a line.
+/// [`Evidence`] as it appears in a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Said {
+struct EvidenceLine {
     text: String,
     agent: String,
     session: String,
@@ -74,13 +74,13 @@ pub enum LineError {
     TooMuch,
     #[error("its scope {0:?} is not universal, language:NAME or project:NAME")]
     Scope(String),
-    #[error("its {field} is no time: {text:?}")]
+    #[error("its {field} is not a time: {text:?}")]
     Time { field: &'static str, text: String },
     #[error("its confidence is not between 0 and 1")]
     Confidence,
 }
 
-impl Line {
+impl MemoryLine {
     fn category() -> String {
         "note".to_string()
     }
@@ -101,9 +101,9 @@ impl Line {
         Status::Approved
     }
 
-    /// One line of a file, checked.
-    pub fn parse(text: &str) -> Result<Line, LineError> {
-        let line: Line = serde_json::from_str(text)?;
+    /// Parses and checks one line of a file.
+    pub fn parse(text: &str) -> Result<MemoryLine, LineError> {
+        let line: MemoryLine = serde_json::from_str(text)?;
         if line.content.trim().is_empty() {
             return Err(LineError::Empty);
         }
@@ -129,7 +129,7 @@ impl Line {
         Ok(line)
     }
 
-    /// The memory that a line says. A line without an id gets the one that its words make.
+    /// The memory in this line. A line without an id gets one derived from its content.
     pub fn into_memory(
         self,
         cleaner: &Cleaner,
@@ -139,12 +139,12 @@ impl Line {
         let time = |text: &Option<String>| text.as_ref().and_then(|text| Timestamp::parse(text).ok());
         let metadata = cleaned(cleaner, self.metadata);
         let id = match self.id.filter(|id| !id.trim().is_empty()) {
-            // An id is shown in terminals and typed back: one line, bounded.
+            // An id is shown in terminals and typed back, so it is one line of limited length.
             Some(id) => MemoryId::new(crate::clean::text::line(&id, ID_CHARS_MAX)),
             None => {
-                let told = serde_json::to_string(&metadata).unwrap_or_default();
+                let metadata_text = serde_json::to_string(&metadata).unwrap_or_default();
                 let created = self.created_at.as_deref().unwrap_or_default();
-                MemoryId::of(&[&self.content, &self.category, &self.scope, created, &told])
+                MemoryId::of(&[&self.content, &self.category, &self.scope, created, &metadata_text])
             }
         };
         let scope = Scope::parse(&self.scope).unwrap_or(Scope::Universal);
@@ -172,10 +172,10 @@ impl Line {
         (id, memory)
     }
 
-    /// The line that says a memory whole.
-    pub fn of(id: &MemoryId, memory: &Memory, uses: Uses) -> Line {
+    /// The line for a memory.
+    pub fn of(id: &MemoryId, memory: &Memory, uses: Uses) -> MemoryLine {
         let background = memory.background.clone().into_owned();
-        Line {
+        MemoryLine {
             id: Some(id.to_string()),
             content: memory.content.to_string(),
             category: memory.category.to_string(),
@@ -191,7 +191,7 @@ impl Line {
             supersedes: background.supersedes.iter().map(|id| id.to_string()).collect(),
             project_id: memory.project.as_ref().map(|project| project.as_str().to_string()),
             rationale: background.rationale.map(|text| text.to_string()),
-            evidence: background.evidence.iter().map(Said::of).collect(),
+            evidence: background.evidence.iter().map(EvidenceLine::of).collect(),
             automatic: background.is_automatic,
         }
     }
@@ -199,10 +199,15 @@ impl Line {
 
 const ID_CHARS_MAX: usize = 100;
 
-impl Said {
-    fn of(evidence: &Evidence) -> Said {
+impl EvidenceLine {
+    fn of(evidence: &Evidence) -> EvidenceLine {
         let Evidence { text, agent, session, key } = evidence;
-        Said { text: text.to_string(), agent: agent.to_string(), session: session.to_string(), key: key.to_string() }
+        EvidenceLine {
+            text: text.to_string(),
+            agent: agent.to_string(),
+            session: session.to_string(),
+            key: key.to_string(),
+        }
     }
 
     fn into_evidence(self, cleaner: &Cleaner) -> Evidence<'static> {
@@ -212,7 +217,7 @@ impl Said {
     }
 }
 
-/// Metadata with the secrets cut out of its texts; otherwise as it was.
+/// Metadata with the secrets removed from its texts, otherwise unchanged.
 fn cleaned(cleaner: &Cleaner, metadata: Map<String, Value>) -> Map<String, Value> {
     fn clean(cleaner: &Cleaner, value: Value) -> Value {
         match value {
@@ -236,7 +241,7 @@ mod tests {
     }
 
     fn memory(line: &str) -> (MemoryId, Memory<'static>) {
-        Line::parse(line).unwrap().into_memory(&BUILT_IN, at("2026-01-22T13:00:00Z"), |_| None)
+        MemoryLine::parse(line).unwrap().into_memory(&BUILT_IN, at("2026-01-22T13:00:00Z"), |_| None)
     }
 
     #[test]
@@ -250,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn out_and_back_nothing_is_lost() {
+    fn export_and_import_lose_nothing() {
         let whole = json!({
             "id": "m-1", "content": "Never commit to main.", "category": "rule", "scope": "project:hydra",
             "confidence": 0.95, "created_at": "2026-01-20T10:00:00Z", "updated_at": "2026-01-21T10:00:00Z",
@@ -260,12 +265,12 @@ mod tests {
             "evidence": [{"text": "never commit to main", "agent": "claude-code", "session": "s", "key": "k"}],
         });
         let (id, memory) = memory(&whole.to_string());
-        let back = serde_json::to_value(Line::of(&id, &memory, memory.background.uses)).unwrap();
+        let back = serde_json::to_value(MemoryLine::of(&id, &memory, memory.background.uses)).unwrap();
         assert_eq!(back, whole);
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_problem() {
         for (line, said) in [
             ("{", "EOF"),
             (r#"{"category":"rule"}"#, "missing field `content`"),
@@ -274,14 +279,17 @@ mod tests {
             (r#"{"content":"x","confidence":2}"#, "confidence"),
             (r#"{"content":"x","created_at":"yesterday"}"#, "created_at"),
         ] {
-            let error = Line::parse(line).unwrap_err().to_string();
+            let error = MemoryLine::parse(line).unwrap_err().to_string();
             assert!(error.contains(said), "{line}: {error}");
         }
-        assert!(matches!(Line::parse(&json!({"content": "x".repeat(70_000)}).to_string()), Err(LineError::TooLong)));
+        assert!(matches!(
+            MemoryLine::parse(&json!({"content": "x".repeat(70_000)}).to_string()),
+            Err(LineError::TooLong)
+        ));
     }
 
     #[test]
-    fn secrets_are_cut_from_metadata_too() {
+    fn secrets_are_removed_from_metadata_too() {
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         let line = json!({"content": format!("token {key}"), "metadata": {"note": [{"k": format!("use {key}")}]}});
         let (_, memory) = memory(&line.to_string());

@@ -1,13 +1,13 @@
-//! What an agent's own guides say, so that no brief repeats it.
+//! The content of an agent's own guides, so that briefs do not repeat it.
 
 use std::collections::HashSet;
 
 use crate::clean::text::words;
 use crate::language::meaning::Meaning;
 
-/// A memory is said by a line that is this much like it.
-const SAID_MIN: f64 = 0.8;
-/// Only lines that share this much of a memory's words are worth understanding.
+/// A line says the same as a memory from this similarity on.
+const SAME_MIN: f64 = 0.8;
+/// Only lines that share this part of a memory's words are compared by meaning.
 const SHARED_MIN: f64 = 0.5;
 
 /// The lines of all guides, each with its words.
@@ -24,7 +24,7 @@ struct GuideLine {
 }
 
 impl GuideLines {
-    /// Adds what a guide says, a sentence or list item at a time.
+    /// Adds a guide, sentence by sentence and list item by list item.
     pub fn add(&mut self, guide: &str, text: &str) {
         for line in text.lines().flat_map(|line| line.split_inclusive(". ")) {
             let plain = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ']);
@@ -35,19 +35,19 @@ impl GuideLines {
         }
     }
 
-    /// The guide that says this already.
-    pub fn says(&self, content: &str) -> Option<&str> {
+    /// The guide that already says this.
+    pub fn find(&self, content: &str) -> Option<&str> {
         let wanted: HashSet<String> = words(content).collect();
         let meaning = std::cell::OnceCell::new();
-        let is_said = |line: &&GuideLine| {
+        let says_it = |line: &&GuideLine| {
             let shared = wanted.intersection(&line.words).count() as f64;
             if shared < SHARED_MIN * wanted.len() as f64 || shared == 0.0 {
                 return false;
             }
             let meaning = meaning.get_or_init(|| Meaning::of(content));
-            meaning.similarity(&Meaning::of(&line.text)) >= SAID_MIN
+            meaning.similarity(&Meaning::of(&line.text)) >= SAME_MIN
         };
-        self.lines.iter().find(is_said).map(|line| line.guide.as_str())
+        self.lines.iter().find(says_it).map(|line| line.guide.as_str())
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_guide_says_is_known_in_other_words_too() {
+    fn a_guide_is_recognised_in_other_words_too() {
         let mut guides = GuideLines::default();
         guides.add(
             "CLAUDE.md",
@@ -70,7 +70,7 @@ mod tests {
             ("Use spaces, not tabs.", None),
             ("Write a changelog entry.", None),
         ] {
-            assert_eq!(guides.says(content), guide, "{content}");
+            assert_eq!(guides.find(content), guide, "{content}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Corrections become clusters, clusters become proposals, accepted proposals become memories.
 //!
-//! A proposal and the memory it becomes are one thing with one id. Pure: texts and times come in, decisions go out.
+//! A proposal and the memory it becomes are one thing with one id. Pure: texts and times are inputs, decisions are
+//! outputs.
 
 pub mod cluster;
 pub mod conflict;

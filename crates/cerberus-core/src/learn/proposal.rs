@@ -1,14 +1,14 @@
-//! Corrections become proposals: grouped by meaning, worded as one instruction, with how far it reaches and why.
+//! Turns corrections into proposals: grouped by meaning, worded as one instruction, with a scope and a rationale.
 //!
-//! The same corrections give the same proposals, whatever their order. A proposal is named after the first time it was
-//! said, so it keeps its id while evidence is added. What the user accepted or rejected is never proposed again, in no
-//! wording. A `Fix` said once is no rule.
+//! The same corrections give the same proposals, in any order. A proposal's id comes from its first correction, so it
+//! stays the same as evidence is added. What the user accepted or rejected is never proposed again, in any wording. A
+//! single `Fix` is not a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{self, Nearby, canonical};
 use super::correction::CorrectionKind;
-use super::reach::{Place, reach};
+use super::reach::{Origin, reach};
 use super::wording::{self, has_negation};
 use crate::clean::text;
 use crate::language::meaning::Meaning;
@@ -19,20 +19,20 @@ use crate::model::time::Timestamp;
 /// Below this a proposal is not worth the user's time.
 const CONFIDENCE_MIN: f64 = 0.6;
 const CONFIDENCE_MAX: f64 = 0.99;
-/// The most a proposal may have that the user must look at first: from 0.9 on none is looked at.
+/// The highest confidence of a proposal that the user must review; from 0.9 on, proposals are approved automatically.
 const REVIEWED_MAX: f64 = 0.85;
 /// Longer texts with a negation are easily misread.
 const LONG_CHARS: usize = 200;
-/// What saying it again adds: in the same session, in another one.
+/// The bonus for a repetition: in the same session, and in another one.
 const TWICE_RAISE: f64 = 0.05;
 const TWICE_ACROSS_RAISE: f64 = 0.08;
-/// What was said three times is meant.
+/// From this many repetitions on, the user clearly means it.
 const OFTEN: usize = 3;
 const OFTEN_CONFIDENCE: f64 = 0.95;
 const OFTEN_ACROSS_CONFIDENCE: f64 = 0.97;
 const QUOTE_CHARS_MAX: usize = 120;
 
-/// The user's own words and where they were said: the agent, its name for the session, the key of the event.
+/// The user's own words and their origin: the agent, its session id, and the key of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quote<'a> {
     pub agent: &'a str,
@@ -41,9 +41,9 @@ pub struct Quote<'a> {
     pub text: &'a str,
 }
 
-/// A correction with all that is known about it.
+/// A correction with its origin.
 #[derive(Clone, Debug)]
-pub struct Said<'a> {
+pub struct SourcedCorrection<'a> {
     pub quote: Quote<'a>,
     pub kind: CorrectionKind,
     pub confidence: f64,
@@ -54,7 +54,7 @@ pub struct Said<'a> {
     pub languages: Vec<&'a str>,
 }
 
-/// A proposal or memory that exists already.
+/// An existing proposal or memory.
 #[derive(Clone, Debug)]
 pub struct Known<'a> {
     pub id: &'a MemoryId,
@@ -67,7 +67,7 @@ pub struct Known<'a> {
 pub enum Category {
     Rule,
     Preference,
-    /// The same thing had to be fixed again and again.
+    /// The same thing had to be fixed repeatedly.
     Correction,
 }
 
@@ -90,36 +90,36 @@ pub struct Proposal {
     pub scope: Scope,
     /// The project of a `project:` scope.
     pub project: Option<ProjectId>,
-    /// How often, when and in which words it was said.
+    /// How often, when, and in which words the user said it.
     pub rationale: String,
     pub confidence: f64,
-    /// Places in what was said, in the order of time.
+    /// Indexes of the corrections, in chronological order.
     pub evidence: Vec<usize>,
 }
 
-/// From this confidence on nobody is asked.
+/// From this confidence on, the user is not asked.
 const SURE_MIN: f64 = 0.9;
 
 impl Proposal {
-    /// Whether it is approved without a word of the user's.
+    /// Whether it is approved without asking the user.
     pub fn is_sure(&self) -> bool {
         self.confidence >= SURE_MIN
     }
 }
 
-/// What is worth asking the user about, the weightiest first.
-pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
-    let mut order: Vec<usize> = (0..said.len()).collect();
-    order.sort_by_key(|at| (said[*at].at, said[*at].quote));
-    order.dedup_by_key(|at| said[*at].quote);
-    let texts: Vec<&str> = order.iter().map(|at| said[*at].quote.text).collect();
+/// The proposals worth showing to the user, the most important first.
+pub fn propose(corrections: &[SourcedCorrection], existing: &[Known]) -> Vec<Proposal> {
+    let mut order: Vec<usize> = (0..corrections.len()).collect();
+    order.sort_by_key(|at| (corrections[*at].at, corrections[*at].quote));
+    order.dedup_by_key(|at| corrections[*at].quote);
+    let texts: Vec<&str> = order.iter().map(|at| corrections[*at].quote.text).collect();
     let memory = Existing::of(existing);
 
-    // Several clusters may be wordings of one proposal that exists.
+    // Several clusters may be wordings of one existing proposal.
     let mut groups: BTreeMap<MemoryId, Vec<usize>> = BTreeMap::new();
     for cluster in cluster::cluster(&texts) {
         let members: Vec<usize> = cluster.members.iter().map(|at| order[*at]).collect();
-        let quotes: Vec<Quote> = members.iter().map(|at| said[*at].quote).collect();
+        let quotes: Vec<Quote> = members.iter().map(|at| corrections[*at].quote).collect();
         let id = match memory.find(&quotes) {
             Some(known) if known.status != Status::Proposed => continue,
             Some(known) => known.id.clone(),
@@ -130,9 +130,9 @@ pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
 
     let mut proposals: Vec<(f64, Proposal)> = Vec::new();
     for (id, mut members) in groups {
-        members.sort_by_key(|at| (said[*at].at, said[*at].quote));
-        let Some(proposal) = compose(id, said, members) else { continue };
-        // The wording itself may be what was settled, though none of the quotes is.
+        members.sort_by_key(|at| (corrections[*at].at, corrections[*at].quote));
+        let Some(proposal) = compose(id, corrections, members) else { continue };
+        // The composed wording may match a settled memory, even if none of the quotes does.
         if memory.find_content(&proposal.content).is_none_or(|known| known.status == Status::Proposed) {
             proposals.push((proposal.evidence.len() as f64 * proposal.confidence, proposal));
         }
@@ -141,24 +141,24 @@ pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
     proposals.into_iter().map(|(_, proposal)| proposal).collect()
 }
 
-/// Ids that stay: the first time it was said names it. The text tells apart what was said in one breath.
+/// A stable id from the first quote. The text distinguishes corrections in the same message.
 fn id_of(first: &Quote) -> MemoryId {
     MemoryId::of(&[first.agent, first.session, first.key, first.text])
 }
 
-/// What exists, found by its wording, by the words it was made from, or by where those were said.
+/// Existing memories, found by wording, by evidence text, or by the origin of the evidence.
 struct Existing<'a> {
     known: &'a [Known<'a>],
     by_quote: BTreeMap<Quote<'a>, usize>,
     nearby: Nearby,
-    /// Whose wording each of `nearby` is.
+    /// The index of the memory that each of `nearby` belongs to.
     owners: Vec<usize>,
 }
 
 impl<'a> Existing<'a> {
     fn of(known: &'a [Known<'a>]) -> Existing<'a> {
         let mut existing = Existing { known, by_quote: BTreeMap::new(), nearby: Nearby::default(), owners: Vec::new() };
-        // What is settled is found before what is not.
+        // Settled memories are found first.
         let mut order: Vec<usize> = (0..known.len()).collect();
         order.sort_by_key(|at| known[*at].status == Status::Proposed);
         for at in order {
@@ -188,11 +188,11 @@ impl<'a> Existing<'a> {
     }
 }
 
-fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal> {
-    let members: Vec<&Said> = evidence.iter().map(|at| &said[*at]).collect();
-    let durable: Vec<&Said> = members.iter().copied().filter(|one| one.kind.is_durable()).collect();
-    // Where one said it as a rule, the rule's words and weight count.
-    let speaking: &[&Said] = if durable.is_empty() { &members } else { &durable };
+fn compose(id: MemoryId, corrections: &[SourcedCorrection], evidence: Vec<usize>) -> Option<Proposal> {
+    let members: Vec<&SourcedCorrection> = evidence.iter().map(|at| &corrections[*at]).collect();
+    let durable: Vec<&SourcedCorrection> = members.iter().copied().filter(|one| one.kind.is_durable()).collect();
+    // If someone stated it as a rule, the wording and confidence of the rule count.
+    let speaking: &[&SourcedCorrection] = if durable.is_empty() { &members } else { &durable };
     let best = canonical(speaking.iter().map(|one| one.quote.text).enumerate())?;
     let wording = speaking[best].quote.text;
     let content = wording::sentence(wording);
@@ -200,9 +200,9 @@ fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal
     if content.is_empty() || confidence < CONFIDENCE_MIN {
         return None;
     }
-    let places: Vec<Place> = members
+    let places: Vec<Origin> = members
         .iter()
-        .map(|one| Place { project: &one.project, project_name: one.project_name, languages: &one.languages })
+        .map(|one| Origin { project: &one.project, project_name: one.project_name, languages: &one.languages })
         .collect();
     let texts: Vec<&str> = members.iter().map(|one| one.quote.text).collect();
     let (scope, project) = reach(&wording::plain(wording), &texts, &places);
@@ -211,12 +211,12 @@ fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal
     Some(Proposal { id, content, category, scope, project, rationale, confidence, evidence })
 }
 
-fn sessions(members: &[&Said]) -> usize {
+fn sessions(members: &[&SourcedCorrection]) -> usize {
     members.iter().map(|one| (one.quote.agent, one.quote.session)).collect::<BTreeSet<_>>().len()
 }
 
-/// How sure it is that the user wants it; `None` for what was only fixed once or twice.
-fn confidence(members: &[&Said], speaking: &[&Said], wording: &str) -> Option<f64> {
+/// How sure it is that the user wants this; `None` for something fixed only once or twice.
+fn confidence(members: &[&SourcedCorrection], speaking: &[&SourcedCorrection], wording: &str) -> Option<f64> {
     let is_fix = !speaking.iter().any(|one| one.kind.is_durable());
     let (times, sessions) = (members.len(), sessions(members));
     if is_fix && times < OFTEN && sessions < 2 {
@@ -232,17 +232,17 @@ fn confidence(members: &[&Said], speaking: &[&Said], wording: &str) -> Option<f6
     };
     let is_easily_misread = wording.chars().count() > LONG_CHARS && has_negation(wording);
     let most = if is_fix || is_easily_misread { REVIEWED_MAX } else { CONFIDENCE_MAX };
-    // To two places: sums of floats must not decide what is taken without asking.
+    // Rounded to two decimals, so that floating-point errors do not decide what is approved automatically.
     Some((raised.min(most) * 100.0).round() / 100.0)
 }
 
-fn category(durable: &[&Said]) -> Category {
-    let is_liking = |one: &&&Said| matches!(one.kind, CorrectionKind::Style | CorrectionKind::Preference);
+fn category(durable: &[&SourcedCorrection]) -> Category {
+    let is_liking = |one: &&&SourcedCorrection| matches!(one.kind, CorrectionKind::Style | CorrectionKind::Preference);
     let likings = durable.iter().filter(is_liking).count();
     if 2 * likings > durable.len() { Category::Preference } else { Category::Rule }
 }
 
-fn rationale(members: &[&Said], wording: &str) -> String {
+fn rationale(members: &[&SourcedCorrection], wording: &str) -> String {
     let last = members.iter().map(|one| one.at).max().unwrap_or(Timestamp::EPOCH).day();
     let quote = text::line(wording, QUOTE_CHARS_MAX);
     let mark = if wording.trim().chars().count() > QUOTE_CHARS_MAX { "…" } else { "" };
@@ -260,11 +260,11 @@ mod tests {
 
     const DAY_MILLIS: i64 = 24 * 3600 * 1000;
 
-    /// `session: text`, said on the day of its place; the project is named after the session's first letter.
-    fn said(kind: CorrectionKind, confidence: f64, lines: &[&'static str]) -> Vec<Said<'static>> {
+    /// `session: text`, each one day later; the project is the first letter of the session.
+    fn corrections(kind: CorrectionKind, confidence: f64, lines: &[&'static str]) -> Vec<SourcedCorrection<'static>> {
         let one = |(at, line): (usize, &&'static str)| {
             let (session, text) = line.split_once(": ").unwrap();
-            Said {
+            SourcedCorrection {
                 quote: Quote { agent: "claude-code", session, key: text, text },
                 kind,
                 confidence,
@@ -277,8 +277,8 @@ mod tests {
         lines.iter().enumerate().map(one).collect()
     }
 
-    fn rules(lines: &[&'static str]) -> Vec<Said<'static>> {
-        said(CorrectionKind::Rule, 0.8, lines)
+    fn rules(lines: &[&'static str]) -> Vec<SourcedCorrection<'static>> {
+        corrections(CorrectionKind::Rule, 0.8, lines)
     }
 
     fn shown(proposals: &[Proposal]) -> Vec<String> {
@@ -288,12 +288,12 @@ mod tests {
 
     #[test]
     fn repetition_by_meaning_is_one_proposal() {
-        let said = said(
+        let corrections = corrections(
             CorrectionKind::Style,
             0.8,
             &["a1: keep it short", "a1: be concise", "a2: terse output please", "a2: use tabs for indentation"],
         );
-        let proposals = propose(&said, &[]);
+        let proposals = propose(&corrections, &[]);
         assert_eq!(
             shown(&proposals),
             ["preference universal 0.97 Be concise.", "preference project:a 0.80 Use tabs for indentation."]
@@ -316,25 +316,25 @@ mod tests {
             let proposals = propose(&rules(lines), &[]);
             assert_eq!(proposals.iter().map(|p| p.confidence).collect::<Vec<_>>(), [confidence], "{lines:?}");
         }
-        assert_eq!(propose(&said(CorrectionKind::Rule, 0.55, &["a1: no emojis"]), &[]), []);
+        assert_eq!(propose(&corrections(CorrectionKind::Rule, 0.55, &["a1: no emojis"]), &[]), []);
         assert_eq!(propose(&[], &[]), []);
     }
 
     #[test]
     fn a_fix_alone_is_never_proposed() {
-        let fixes = |lines: &[&'static str]| propose(&said(CorrectionKind::Fix, 0.95, lines), &[]);
+        let fixes = |lines: &[&'static str]| propose(&corrections(CorrectionKind::Fix, 0.95, lines), &[]);
         assert_eq!(fixes(&["a1: rename the button"]), []);
         assert_eq!(fixes(&["a1: rename the button", "a1: the button needs renaming"]), []);
         let again = fixes(&["a1: run the formatter", "a2: you forgot to run the formatter"]);
         assert_eq!(shown(&again), ["correction project:a 0.85 Run the formatter."]);
-        // Said once as a rule, it is one.
-        let mut mixed = said(CorrectionKind::Fix, 0.9, &["a1: run the formatter"]);
-        mixed.extend(said(CorrectionKind::Rule, 0.8, &["a1: always run the formatter"]));
+        // Stated once as a rule, it is a rule.
+        let mut mixed = corrections(CorrectionKind::Fix, 0.9, &["a1: run the formatter"]);
+        mixed.extend(corrections(CorrectionKind::Rule, 0.8, &["a1: always run the formatter"]));
         assert_eq!(shown(&propose(&mixed, &[])), ["rule project:a 0.85 Always run the formatter."]);
     }
 
     #[test]
-    fn long_negations_need_the_user() {
+    fn long_negations_need_review() {
         const LONG: &str = "never edit the generated clients by hand because they are written anew by the build every night and then \
             everything that was changed there is gone again, which has cost us more than one evening already, as you may remember";
         let mut once = rules(&["a1: x"]);
@@ -351,24 +351,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_is_not_proposed_again() {
+    fn a_settled_memory_is_not_proposed_again() {
         let again = rules(&["a1: please be terse", "a2: stop using emojis"]);
         let id = MemoryId::new("m-1");
         let known = |status| Known { id: &id, content: "Keep answers short.", status, evidence: Vec::new() };
         for status in [Status::Approved, Status::Rejected] {
             assert_eq!(shown(&propose(&again, &[known(status)])), ["rule universal 0.80 Do not use emojis."]);
         }
-        // The words it came from count as well as its own.
+        // The evidence counts as well as the content.
         let quote = Quote { agent: "codex", session: "s", key: "k", text: "be brief" };
         let odd = Known { id: &id, content: "Mind the reader.", status: Status::Rejected, evidence: vec![quote] };
         assert_eq!(propose(&again, &[odd]).len(), 1);
-        // The opposite is something else.
+        // The opposite is a different instruction.
         let verbose = Known { content: "Explain in long answers.", ..known(Status::Rejected) };
         assert_eq!(propose(&again, &[verbose]).len(), 2);
     }
 
     #[test]
-    fn new_evidence_strengthens_a_waiting_proposal() {
+    fn new_evidence_strengthens_a_pending_proposal() {
         let first = rules(&["a1: be concise"]);
         let before = propose(&first, &[]);
         let known = Known {
@@ -385,18 +385,20 @@ mod tests {
 
     #[test]
     fn the_order_of_the_input_does_not_matter() {
-        let mut said = rules(&["a1: use tabs", "a2: be concise", "b1: keep it short", "b1: use spaces"]);
-        let ids = |said: &[Said]| propose(said, &[]).into_iter().map(|p| (p.id, p.content)).collect::<Vec<_>>();
-        let before = ids(&said);
-        said.reverse();
-        assert_eq!(ids(&said), before);
-        // Heard twice counts once.
-        said.extend(said.clone());
-        assert_eq!(ids(&said), before);
+        let mut corrections = rules(&["a1: use tabs", "a2: be concise", "b1: keep it short", "b1: use spaces"]);
+        let ids = |corrections: &[SourcedCorrection]| {
+            propose(corrections, &[]).into_iter().map(|p| (p.id, p.content)).collect::<Vec<_>>()
+        };
+        let before = ids(&corrections);
+        corrections.reverse();
+        assert_eq!(ids(&corrections), before);
+        // A duplicate counts once.
+        corrections.extend(corrections.clone());
+        assert_eq!(ids(&corrections), before);
     }
 
     #[test]
-    fn two_rules_of_one_message_are_two_proposals() {
+    fn two_rules_in_one_message_are_two_proposals() {
         let mut both = rules(&["a1: use tabs", "a1: never push to main"]);
         both.iter_mut().for_each(|one| one.quote.key = "same");
         let proposals = propose(&both, &[]);
@@ -408,7 +410,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn ids_stay_when_evidence_grows(lines in proptest::collection::vec(
+        fn ids_are_stable_as_evidence_grows(lines in proptest::collection::vec(
             prop::sample::select(vec![
                 "a1: be concise", "a2: keep it short", "b1: no emojis", "b2: never use emojis", "a1: use tabs",
                 "a3: indent with tabs", "b1: ask before committing", "b3: never commit without asking", "c1: write tests",

@@ -1,7 +1,7 @@
-//! How far an instruction reaches: everywhere, one language, one project.
+//! Decides the scope of an instruction: universal, one language, or one project.
 //!
-//! Decided from its words and from where it was said. Names are matched as whole words, never as parts of them: "trust"
-//! is not Rust, and "go ahead" not Go. In doubt it reaches no farther than the project it was said in.
+//! Based on its words and on where it was said. Names are matched as whole words only: "trust" is not Rust, and "go
+//! ahead" is not Go. In doubt the scope is the project.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use crate::model::id::ProjectId;
 use crate::model::memory::Scope;
 
 /// Where something was said.
-pub(crate) struct Place<'a> {
+pub(crate) struct Origin<'a> {
     pub project: &'a ProjectId,
     pub project_name: &'a str,
     /// Of the files that the session edited.
     pub languages: &'a [&'a str],
 }
 
-/// Most of it is about talking, all of it about ways of working: then it holds everywhere.
+/// An instruction mostly about communication, or entirely about ways of working, is universal.
 const TALK_SHARE_MIN: f64 = 0.6;
 const WORK_SHARE_MIN: f64 = 0.99;
 const CODE_SHARE_MIN: f64 = 0.5;
 
-/// Languages by words that name nothing else.
+/// Languages by unambiguous names.
 const LANGUAGES: [(&str, &str); 25] = [
     ("bash", "bash|shellcheck"),
     ("c#", "c#|csharp"),
@@ -54,31 +54,32 @@ const LANGUAGES: [(&str, &str); 25] = [
     ("zig", "zig"),
 ];
 
-/// Languages whose names are words or letters too, as they are written.
+/// Languages whose names are also words or letters, in their usual spelling.
 const AMBIGUOUS: [(&str, &str); 6] =
     [("c", "C"), ("dart", "Dart"), ("go", "Go"), ("julia", "Julia"), ("r", "R"), ("swift", "Swift")];
-/// After such a name, these tell that the language is meant; before it, those do when it has its capital.
+/// Words after or before such a name that show that the language is meant. A word before it only counts if the name
+/// is capitalised.
 const AFTER_NAME: &str = "code|file|files|source|sources|program|programs|module|modules|package|packages|struct|structs|\
     function|functions|interface|interfaces|script|scripts|project|projects|idioms|style";
 const BEFORE_NAME: &str = "in|of|for|with|our|idiomatic|write|writing|production";
 
-/// Words that only make sense where they were said.
-const OURS: &str =
+/// Phrases that only make sense in their own project.
+const PROJECT_PHRASES: &str =
     "this repo|this repository|this project|this codebase|this app|this code base|our|in here|this module|this file";
-const OURS_WORDS: &str = "staging|server|pipeline|monorepo|frontend|backend|schema|endpoint|dashboard|gitignored|changelog|submodule|\
+const PROJECT_WORDS: &str = "staging|server|pipeline|monorepo|frontend|backend|schema|endpoint|dashboard|gitignored|changelog|submodule|\
     skill|prod";
-/// Capitals inside these do not make them names of code.
-const WRITTEN_SO: &str = "camelcase|snake_case|pascalcase|screaming_snake_case|typescript|javascript|github|gitlab|postgresql|\
+/// Capitals inside these words do not make them identifiers.
+const ORDINARY_NAMES: &str = "camelcase|snake_case|pascalcase|screaming_snake_case|typescript|javascript|github|gitlab|postgresql|\
     mysql|sqlite|mongodb|graphql|macos|ios|jsdoc|openai|chatgpt|and/or|i/o|n/a|a/b|ci/cd|yes/no|tabs/spaces|phpunit|swiftui|devops";
 
-/// Where what `texts` say holds; `canonical` is the one that speaks for them.
-pub(crate) fn reach(canonical: &str, texts: &[&str], places: &[Place]) -> (Scope, Option<ProjectId>) {
-    let Some(last) = places.last() else { return (Scope::Universal, None) };
+/// The scope of what `texts` say; `canonical` is the chosen wording.
+pub(crate) fn reach(canonical: &str, texts: &[&str], origins: &[Origin]) -> (Scope, Option<ProjectId>) {
+    let Some(last) = origins.last() else { return (Scope::Universal, None) };
     let meaning = Meaning::of(canonical);
-    let projects: BTreeSet<&ProjectId> = places.iter().map(|place| place.project).collect();
+    let projects: BTreeSet<&ProjectId> = origins.iter().map(|origin| origin.project).collect();
     let language = named_language(canonical, texts);
     if projects.len() > 1 {
-        let language = language.or_else(|| common_language(&meaning, places));
+        let language = language.or_else(|| common_language(&meaning, origins));
         return (language.map_or(Scope::Universal, Scope::Language), None);
     }
     let own = (Scope::Project(last.project_name.to_string()), Some(last.project.clone()));
@@ -93,7 +94,7 @@ pub(crate) fn reach(canonical: &str, texts: &[&str], places: &[Place]) -> (Scope
     if is_talk || is_habit { (Scope::Universal, None) } else { own }
 }
 
-/// The one language that the wording names, or most of the texts.
+/// The one language named by the wording, or by most of the texts.
 fn named_language(canonical: &str, texts: &[&str]) -> Option<String> {
     let one = |text: &str| {
         let named = languages_in(text);
@@ -104,12 +105,12 @@ fn named_language(canonical: &str, texts: &[&str]) -> Option<String> {
     (2 * named >= texts.len() || one(canonical) == Some(language)).then(|| language.to_string())
 }
 
-/// Code of one language only, in all the projects it was said in.
-fn common_language(meaning: &Meaning, places: &[Place]) -> Option<String> {
+/// The only language in all the projects where it was said, if it is about code.
+fn common_language(meaning: &Meaning, origins: &[Origin]) -> Option<String> {
     let is_code =
         meaning.share_of(&[Field::Code]) >= CODE_SHARE_MIN && meaning.share_of(&[Field::Talk]) < TALK_SHARE_MIN;
-    let all: BTreeSet<&str> = places.iter().flat_map(|place| place.languages.iter().copied()).collect();
-    let is_known = places.iter().all(|place| !place.languages.is_empty());
+    let all: BTreeSet<&str> = origins.iter().flat_map(|origin| origin.languages.iter().copied()).collect();
+    let is_known = origins.iter().all(|origin| !origin.languages.is_empty());
     let only = if all.len() == 1 { all.into_iter().next() } else { None };
     only.filter(|_| is_code && is_known).map(str::to_string)
 }
@@ -120,7 +121,7 @@ fn languages_in(text: &str) -> BTreeSet<&'static str> {
     for (at, word) in words.iter().enumerate() {
         let low = word.to_lowercase();
         found.extend(LANGUAGES.iter().filter(|(_, names)| is_one_of(&low, names)).map(|(language, _)| *language));
-        // ".py", "*.rs": the files of a language, not one of them.
+        // ".py", "*.rs" mean the files of a language, not one file.
         if let Some(ending) = word.trim_start_matches('*').strip_prefix('.') {
             found.extend(Language::of_path(&format!("x.{ending}")).map(Language::name));
         }
@@ -137,12 +138,12 @@ fn languages_in(text: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// Whether the words name something that only this project has: a path, a file, a name of its code, the project.
+/// Whether the text names something specific to this project: a path, a file, an identifier, the project itself.
 fn names_project(text: &str, project_name: &str) -> bool {
     let low = text.to_lowercase();
     let padded = format!(" {} ", low.split_whitespace().map(core).collect::<Vec<_>>().join(" "));
     let has = |words: &str| padded.contains(&format!(" {words} "));
-    if OURS.split('|').any(has) || OURS_WORDS.split('|').any(has) {
+    if PROJECT_PHRASES.split('|').any(has) || PROJECT_WORDS.split('|').any(has) {
         return true;
     }
     if project_name.chars().count() > 2 && has(&project_name.to_lowercase()) {
@@ -154,7 +155,7 @@ fn names_project(text: &str, project_name: &str) -> bool {
 fn is_own_name(word: &str) -> bool {
     let is_ending =
         word.starts_with(['.', '*']) && Language::of_path(&format!("x{}", word.trim_start_matches('*'))).is_some();
-    if is_ending || is_one_of(&word.to_lowercase(), WRITTEN_SO) || word.contains("://") {
+    if is_ending || is_one_of(&word.to_lowercase(), ORDINARY_NAMES) || word.contains("://") {
         return false;
     }
     let is_file = word.rsplit_once('.').is_some_and(|(stem, ending)| {
@@ -167,7 +168,7 @@ fn is_own_name(word: &str) -> bool {
     is_file || (is_code(word) && word.chars().any(char::is_alphabetic))
 }
 
-/// A word without the marks around it.
+/// A word without surrounding punctuation.
 fn core(word: &str) -> &str {
     let start = word.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '*' | '/' | '_' | '@'));
     start.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#' | '/' | '_'))
@@ -181,20 +182,20 @@ fn is_one_of(word: &str, list: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn reach_of(text: &str, places: &[(&str, &[&str])]) -> String {
-        let ids: Vec<ProjectId> = places.iter().map(|(name, _)| ProjectId::of_name(name)).collect();
-        let places: Vec<Place> = places
+    fn reach_of(text: &str, origins: &[(&str, &[&str])]) -> String {
+        let ids: Vec<ProjectId> = origins.iter().map(|(name, _)| ProjectId::of_name(name)).collect();
+        let origins: Vec<Origin> = origins
             .iter()
             .zip(&ids)
-            .map(|((name, languages), id)| Place { project: id, project_name: name, languages })
+            .map(|((name, languages), id)| Origin { project: id, project_name: name, languages })
             .collect();
-        reach(text, &[text], &places).0.to_string()
+        reach(text, &[text], &origins).0.to_string()
     }
 
     #[test]
-    fn said_in_one_project() {
+    fn scope_from_one_project() {
         for (text, scope) in [
-            // Ways of talking and of working.
+            // Communication and ways of working.
             ("keep it short", "universal"),
             ("keep it simple", "universal"),
             ("keep the parser simple", "project:hydra"),
@@ -216,14 +217,14 @@ mod tests {
             ("always close files in go code", "language:go"),
             ("comment the macros in C code", "language:c"),
             ("do not wrap lines in markdown", "language:markdown"),
-            // Words that only contain one.
+            // Words that only contain a language's name.
             ("trust the cache", "project:hydra"),
             ("change the colours back", "project:hydra"),
             ("you can go ahead with the branch names", "project:hydra"),
             ("go over the code again", "project:hydra"),
             ("plan B or plan C are fine as names", "project:hydra"),
             ("be swift with the code", "project:hydra"),
-            // Things of the project, even beside a language.
+            // Things of the project, even next to a language.
             ("use PortalTabs for portal pages", "project:hydra"),
             ("our component library needs themes", "project:hydra"),
             ("follow PYTHON.md", "project:hydra"),
@@ -232,7 +233,7 @@ mod tests {
             ("call it hydra in all messages", "project:hydra"),
             ("never call reset_all in tests", "project:hydra"),
             ("keep replies short in this repo", "project:hydra"),
-            // Nothing tells: no farther than here.
+            // No indication: the project.
             ("use the blue theme", "project:hydra"),
             ("handle errors with results", "project:hydra"),
         ] {
@@ -241,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn said_in_several_projects() {
+    fn scope_from_several_projects() {
         let rust: (&str, &[&str]) = ("hydra", &["rust"]);
         let also_rust: (&str, &[&str]) = ("argus", &["rust"]);
         let mixed: (&str, &[&str]) = ("medusa", &["rust", "python"]);
         let unknown: (&str, &[&str]) = ("echo", &[]);
-        for (text, places, scope) in [
+        for (text, origins, scope) in [
             ("handle all errors", [rust, also_rust], "language:rust"),
             ("handle all errors", [rust, mixed], "universal"),
             ("handle all errors", [rust, unknown], "universal"),
@@ -255,7 +256,7 @@ mod tests {
             ("use pytest", [rust, mixed], "language:python"),
             ("deploy on fridays only", [rust, mixed], "universal"),
         ] {
-            assert_eq!(reach_of(text, &places), scope, "{text}");
+            assert_eq!(reach_of(text, &origins), scope, "{text}");
         }
         assert_eq!(reach_of("anything", &[]), "universal");
     }

@@ -1,19 +1,20 @@
-//! One imperative sentence from what somebody typed: "hey, can we please not use mocks?" becomes "Do not use mocks."
+//! Turns what the user typed into one imperative sentence: "hey, can we please not use mocks?" becomes "Do not use
+//! mocks."
 //!
-//! Greetings and politeness go, the instruction stays in the user's own words. At most `CONTENT_WORDS_MAX` words, one
-//! line, and never without the negation it was said with. Nothing is added that was not said.
+//! Greetings and politeness are removed; the instruction stays in the user's own words. At most `CONTENT_WORDS_MAX`
+//! words, one line, and a negation is never lost. Nothing is added.
 
 use crate::clean::text;
 
-/// Words of a memory at most.
+/// The maximum length of a memory in words.
 pub const CONTENT_WORDS_MAX: usize = 20;
 const TEXT_CHARS_MAX: usize = 600;
-/// A subject of more words is a clause: "Summaries should be short" is turned, a story is not.
+/// A longer subject is a clause: "Summaries should be short" is rephrased, a longer sentence is not.
 const SUBJECT_WORDS_MAX: usize = 4;
-/// A sentence is not cut to less than this.
+/// A sentence is never cut to fewer words.
 const CUT_WORDS_MIN: usize = 4;
 
-/// What says nothing before an instruction.
+/// Phrases before an instruction that carry no meaning.
 const OPENERS: &str = "i would really like you to|i would like you to|i'd really like you to|i'd like you to|i want you to|\
     i need you to|it would be better if you|it would be great if you|it would be nice if you could|as i said before|\
     i already told you to|i already told you|i already said|i told you to|i told you|like i said|as i said|i said to|i said|\
@@ -26,15 +27,15 @@ const OPENERS: &str = "i would really like you to|i would like you to|i'd really
     hello|ok|okay|yes|yeah|yep|thanks|thank you|one more thing|the rule is that|hold on|first of all|maybe|perhaps|nah|nope|seriously|\
     that's wrong|that is wrong|this is wrong|not what i asked|always remember to|is it possible to|would it be possible to|how about we";
 
-/// These say nothing only when a comma or an end follows; otherwise they are part of the instruction.
+/// Carry no meaning only if punctuation follows; otherwise they are part of the instruction.
 const ANSWERS: &str = "no|no no|no no no|already|stop|stop it|don't|never mind|good|great|nice|cool|perfect|right|sure|wrong|first|now|then|rule|\
     the rule is|preference|important|reminder|sorry|rather|instead|again|remember|well|wait|claude|codex|fyi|though|alright|correct";
 
 const CLOSERS: &str = "please|pls|plz|thanks|thank you|ok|okay|right|from now on|going forward|in the future|in future|next time|\
     will you|alright|for me|again|thx|from here on";
 
-/// What the head of an instruction becomes. `~` stands for a verb in its -ing form, `^` for its participle: both become
-/// the bare one.
+/// Rewrites the start of an instruction. `~` stands for a verb in its -ing form and `^` for a participle; both become
+/// the base form.
 const HEADS: [(&str, &str); 19] = [
     ("Do not ^", "not have ^|you shouldn't have ^|shouldn't have ^|you should not have ^"),
     ("^", "have ^|you should've ^"),
@@ -65,35 +66,36 @@ const HEADS: [(&str, &str); 19] = [
     ("Prefer", "we prefer|we want|i prefer|i'd prefer|i would prefer|i like|i'd like|i would like|i want"),
 ];
 
-/// A wish may begin with what is wished for.
-const WISHES: &str = "short|shorter|concise|terse|brief|simple|simpler|smaller|minimal|plain|british|fewer|less|more";
+/// A request may start with the wanted quality.
+const WANTED_QUALITIES: &str =
+    "short|shorter|concise|terse|brief|simple|simpler|smaller|minimal|plain|british|fewer|less|more";
 
-/// The words that instructions begin with.
+/// The words that instructions start with.
 pub(crate) const IMPERATIVES: &str = "use|keep|avoid|never|always|prefer|write|add|remove|check|ensure|follow|split|plan|test|log|\
     handle|return|run|do|don't|make|be|ask|put|stop|read|commit|push|name|validate|explain|create|delete|format|only|stick|leave|show";
 
 const NEGATIONS: &str = "not|no|never|don't|dont|avoid|without|stop|shouldn't|mustn't|can't|cannot|isn't|aren't|won't|doesn't|\
     didn't|instead|neither|nor|nothing|none|unless|haven't";
 
-/// Before these a sentence may be ended.
+/// A sentence may be cut before these.
 const JOINTS: &str = "because|since|so|but|and|which|as|when|unless|otherwise|then|instead|if|or|that";
 
 /// Words that cannot end a sentence.
 const DANGLING: &str = "a|an|the|to|of|for|and|or|with|in|on|at|by|not|no|never|don't|do|as|that|is|are|be|your|my|our|this|these|\
     if|when|but|so|because|from|into|than|without|which";
 
-/// What remains of verbs that lose an "e" before -ing and -ed.
+/// Stems of verbs that lose an "e" before -ing and -ed.
 const SILENT_E: &str = "us|writ|mak|creat|updat|chang|nam|handl|delet|remov|includ|generat|cod|typ|hid|leav|giv|tak|mov|clos|merg|rebas|\
     paus|ignor|declar|defin|describ|prepar|stor|restor|shar|sav|cach|pars|releas|reus|replac|produc|introduc|reduc|enforc|validat|\
     duplicat|migrat|execut|assum|summariz|summaris|organis|organiz|apologiz|apologis|minimiz|initializ|serializ|normaliz|sanitiz|\
     optimiz|complicat|automat|annotat|escap|scop|approv|receiv|driv|revers|compos|propos|expos|analyz|invok|prov|improv|schedul|\
     compil|silenc|argu|continu|decid|mut|quot|rambl|overwrit|rewrit|delegat";
 
-/// Nouns that only look like verbs.
+/// Nouns that look like gerunds.
 const NO_GERUNDS: &str =
     "thing|things|string|nothing|anything|everything|something|warning|king|spring|during|ceiling|building";
 
-/// The instruction in `text`, as a memory says it. Empty when nothing is left of it.
+/// The instruction in `text`, worded as a memory. Empty if nothing remains.
 pub(crate) fn sentence(text: &str) -> String {
     let plain = plain(text);
     let turned = turn_passive(&turn_head(&plain));
@@ -101,7 +103,7 @@ pub(crate) fn sentence(text: &str) -> String {
     finish(if cut.is_empty() { &plain } else { &cut })
 }
 
-/// The instruction without what surrounds it: greetings, politeness, quotation marks.
+/// The instruction without greetings, politeness and quotation marks.
 pub(crate) fn plain(text: &str) -> String {
     let line = text::line(&text.replace('’', "'"), TEXT_CHARS_MAX);
     let mut rest = line.as_str();
@@ -120,7 +122,7 @@ pub(crate) fn plain(text: &str) -> String {
     without_open_bracket(strip_closers(after_complaint(first_sentence(rest)))).to_string()
 }
 
-/// What stood in brackets of which only one was taken along.
+/// Without an unbalanced bracket.
 fn without_open_bracket(text: &str) -> &str {
     match text.strip_suffix(')') {
         Some(inside) if !inside.contains('(') => inside.trim_end(),
@@ -128,22 +130,22 @@ fn without_open_bracket(text: &str) -> &str {
     }
 }
 
-/// "You're making it too hard, keep it simple": what is to be done comes after the comma.
+/// "You're making it too hard, keep it simple": the instruction comes after the comma.
 fn after_complaint(text: &str) -> &str {
     const COMPLAINTS: &str = "you're|you are|this is|that's|that is|it's|it is|these are|i see you";
-    let Some((_, wish)) = text.split_once(", ").filter(|_| after_longest(text, COMPLAINTS).is_some()) else {
+    let Some((_, instruction)) = text.split_once(", ").filter(|_| after_longest(text, COMPLAINTS).is_some()) else {
         return text;
     };
-    let wish = after_longest(wish, "please|just|so|and").unwrap_or(wish);
-    let first = wish.split(' ').next().unwrap_or_default().to_lowercase();
-    if is_one_of(&first, IMPERATIVES) { wish } else { text }
+    let instruction = after_longest(instruction, "please|just|so|and").unwrap_or(instruction);
+    let first = instruction.split(' ').next().unwrap_or_default().to_lowercase();
+    if is_one_of(&first, IMPERATIVES) { instruction } else { text }
 }
 
 fn is_opening(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '.' | '/' | '@' | '$' | '#' | '_')
 }
 
-/// What follows `words` at the beginning of `text`, in any case.
+/// The rest of `text` after `words`, ignoring case.
 fn after_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let head = text.get(..words.len())?;
     let rest = &text[words.len()..];
@@ -151,7 +153,7 @@ fn after_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     (head.eq_ignore_ascii_case(words) && ends).then(|| rest.trim_start_matches(' '))
 }
 
-/// What follows the longest of `list` that `text` begins with.
+/// The rest of `text` after the longest phrase of `list` that it starts with.
 fn after_longest<'a>(text: &'a str, list: &str) -> Option<&'a str> {
     list.split('|').filter_map(|words| after_words(text, words)).min_by_key(|after| after.len())
 }
@@ -160,7 +162,7 @@ fn is_one_of(word: &str, list: &str) -> bool {
     list.split('|').any(|one| one == word)
 }
 
-/// Up to the first end of a sentence. A dot inside a word ends nothing.
+/// Up to the end of the first sentence. A dot inside a word does not end it.
 fn first_sentence(text: &str) -> &str {
     let end = text.char_indices().find(|(at, c)| {
         let after = &text[at + c.len_utf8()..];
@@ -207,13 +209,13 @@ fn turn_head(plain: &str) -> String {
     }
     let first = plain.split(' ').next().unwrap_or_default().to_lowercase();
     let says_more = [" is ", " are ", " should ", " must ", " not "].iter().any(|verb| plain.contains(verb));
-    if is_one_of(&first, WISHES) && !says_more && plain.contains(' ') {
+    if is_one_of(&first, WANTED_QUALITIES) && !says_more && plain.contains(' ') {
         return format!("Prefer {plain}");
     }
     plain.to_string()
 }
 
-/// "In this repo", "for the tests": what may stand before "we".
+/// "In this repo", "for the tests": a phrase that may come before "we".
 fn is_place(text: &str) -> bool {
     let mut words = text.split(' ');
     words.next().is_some_and(|first| is_one_of(&first.to_lowercase(), "in|for|on|here"))
@@ -253,7 +255,7 @@ fn turn_passive(text: &str) -> String {
     text.to_string()
 }
 
-/// A name keeps its capital: `SQLite`, `API`.
+/// A proper name keeps its capital: `SQLite`, `API`.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -298,7 +300,7 @@ fn bare(rest: &str) -> String {
     if is_doubled && rest != "add" { rest[..rest.len() - 1].to_string() } else { rest.to_string() }
 }
 
-/// At most `CONTENT_WORDS_MAX` words, ended where a clause ends. What denies is never cut off.
+/// Cuts to at most `CONTENT_WORDS_MAX` words, at the end of a clause. A negation is never cut off.
 fn cut(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.len() <= CONTENT_WORDS_MAX {
@@ -308,7 +310,7 @@ fn cut(text: &str) -> String {
     if has_negation(&kept.join(" ")) || !has_negation(text) {
         return kept.join(" ");
     }
-    // The negation comes late: begin with its clause.
+    // The negation comes late, so start at its clause.
     let at = words.iter().position(|word| is_negation(word)).unwrap_or(0);
     let ends = |word: &&str| word.ends_with([',', ':', ';', ')']);
     let start = words[..at].iter().rposition(ends).map_or(0, |before| before + 1);
@@ -317,7 +319,7 @@ fn cut(text: &str) -> String {
     if tail.len() <= CONTENT_WORDS_MAX { tail.join(" ") } else { tail[..cut_at(tail).max(at - start + 2)].join(" ") }
 }
 
-/// How many of more than `CONTENT_WORDS_MAX` words are kept: up to a mark, or before a joint, or all that may be.
+/// How many words to keep: up to punctuation, or before a conjunction, or the maximum.
 fn cut_at(words: &[&str]) -> usize {
     let is_marked = |end: &usize| words[end - 1].ends_with([',', ';', ':', ')']) || words[*end].starts_with('(');
     let is_joint = |end: &usize| is_one_of(&words[*end].to_lowercase(), JOINTS);
@@ -336,7 +338,7 @@ fn is_negation(word: &str) -> bool {
     is_one_of(&core, NEGATIONS)
 }
 
-/// `snake_case`, `fooBar`, `src/lib.rs`, `` `x` ``: a word that is written as it is.
+/// `snake_case`, `fooBar`, `src/lib.rs`, `` `x` ``: an identifier, which keeps its spelling.
 pub(crate) fn is_code(text: &str) -> bool {
     let word = text.split(' ').next().unwrap_or_default();
     let has_inner_capital = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
@@ -362,7 +364,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_was_typed_becomes_an_instruction() {
+    fn typed_text_becomes_an_instruction() {
         for (typed, said) in [
             ("keep it short", "Keep it short."),
             ("ok so please keep it short, thanks!", "Keep it short."),
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn long_ones_are_cut_at_a_clause_and_keep_their_negation() {
+    fn long_texts_are_cut_at_a_clause_and_keep_their_negation() {
         let long = "use the shared client for every request that goes out to the billing service, because it retries and \
                     logs in the way that the people of operations expect it to do";
         assert_eq!(sentence(long), "Use the shared client for every request that goes out to the billing service.");

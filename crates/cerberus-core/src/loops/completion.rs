@@ -1,4 +1,4 @@
-//! Is the task done? A context may say so; only the user's check, run by us, or a second context makes it so.
+//! Is the task done? A context may claim it. Only the user's check, or a second context, confirms it.
 
 use super::failure::Exit;
 use super::settings::Completion;
@@ -6,11 +6,11 @@ use crate::clean::text::line;
 use crate::extract::runs::{self, Command, Kind, Runner, Trust, Verdict};
 use crate::model::event::Outcome;
 
-/// What the user's check said.
+/// The result of the user's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checked {
     Passed,
-    /// It ended well, but tested nothing.
+    /// It exited successfully but ran no tests.
     NoTests,
     Failed {
         words: String,
@@ -20,12 +20,12 @@ pub enum Checked {
 const WORDS_CHARS_MAX: usize = 200;
 
 impl Completion {
-    /// Where a phrase is agreed upon, the check only confirms what was claimed.
+    /// If a phrase is configured, the check runs only to confirm a claim.
     pub fn wants_check(&self, claimed: bool) -> bool {
         self.check.is_some() && (self.phrase.is_none() || claimed)
     }
 
-    /// Does the last line of these words say the agreed phrase, and nothing else? Speaking of it is no claim.
+    /// Whether the last line of the message is exactly the configured phrase. Mentioning it is not a claim.
     pub fn is_claimed(&self, last_words: &str) -> bool {
         let Some(phrase) = self.phrase.as_deref() else { return false };
         let bare = |text: &str| text.trim().trim_matches(['*', '_', '`', '#', '>', '.', '!', ' ']).to_string();
@@ -34,14 +34,14 @@ impl Completion {
     }
 }
 
-/// What came of the check. A green exit counts only when what was run did not say that it tested nothing.
+/// Judges the check. A successful exit counts only if the output does not show that no test ran.
 pub fn judge(command: &str, exit: Exit, output: &str) -> Checked {
     if !exit.is_success() {
         let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
         return Checked::Failed { words: words.trim_end_matches([':', ' ']).to_string() };
     }
-    // A script's output may still be that of a test runner: it is read as one that could be anybody's.
+    // A script's output may still come from a test runner, so it is parsed as one.
     let script = || Command {
         kind: Kind::Test,
         runner: Runner::Script,
@@ -51,7 +51,7 @@ pub fn judge(command: &str, exit: Exit, output: &str) -> Checked {
     let run = runs::recognise(command).filter(|run| run.kind == Kind::Test).unwrap_or_else(script);
     match runs::read(&run, output, Outcome::Done).verdict {
         Verdict::Empty => Checked::NoTests,
-        Verdict::Red => Checked::Failed { words: "it ended well, but tests failed in it".to_string() },
+        Verdict::Red => Checked::Failed { words: "it exited successfully, but some tests failed".to_string() },
         Verdict::Green | Verdict::Unknown => Checked::Passed,
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speaking_of_the_phrase_is_no_claim() {
+    fn mentioning_the_phrase_is_not_a_claim() {
         let completion = Completion { phrase: Some("ALL DONE".to_string()), ..Completion::default() };
         for (words, is_claimed) in [
             ("ALL DONE", true),

@@ -1,26 +1,26 @@
 //! Why a context failed, and what the loop does about it.
 //!
-//! Only an agent's own words about its failure are judged, never its ordinary output: a package may be called after a rate
-//! limit. What nobody recognises is a crash, and crashes are tried again.
+//! Only the agent's own failure messages are judged, never its ordinary output, which may mention a rate limit for
+//! other reasons. An unrecognised failure is a crash, and crashes are retried.
 
 use crate::agents::stream::{Fault, Wait};
 use crate::clean::text::line;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The model's server wants us to wait: a rate limit, an overload.
+    /// The model's server asks us to wait: a rate limit, an overload.
     Limited {
         wait: Wait,
         words: String,
     },
-    /// Nothing but the user can mend it.
-    NeedsMending {
-        mend: Mend,
+    /// Only the user can fix it.
+    NeedsUser {
+        remedy: Remedy,
         words: String,
     },
-    /// The context was too full to go on.
+    /// The context was too full to continue.
     Full,
-    /// The agent reached a limit of its own and ended in good order.
+    /// The agent reached one of its own limits and ended normally.
     OwnLimit {
         words: String,
     },
@@ -30,7 +30,7 @@ pub enum Failure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mend {
+pub enum Remedy {
     Login,
     Credit,
     Permission,
@@ -38,18 +38,18 @@ pub enum Mend {
     Program,
 }
 
-impl Mend {
+impl Remedy {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Mend::Login => "log in to the agent, or give it a valid key, then `cerberus loop run --resume`",
-            Mend::Credit => "add credit or change the plan, then `cerberus loop run --resume`",
-            Mend::Permission => {
+            Remedy::Login => "log in to the agent, or give it a valid key, then `cerberus loop run --resume`",
+            Remedy::Credit => "add credit or change the plan, then `cerberus loop run --resume`",
+            Remedy::Permission => {
                 "allow the tools it needs in the agent's own settings, or hand it the flag that allows them after --, \
                  then `cerberus loop run --resume`"
             }
-            Mend::Flag => "mend the arguments after -- or agent_args in cerberus.toml, then try again",
-            Mend::Program => "install the agent, put it on PATH, or name it with --program",
+            Remedy::Flag => "fix the arguments after -- or agent_args in cerberus.toml, then try again",
+            Remedy::Program => "install the agent, put it on PATH, or name it with --program",
         }
     }
 }
@@ -101,53 +101,53 @@ const CREDIT: [&str; 3] = ["credit balance is too low", "insufficient_quota", "e
 const FLAG: [&str; 5] =
     ["unknown option", "unexpected argument", "unrecognized option", "invalid value", "missing required argument"];
 const FULL: [&str; 4] = ["prompt is too long", "context_length_exceeded", "context window exceeded", "ran out of room"];
-/// The agent's words for an end that it chose itself.
+/// The agent's names for limits of its own.
 const OWN_LIMITS: [&str; 2] = ["error_max_turns", "error_max_budget_usd"];
 
-/// What a failure that the agent told of means.
+/// Classifies a failure that the agent reported.
 pub fn of_fault(fault: &Fault) -> Failure {
     let words = line(if fault.words.trim().is_empty() { &fault.kind } else { &fault.words }, WORDS_CHARS_MAX);
     if OWN_LIMITS.contains(&fault.kind.as_str()) {
         return Failure::OwnLimit { words: fault.kind.clone() };
     }
-    let said = format!("{} {}", fault.kind, fault.words).to_lowercase();
-    let needs = |mend| Failure::NeedsMending { mend, words: words.clone() };
-    if has(&said, &FULL) {
+    let text = format!("{} {}", fault.kind, fault.words).to_lowercase();
+    let needs = |remedy| Failure::NeedsUser { remedy, words: words.clone() };
+    if has(&text, &FULL) {
         return Failure::Full;
     }
-    if has(&said, &CREDIT) {
-        return needs(Mend::Credit);
+    if has(&text, &CREDIT) {
+        return needs(Remedy::Credit);
     }
     match fault.http_status {
-        Some(401 | 403) => needs(Mend::Login),
-        Some(402) => needs(Mend::Credit),
+        Some(401 | 403) => needs(Remedy::Login),
+        Some(402) => needs(Remedy::Credit),
         Some(429 | 500 | 502 | 503 | 504 | 529) => Failure::Limited { wait: Wait::Unknown, words },
-        _ if has(&said, &LOGIN) => needs(Mend::Login),
-        _ if has(&said, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
+        _ if has(&text, &LOGIN) => needs(Remedy::Login),
+        _ if has(&text, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
         _ => Failure::Crashed { words },
     }
 }
 
-/// What the end of a program means that did not say how its work ended; `last_words` is the end of its error output.
+/// Classifies the exit of a program that reported no result. `last_words` is the end of its error output.
 pub fn of_exit(exit: Exit, last_words: &str) -> Failure {
-    let said = last_words.to_lowercase();
+    let text = last_words.to_lowercase();
     let last = last_words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
     let words = words.trim_end_matches([':', ' ']).to_string();
-    let needs = |mend| Failure::NeedsMending { mend, words: words.clone() };
+    let needs = |remedy| Failure::NeedsUser { remedy, words: words.clone() };
     match exit {
-        Exit::Code(127 | 126) => needs(Mend::Program),
-        Exit::Code(code) if code != 0 && has(&said, &FLAG) => needs(Mend::Flag),
-        Exit::Code(code) if code != 0 && has(&said, &LOGIN) => needs(Mend::Login),
-        Exit::Code(code) if code != 0 && has(&said, &CREDIT) => needs(Mend::Credit),
-        Exit::Code(code) if code != 0 && has(&said, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
-        Exit::Code(0) => Failure::Crashed { words: "it ended without saying how its work ended".to_string() },
+        Exit::Code(127 | 126) => needs(Remedy::Program),
+        Exit::Code(code) if code != 0 && has(&text, &FLAG) => needs(Remedy::Flag),
+        Exit::Code(code) if code != 0 && has(&text, &LOGIN) => needs(Remedy::Login),
+        Exit::Code(code) if code != 0 && has(&text, &CREDIT) => needs(Remedy::Credit),
+        Exit::Code(code) if code != 0 && has(&text, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
+        Exit::Code(0) => Failure::Crashed { words: "it exited without reporting a result".to_string() },
         _ => Failure::Crashed { words },
     }
 }
 
-fn has(said: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| said.contains(phrase))
+fn has(text: &str, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| text.contains(phrase))
 }
 
 #[cfg(test)]
@@ -157,11 +157,11 @@ mod tests {
     fn kind(failure: &Failure) -> &'static str {
         match failure {
             Failure::Limited { .. } => "wait",
-            Failure::NeedsMending { mend: Mend::Login, .. } => "login",
-            Failure::NeedsMending { mend: Mend::Credit, .. } => "credit",
-            Failure::NeedsMending { mend: Mend::Permission, .. } => "permission",
-            Failure::NeedsMending { mend: Mend::Flag, .. } => "flag",
-            Failure::NeedsMending { mend: Mend::Program, .. } => "program",
+            Failure::NeedsUser { remedy: Remedy::Login, .. } => "login",
+            Failure::NeedsUser { remedy: Remedy::Credit, .. } => "credit",
+            Failure::NeedsUser { remedy: Remedy::Permission, .. } => "permission",
+            Failure::NeedsUser { remedy: Remedy::Flag, .. } => "flag",
+            Failure::NeedsUser { remedy: Remedy::Program, .. } => "program",
             Failure::Full => "full",
             Failure::OwnLimit { .. } => "own",
             Failure::Crashed { .. } => "crash",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_known_by_status_first_and_words_second() {
+    fn faults_are_classified_by_status_first_and_text_second() {
         for (told, http_status, words, expected) in [
             ("success", Some(529), "API Error: 529 Overloaded", "wait"),
             ("success", Some(429), "", "wait"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_are_known_by_what_was_said_last() {
+    fn exits_are_classified_by_the_end_of_the_error_output() {
         for (exit, words, expected) in [
             (Exit::Code(1), "error: unknown option '--sandbx'", "flag"),
             (Exit::Code(2), "error: unexpected argument '--x' found", "flag"),

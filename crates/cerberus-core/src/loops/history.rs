@@ -1,8 +1,8 @@
-//! What is written down of a loop, ahead of every step, and what follows from it: where a run stands, and its history.
+//! The loop's ledger: what is written before every step, and the state of a run that follows from it.
 //!
-//! Entries are lines of a file format: fields may be added, none renamed. From the entries alone a run that was killed at
-//! any instant is taken up again: an attempt whose agent was launched counts as its iteration, one that was not is made
-//! again.
+//! Entries are lines of a file format: fields may be added, none renamed. The entries alone are enough to resume a
+//! run that was killed at any point: an attempt whose agent was launched counts as its iteration, any other attempt
+//! is repeated.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -14,11 +14,11 @@ use crate::model::event::AgentProcess;
 use crate::model::session::LoopEnd;
 use crate::model::time::Timestamp;
 
-/// One line.
+/// One line of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub at: Timestamp,
-    /// Which run of the project's it belongs to, from 1.
+    /// The run it belongs to, counted from 1 in the project.
     pub run: u32,
     pub step: Step,
 }
@@ -26,7 +26,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// A runner began a run, or took one up again. `token` is in the environment of everything that it starts.
+    /// A runner started or resumed a run. `token` is in the environment of every process it starts.
     Run {
         worker: Worker,
         #[serde(deserialize_with = "own")]
@@ -34,18 +34,18 @@ pub enum Step {
         #[serde(default, deserialize_with = "own_process")]
         runner: Option<AgentProcess<'static>>,
         is_resumed: bool,
-        /// What it was told to do, without secrets, so that it can be taken up again.
+        /// Its settings, without secrets, so that the run can be resumed.
         layer: Box<Layer>,
         /// The commit that was checked out.
         #[serde(default, deserialize_with = "own_option")]
         base: Option<Clean<'static>>,
     },
-    /// An attempt at an iteration is about to be made.
+    /// An attempt at an iteration is about to start.
     Begun {
         iteration: u32,
         attempt: u32,
     },
-    /// The agent was started. Written by the guard, which is the only one that knows.
+    /// The agent was started. Written by the guard, the only process that knows.
     Launched {
         iteration: u32,
         attempt: u32,
@@ -58,7 +58,7 @@ pub enum Step {
         #[serde(deserialize_with = "own")]
         id: Clean<'static>,
     },
-    /// It is at work, and knows what its predecessor left.
+    /// The agent is at work and has its predecessor's handoff.
     Acknowledged {
         reboot: Option<Reboot>,
     },
@@ -70,7 +70,7 @@ pub enum Step {
     },
 }
 
-/// How a fresh context came to be.
+/// How a fresh context was started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reboot {
     pub reason: How,
@@ -84,7 +84,7 @@ pub struct Reboot {
     pub warmed_up: bool,
 }
 
-/// An iteration, as the history tells it.
+/// One iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iteration {
     pub run: u32,
@@ -101,11 +101,11 @@ pub struct Iteration {
     pub how: Option<How>,
     pub failure: Option<String>,
     pub reboot: Option<Reboot>,
-    /// Of the last iteration of a run that ended.
+    /// Only for the last iteration of a run that ended.
     pub stop: Option<(LoopEnd, String)>,
 }
 
-/// An attempt whose end nobody wrote down.
+/// An attempt without a recorded end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
     pub iteration: u32,
@@ -115,40 +115,40 @@ pub struct Open {
     pub guard: Option<AgentProcess<'static>>,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct RunState {
     pub run: u32,
     pub worker: Worker,
     pub runner: Option<AgentProcess<'static>>,
     pub token: String,
     pub layer: Layer,
-    /// The commit that was checked out when the run began.
+    /// The commit that was checked out when the run started.
     pub base: Option<String>,
     pub totals: Totals,
     pub open: Option<Open>,
-    /// All of its sessions, the last one last.
+    /// All of its sessions, in order.
     pub sessions: Vec<String>,
     pub stopped: Option<(LoopEnd, String)>,
     pub last_at: Timestamp,
 }
 
-/// The run that was worked on last, if there is any.
-pub fn standing(entries: &[Entry]) -> Option<Standing> {
-    let mut standing: Option<Standing> = None;
+/// The state of the latest run, if there is any.
+pub fn latest_run(entries: &[Entry]) -> Option<RunState> {
+    let mut state: Option<RunState> = None;
     for entry in entries {
-        match &mut standing {
-            Some(known) if known.run == entry.run => known.hear(entry),
-            _ => standing = Standing::begin(entry),
+        match &mut state {
+            Some(known) if known.run == entry.run => known.apply(entry),
+            _ => state = RunState::begin(entry),
         }
     }
-    standing
+    state
 }
 
-impl Standing {
-    fn begin(entry: &Entry) -> Option<Standing> {
+impl RunState {
+    fn begin(entry: &Entry) -> Option<RunState> {
         let Step::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
-        Some(Standing {
+        Some(RunState {
             run: entry.run,
             worker: *worker,
             runner: runner.clone(),
@@ -163,10 +163,10 @@ impl Standing {
         })
     }
 
-    fn hear(&mut self, entry: &Entry) {
+    fn apply(&mut self, entry: &Entry) {
         match &entry.step {
             Step::Run { worker, runner, token, layer, .. } => {
-                // What lies between two runners is nobody's work.
+                // Time between two runners does not count.
                 self.totals.before += self.last_at.since(self.totals.since);
                 self.totals.since = entry.at;
                 (self.worker, self.runner, self.stopped) = (*worker, runner.clone(), None);
@@ -196,7 +196,7 @@ impl Standing {
     }
 }
 
-/// What a dead runner's attempt came to: whether its agent got to work decides whether its iteration is spent.
+/// How to record an attempt whose runner died. Its iteration is spent only if the agent got to work.
 pub fn died(open: &Open) -> Ended {
     Ended {
         how: How::RunnerDied,
@@ -211,7 +211,7 @@ pub fn died(open: &Open) -> Ended {
     }
 }
 
-/// Every iteration of every run, oldest first. Attempts at the same iteration are one.
+/// All iterations of all runs, oldest first. Attempts at the same iteration are merged.
 pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
     let mut found: Vec<Iteration> = Vec::new();
     let mut worker = Worker::COMMAND;
@@ -221,7 +221,7 @@ pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
             Step::Begun { iteration, .. } => begin(&mut found, entry, worker, *iteration),
             step => {
                 if let Some(last) = found.last_mut().filter(|last| last.run == entry.run) {
-                    last.hear(entry.at, step);
+                    last.apply(entry.at, step);
                 }
             }
         }
@@ -256,7 +256,7 @@ fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32)
 }
 
 impl Iteration {
-    fn hear(&mut self, at: Timestamp, step: &Step) {
+    fn apply(&mut self, at: Timestamp, step: &Step) {
         match step {
             Step::Session { id } => self.session_id = Some(id.to_string()),
             Step::Acknowledged { reboot } => self.reboot = reboot.clone(),
@@ -266,7 +266,7 @@ impl Iteration {
                 self.failure = ended.failure.clone();
                 self.fill_percent = ended.fill_percent;
                 self.certainty = ended.certainty;
-                // What earlier attempts spent was spent.
+                // The cost of earlier attempts is included.
                 self.tokens = match (self.tokens, ended.tokens) {
                     (None, 0) => None,
                     (known, more) => Some(known.unwrap_or(0).saturating_add(more)),
@@ -282,7 +282,7 @@ impl Iteration {
     }
 }
 
-// What is read back is kept longer than the line it stood in.
+// Deserialized values must outlive the line they were read from.
 
 fn own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clean<'static>, D::Error> {
     Clean::deserialize(deserializer).map(Clean::into_owned)
@@ -328,7 +328,7 @@ mod tests {
         Step::Ended(Ended { how: How::IterationEnd, tokens: 5, ..died(&open) })
     }
 
-    /// What a run of three iterations writes, the second in two attempts.
+    /// The entries of a run with three iterations, the second in two attempts.
     fn whole() -> Vec<Step> {
         let attempt = |iteration: u32, number: u32, counts| {
             vec![
@@ -353,46 +353,46 @@ mod tests {
     }
 
     #[test]
-    fn attempts_at_one_iteration_are_one_row() {
+    fn attempts_at_one_iteration_are_merged() {
         let rows = iterations(&entries(whole()));
         let told: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
         assert_eq!(told, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
         assert_eq!(rows[1].tokens, Some(10));
         assert_eq!(rows[2].stop, Some((LoopEnd::Limit, "enough".to_string())));
-        let standing = standing(&entries(whole())).unwrap();
-        assert_eq!((standing.totals.spent, standing.totals.tokens, standing.open), (3, 20, None));
+        let state = latest_run(&entries(whole())).unwrap();
+        assert_eq!((state.totals.spent, state.totals.tokens, state.open), (3, 20, None));
     }
 
     #[test]
-    fn time_between_runners_is_nobodys() {
+    fn time_between_runners_does_not_count() {
         let mut entries = entries(vec![run(false), ended(Counts::Spent)]);
         entries[1].at = at(100);
         entries.push(Entry { at: at(9_000), run: 1, step: run(true) });
-        let standing = standing(&entries).unwrap();
-        assert_eq!(standing.totals.elapsed(at(9_050)), Duration::from_secs(150));
+        let state = latest_run(&entries).unwrap();
+        assert_eq!(state.totals.elapsed(at(9_050)), Duration::from_secs(150));
     }
 
     proptest! {
-        /// Killed after any entry and taken up again, no iteration is lost and none is done twice.
+        /// Killed after any entry and resumed, no iteration is lost and none is done twice.
         #[test]
-        fn a_run_that_is_killed_anywhere_goes_on_where_it_was(cut in 1usize..22) {
+        fn a_run_killed_anywhere_continues_where_it_was(cut in 1usize..22) {
             let steps: Vec<Step> = whole().into_iter().take(cut).collect();
             let is_over = matches!(steps.last(), Some(Step::Stopped { .. }));
             let mut entries = entries(steps);
-            let found = standing(&entries).unwrap();
+            let found = latest_run(&entries).unwrap();
             entries.push(Entry { at: at(100), run: 1, step: run(true) });
             if let Some(open) = &found.open {
                 entries.push(Entry { at: at(101), run: 1, step: Step::Ended(died(open)) });
             }
-            let mut next = standing(&entries).unwrap();
+            let mut next = latest_run(&entries).unwrap();
             prop_assert!(next.open.is_none());
-            // It goes on to its third iteration.
+            // It continues with its third iteration.
             while !is_over && next.totals.spent < 3 {
                 let (iteration, attempt) = (next.totals.iteration(), next.totals.attempts + 1);
                 let step = Step::Begun { iteration, attempt };
                 entries.push(Entry { at: at(200), run: 1, step });
                 entries.push(Entry { at: at(201), run: 1, step: ended(Counts::Spent) });
-                next = standing(&entries).unwrap();
+                next = latest_run(&entries).unwrap();
             }
             let rows = iterations(&entries);
             let numbers: Vec<u32> = rows.iter().map(|row| row.iteration).collect();

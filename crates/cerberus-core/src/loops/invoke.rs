@@ -1,31 +1,31 @@
-//! How each agent is started for a fresh context, and what it is told first.
+//! How each agent is started for a fresh context, and its first prompt.
 //!
-//! Nothing of the user's is switched off: hooks, plugins, settings and permissions are as they are. What a headless agent
-//! needs beyond that, the user says after `--`.
+//! None of the user's hooks, plugins, settings or permissions are switched off. Whatever else a headless agent needs,
+//! the user passes after `--`.
 
 use super::settings::{Completion, Settings};
 use crate::agents;
 use crate::agents::headless::{Headless, Naming};
 
-/// What is started, and what is written to it.
+/// The command to start, and its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     pub program: String,
     pub args: Vec<String>,
     pub input: String,
     pub stays_open: StaysOpen,
-    /// It calls its session what we say.
+    /// Whether the agent uses our id for its session.
     pub is_named: bool,
 }
 
-/// Whether more can be said to it later.
+/// Whether more input can be sent later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StaysOpen {
     Yes,
     No,
 }
 
-/// What a fresh context is told: at once, and where it is warmed up first, when that is done.
+/// The first prompt, and the one that follows a warm-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
     pub first: String,
@@ -33,7 +33,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// The handoff comes last where it can: its last line says what to do.
+    /// The handoff comes last if possible, because its last line says what to do.
     pub fn new(settings: &Settings, task: &str, handoff: Option<&str>) -> Opening {
         let task = match claim(&settings.completion) {
             Some(how) => format!("{}\n\n{how}", task.trim_end()),
@@ -49,15 +49,15 @@ impl Opening {
     }
 }
 
-/// How the agent says that all is done.
+/// How the agent reports that everything is done.
 fn claim(completion: &Completion) -> Option<String> {
     let phrase = completion.phrase.as_deref()?;
     Some(format!(
-        "When all of it is done, and not before, end your last message with a line that holds only this: {phrase}"
+        "When everything is done, and not before, end your last message with a line that contains only this: {phrase}"
     ))
 }
 
-/// A fresh context. Where the agent lets us name its session, it is called `session`, and can be written down before.
+/// A fresh context. If the agent accepts a session id, it gets `session`, which can be recorded before the start.
 pub fn fresh(settings: &Settings, text: &str, session: Option<&str>) -> Invocation {
     let Some(headless) = settings.worker.headless() else { return command(settings, text) };
     let is_users = |naming: &Naming| settings.agent_args.iter().any(|arg| naming.users_own.contains(&arg.as_str()));
@@ -66,7 +66,7 @@ pub fn fresh(settings: &Settings, text: &str, session: Option<&str>) -> Invocati
     Invocation { is_named: naming.is_some(), ..agent(settings, headless, &named, text) }
 }
 
-/// One more turn of a session that was stopped, where the agent can do that.
+/// One more turn of a stopped session, if the agent supports it.
 pub fn resumed(settings: &Settings, session: &str, text: &str) -> Option<Invocation> {
     let headless = settings.worker.headless()?;
     Some(agent(settings, headless, &[headless.resume?, session], text))
@@ -88,7 +88,7 @@ fn agent(settings: &Settings, headless: &Headless, args: &[&str], text: &str) ->
 
 fn command(settings: &Settings, text: &str) -> Invocation {
     let mut args = settings.agent_args.clone();
-    // Settings without a command are refused.
+    // Settings without a command are rejected earlier.
     let program = settings.program.clone().unwrap_or_else(|| args.drain(..1.min(args.len())).collect());
     Invocation { program, args, input: format!("{text}\n"), stays_open: StaysOpen::No, is_named: true }
 }
@@ -136,6 +136,6 @@ mod tests {
             assert_eq!((opening.first.as_str(), opening.task.as_deref()), (first, task), "{text}");
         }
         let claimed = settings("agent = \"codex\"\ncompletion_phrase = \"DONE\"");
-        assert!(Opening::new(&claimed, "do it", None).first.ends_with("holds only this: DONE"));
+        assert!(Opening::new(&claimed, "do it", None).first.ends_with("contains only this: DONE"));
     }
 }

@@ -1,8 +1,9 @@
-//! The loop as a machine: it is told what happened, and says what follows. It starts nothing and asks for no time.
+//! The loop as a state machine: inputs are what happened, effects are what to do next. It does no I/O and never reads
+//! the clock.
 //!
-//! One context after another: rest, start, work, hand over, leave, settle, rest. An iteration is spent when its attempt is
-//! settled, once; an attempt that was told to wait, or never got to work, leaves its iteration to be done. Whatever
-//! happens, every path leads to the next context or to a reason to stop.
+//! Every context goes through: rest, start, work, hand over, leave, settle. An iteration is spent once, when its
+//! attempt is settled. An attempt that had to wait, or never got to work, does not spend its iteration. Every path
+//! leads to the next context or to a reason to stop.
 
 mod state;
 
@@ -11,18 +12,18 @@ use std::time::Duration;
 pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted, Warming};
 
 use super::completion::Checked;
-use super::failure::{self, Failure, Mend};
+use super::failure::{self, Failure, Remedy};
 use super::redline::Fill;
 use super::settings::{Settings, Worker};
 use super::stop::Stop;
 use super::totals::{Ended, How, Progress, Totals};
-use crate::agents::stream::{Finish, Said, Speaker, Wait};
+use crate::agents::stream::{Finish, Speaker, StreamEvent, Wait};
 use crate::model::time::Timestamp;
 
-/// Where a rate limit names no time, this long is waited.
+/// How long to wait for a rate limit without a known end.
 const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
 
-/// What is heard, done and decided, in one place.
+/// The transition function of the loop.
 pub struct Machine<'a> {
     settings: &'a Settings,
     asking: Asking,
@@ -35,7 +36,7 @@ impl<'a> Machine<'a> {
         Machine { settings, asking: settings.worker.asking() }
     }
 
-    /// The first context needs nobody's leave; one that follows a context does.
+    /// The first context needs no permission from the hook; later ones do.
     pub fn start(&self, totals: Totals, now: Timestamp) -> State {
         let hook = if totals.last.is_some() { Hook::ToAsk } else { Hook::Agreed };
         State {
@@ -103,7 +104,7 @@ impl<'a> Machine<'a> {
         let has_warm_up = self.settings.warm_up.is_some() && self.asking == Asking::Live;
         Attempt {
             began: now,
-            heard: now,
+            last_output: now,
             quiet_until: now,
             turns: 0,
             tool_failures: 0,
@@ -117,15 +118,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Its first sign of work is its acknowledgement: its prompt held the handoff.
+    /// The first sign of work acknowledges the handoff, which was part of the prompt.
     fn starting(&self, totals: &Totals, mut attempt: Attempt, input: Input, now: Timestamp) -> Step {
         let is_sign = match &input {
-            Input::Heard { said, .. } => matches!(
-                said,
-                Said::Text(_)
-                    | Said::Tool { .. }
-                    | Said::Usage { own: Speaker::Main, .. }
-                    | Said::Finished(Finish::Done { .. })
+            Input::Output { event, .. } => matches!(
+                event,
+                StreamEvent::Text(_)
+                    | StreamEvent::Tool { .. }
+                    | StreamEvent::Usage { own: Speaker::Main, .. }
+                    | StreamEvent::Finished(Finish::Done { .. })
             ),
             Input::Exited { exit, .. } => self.settings.worker == Worker::COMMAND && exit.is_success(),
             _ => false,
@@ -144,22 +145,22 @@ impl<'a> Machine<'a> {
 
     fn working(&self, totals: &Totals, mut attempt: Attempt, input: Input, now: Timestamp) -> Step {
         match input {
-            Input::Heard { said, reading, tokens, cost_usd } => {
-                attempt.hear(&said, reading, tokens, cost_usd, now);
-                if let Said::Finished(finish) = said {
+            Input::Output { event, reading, tokens, cost_usd } => {
+                attempt.observe(&event, reading, tokens, cost_usd, now);
+                if let StreamEvent::Finished(finish) = event {
                     return self.finished(attempt, finish, now);
                 }
                 if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
                     return leave_now(attempt, Over { limit: Some(limit), ..Over::of(How::Limit) }, now);
                 }
-                self.triggered(attempt, &said)
+                self.triggered(attempt, &event)
             }
             Input::Tick => self.waited(totals, attempt, now),
             Input::HookAgreed => self.agreed(attempt, now),
             Input::HookRefused { words } => {
                 attempt.wanted = Wanted::Refused;
-                let told = format!("the pre_reboot hook refused a fresh context; this one goes on: {words}");
-                (Phase::Working(attempt), vec![Effect::Tell(told)])
+                let notice = format!("the pre_reboot hook refused a fresh context; this one continues: {words}");
+                (Phase::Working(attempt), vec![Effect::Tell(notice)])
             }
             Input::Exited { exit, words } => {
                 let over = match (self.settings.worker, exit.is_success()) {
@@ -183,7 +184,7 @@ impl<'a> Machine<'a> {
             Finish::Done { .. } => leave(attempt, Over::of(How::IterationEnd), now),
             Finish::Failed(fault) => {
                 let failure = match failure::of_fault(&fault) {
-                    // The agent may have told before how long the limit lasts.
+                    // The agent may have reported earlier how long the limit lasts.
                     Failure::Limited { wait: Wait::Unknown, words } if attempt.quiet_until > now => {
                         Failure::Limited { wait: Wait::Until(attempt.quiet_until), words }
                     }
@@ -194,11 +195,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Is there a reason to leave this context for a fresh one?
-    fn triggered(&self, attempt: Attempt, said: &Said) -> Step {
+    /// Checks whether this context should be replaced by a fresh one.
+    fn triggered(&self, attempt: Attempt, event: &StreamEvent) -> Step {
         let triggers = &self.settings.triggers;
         let fill = attempt.reading.as_ref().map_or(Fill::Below, |reading| self.settings.redline.judge(reading));
-        let says = |pattern: &String| matches!(said, Said::Text(text) if text.contains(pattern.as_str()));
+        let matches_pattern =
+            |pattern: &String| matches!(event, StreamEvent::Text(text) if text.contains(pattern.as_str()));
         let how = match fill {
             Fill::Hard => Some(How::HardRedline),
             Fill::Soft => Some(How::SoftRedline),
@@ -206,10 +208,10 @@ impl<'a> Machine<'a> {
             Fill::Below if triggers.tool_failures.is_some_and(|max| attempt.tool_failures >= max) => {
                 Some(How::FailureStreak)
             }
-            Fill::Below if triggers.output.as_ref().is_some_and(says) => Some(How::OutputPattern),
+            Fill::Below if triggers.output.as_ref().is_some_and(matches_pattern) => Some(How::OutputPattern),
             Fill::Below => None,
         };
-        want(attempt, how)
+        request_reboot(attempt, how)
     }
 
     fn waited(&self, totals: &Totals, mut attempt: Attempt, now: Timestamp) -> Step {
@@ -221,20 +223,20 @@ impl<'a> Machine<'a> {
                 return (Phase::Working(attempt), Vec::new());
             }
             attempt.warming = Warming::No;
-            attempt.heard = now;
+            attempt.last_output = now;
             return (Phase::Working(attempt), vec![Effect::GiveTask]);
         }
-        let silent = now.since(attempt.heard.max(attempt.quiet_until));
+        let silent = now.since(attempt.last_output.max(attempt.quiet_until));
         if silent >= self.settings.stall {
-            let words = format!("nothing was heard for {}", crate::model::span::Span(self.settings.stall));
+            let words = format!("no output for {}", crate::model::span::Span(self.settings.stall));
             let over = Over { failure: Some(Failure::Crashed { words }), ..Over::of(How::Stall) };
             return leave_now(attempt, over, now);
         }
         let is_old = self.settings.triggers.age.is_some_and(|max| now.since(attempt.began) >= max);
-        want(attempt, is_old.then_some(How::Duration))
+        request_reboot(attempt, is_old.then_some(How::Duration))
     }
 
-    /// The user's hook has nothing against a fresh context.
+    /// The user's hook permits a fresh context.
     fn agreed(&self, mut attempt: Attempt, now: Timestamp) -> Step {
         let Wanted::Asking(how) = attempt.wanted else { return (Phase::Working(attempt), Vec::new()) };
         attempt.wanted = Wanted::Nothing;
@@ -245,7 +247,8 @@ impl<'a> Machine<'a> {
         (phase, vec![Effect::AskHandoff])
     }
 
-    /// A live session may finish what it was at before it answers, so its first end may be another's.
+    /// A live session may finish its current turn before it answers, so the first end of a turn may not be the
+    /// answer.
     fn handing_over(&self, phase: Phase, input: Input, now: Timestamp) -> Step {
         let Phase::HandingOver { mut attempt, how, asked, mut turns, mut is_written } = phase else {
             return (phase, Vec::new());
@@ -253,9 +256,9 @@ impl<'a> Machine<'a> {
         let over = Over { hook: Hook::Agreed, ..Over::of(how) };
         match input {
             Input::HandedOver => is_written = true,
-            Input::Heard { said, reading, tokens, cost_usd } => {
-                attempt.hear(&said, reading, tokens, cost_usd, now);
-                if let Said::Finished(finish) = &said {
+            Input::Output { event, reading, tokens, cost_usd } => {
+                attempt.observe(&event, reading, tokens, cost_usd, now);
+                if let StreamEvent::Finished(finish) = &event {
                     turns += 1;
                     let is_last = is_written || self.asking == Asking::Resumed || turns > 1;
                     if is_last || matches!(finish, Finish::Failed(_)) {
@@ -266,8 +269,8 @@ impl<'a> Machine<'a> {
                     return leave_now(attempt, Over { how: How::HardRedline, ..over }, now);
                 }
             }
-            // Asked between two turns it begins another at once: where none begins, none will.
-            Input::Tick if turns > 0 && now.since(attempt.heard) >= self.settings.linger => {
+            // Asked between two turns, the agent starts a new turn at once. If it does not, it never will.
+            Input::Tick if turns > 0 && now.since(attempt.last_output) >= self.settings.linger => {
                 return leave_now(attempt, over, now);
             }
             Input::Tick if now.since(asked) >= self.settings.handoff_time_limit => {
@@ -280,12 +283,12 @@ impl<'a> Machine<'a> {
         (Phase::HandingOver { attempt, how, asked, turns, is_written }, Vec::new())
     }
 
-    /// Silence after its last word is a hang: then the group is stopped, and its work counts all the same.
+    /// If the agent hangs after its last output, its process group is stopped. Its work still counts.
     fn leaving(&self, mut attempt: Attempt, over: Over, since: Timestamp, input: Input, now: Timestamp) -> Step {
         match input {
             Input::Exited { .. } => settle(attempt, over),
-            Input::Heard { said, reading, tokens, cost_usd } => {
-                attempt.hear(&said, reading, tokens, cost_usd, now);
+            Input::Output { event, reading, tokens, cost_usd } => {
+                attempt.observe(&event, reading, tokens, cost_usd, now);
                 (Phase::Leaving { attempt, over, since }, Vec::new())
             }
             Input::Tick if now.since(since) >= self.settings.linger => leave_now(attempt, over, now),
@@ -321,7 +324,7 @@ impl<'a> Machine<'a> {
             effects.push(Effect::Finish(stop.clone()));
             return (Phase::Stopped(stop), effects);
         }
-        effects.extend(told(&checked, &attempt).map(Effect::Tell));
+        effects.extend(notices(&checked, &attempt).map(Effect::Tell));
         let soonest = match &over.failure {
             Some(Failure::Limited { wait, .. }) => match wait {
                 Wait::Until(until) => now.max(*until),
@@ -345,12 +348,12 @@ impl<'a> Machine<'a> {
         now: Timestamp,
     ) -> Option<Stop> {
         let pace = &self.settings.pace;
-        if let Some(Failure::NeedsMending { mend, words }) = &over.failure {
-            return Some(Stop::NeedsMending { mend: *mend, words: words.clone() });
+        if let Some(Failure::NeedsUser { remedy, words }) = &over.failure {
+            return Some(Stop::NeedsUser { remedy: *remedy, words: words.clone() });
         }
         if let (Some(tool), Progress::None) = (&attempt.denied, ended.progress) {
-            let words = format!("the agent was not allowed to use what it needed: {tool}");
-            return Some(Stop::NeedsMending { mend: Mend::Permission, words });
+            let words = format!("the agent was not permitted to use a tool it needs: {tool}");
+            return Some(Stop::NeedsUser { remedy: Remedy::Permission, words });
         }
         if let Some(stop) = ending {
             return Some(stop.clone());
@@ -371,8 +374,8 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A fresh context is wanted; the user's hook is asked, once.
-fn want(mut attempt: Attempt, how: Option<How>) -> Step {
+/// Requests a fresh context; the user's hook is asked once.
+fn request_reboot(mut attempt: Attempt, how: Option<How>) -> Step {
     match (how, attempt.wanted) {
         (Some(how), Wanted::Nothing) if attempt.is_acknowledged => {
             attempt.wanted = Wanted::Asking(how);
@@ -382,7 +385,7 @@ fn want(mut attempt: Attempt, how: Option<How>) -> Step {
     }
 }
 
-/// It has said its last word, and is expected to go by itself.
+/// The agent has finished and should exit by itself.
 fn leave(attempt: Attempt, over: Over, now: Timestamp) -> Step {
     (Phase::Leaving { attempt, over, since: now }, vec![Effect::CloseInput])
 }
@@ -399,13 +402,15 @@ fn finish(stop: Stop) -> Step {
     (Phase::Stopped(stop.clone()), vec![Effect::Finish(stop)])
 }
 
-fn told(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = String> {
+fn notices(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = String> {
     let check = match checked {
-        Some(Checked::NoTests) => Some("the check ended well but ran no test, which is no pass".to_string()),
+        Some(Checked::NoTests) => {
+            Some("the check exited successfully but ran no tests, so it does not count".to_string())
+        }
         Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
         Some(Checked::Passed) | None => None,
     };
-    let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not allowed to use: {tool}"));
+    let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not permitted to use: {tool}"));
     check.into_iter().chain(denied)
 }
 

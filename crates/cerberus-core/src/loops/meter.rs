@@ -1,23 +1,23 @@
-//! How full a context is, and how sure that is.
+//! How full a context is, and how certain that is.
 //!
-//! Only the main conversation fills it: what subagents read is counted as spent, not as fill. A message that is told
-//! several times counts once. After a compaction nothing is known until the next message.
+//! Only the main conversation fills the context: what subagents read counts as spent, not as fill. A message reported
+//! several times counts once. After a compaction the fill is unknown until the next message.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::stream::{Said, Speaker};
+use crate::agents::stream::{Speaker, StreamEvent};
 
-/// How sure a reading is, the surest first.
+/// How certain a reading is, the most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The agent told both tokens and window in this session.
+    /// The agent reported both tokens and window in this session.
     Direct,
-    /// It told the tokens; the window is the user's word, or what the same model told earlier.
+    /// It reported the tokens; the window was set by the user or reported by the same model earlier.
     Derived,
-    /// Counted from its output, or against the window that its family of models usually has.
+    /// Counted from its output, or compared with the usual window of its model family.
     Estimated,
     Unknown,
 }
@@ -33,35 +33,35 @@ impl Certainty {
     }
 }
 
-/// What the meter shows.
+/// A reading of the meter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     pub tokens: Option<u64>,
     pub window: Option<u64>,
-    /// Nothing where tokens or window are not known.
+    /// `None` if tokens or window are unknown.
     pub percent: Option<f64>,
     pub certainty: Certainty,
 }
 
-/// How much fits into a context, model by model, as the agents told.
+/// The context window of each model, as reported by the agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Windows(BTreeMap<String, u64>);
 
-/// More models than anybody uses; a stream that names others is broken.
+/// More models than anybody uses; a stream that names more is broken.
 const MODELS_MAX: usize = 200;
 
 impl Windows {
-    /// Keeps what was told of a model. Says whether that is new.
-    pub fn learn(&mut self, model: &str, tokens: u64) -> Learnt {
+    /// Stores the window of a model, and returns whether it is new.
+    pub fn learn(&mut self, model: &str, tokens: u64) -> Learned {
         if model.is_empty() || tokens == 0 || self.0.get(model) == Some(&tokens) {
-            return Learnt::Nothing;
+            return Learned::Nothing;
         }
         if self.0.len() >= MODELS_MAX && !self.0.contains_key(model) {
-            return Learnt::Nothing;
+            return Learned::Nothing;
         }
         self.0.insert(model.to_string(), tokens);
-        Learnt::New
+        Learned::New
     }
 
     pub fn of(&self, model: &str) -> Option<u64> {
@@ -74,12 +74,12 @@ impl Windows {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learnt {
+pub enum Learned {
     New,
     Nothing,
 }
 
-/// What is assumed of a model that nobody has told of yet. The smaller guess is the safer one.
+/// The assumed window of a model that nobody has reported. The smaller guess is safer.
 fn assumed_window(model: &str) -> Option<u64> {
     match model {
         _ if model.contains("[1m]") => Some(1_000_000),
@@ -88,58 +88,58 @@ fn assumed_window(model: &str) -> Option<u64> {
     }
 }
 
-/// How the tokens of a context become known.
+/// How the tokens of a context are determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// The agent tells its usage.
+    /// The agent reports its usage.
     Usage,
-    /// It tells nothing: its output is counted.
+    /// It reports nothing, so its output is counted.
     Output,
 }
 
-/// About so many bytes of text are a token.
+/// Approximate bytes of text per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 #[derive(Clone, Debug)]
 pub struct Meter {
     measure: Measure,
-    /// The user's word for the window, which counts most.
+    /// The window set by the user; overrides everything else.
     set_window: Option<u64>,
     earlier: Windows,
-    told: Windows,
-    told_running: Option<u64>,
+    reported: Windows,
+    reported_running: Option<u64>,
     model: Option<String>,
     context: Option<u64>,
-    heard_bytes: u64,
-    /// All of the session, as it last told, and the messages since.
+    text_bytes: u64,
+    /// What the session reported as its total, plus the messages since.
     spent: u64,
     since: HashMap<String, u64>,
     cost_usd: Option<f64>,
 }
 
 impl Meter {
-    /// For one session. `earlier` is what models told in sessions before.
+    /// For one session. `earlier` has the windows reported in earlier sessions.
     pub fn new(measure: Measure, earlier: Windows, set_window: Option<u64>) -> Meter {
         Meter {
             measure,
             set_window,
             earlier,
-            told: Windows::default(),
-            told_running: None,
+            reported: Windows::default(),
+            reported_running: None,
             model: None,
             context: None,
-            heard_bytes: 0,
+            text_bytes: 0,
             spent: 0,
             since: HashMap::new(),
             cost_usd: None,
         }
     }
 
-    pub fn hear(&mut self, said: &Said) {
-        match said {
-            Said::Started { model: Some(model), .. } => self.model = Some(model.clone()),
-            Said::Text(text) => self.heard_bytes = self.heard_bytes.saturating_add(text.len() as u64),
-            Said::Usage { message, context, output, own } => {
+    pub fn observe(&mut self, event: &StreamEvent) {
+        match event {
+            StreamEvent::Started { model: Some(model), .. } => self.model = Some(model.clone()),
+            StreamEvent::Text(text) => self.text_bytes = self.text_bytes.saturating_add(text.len() as u64),
+            StreamEvent::Usage { message, context, output, own } => {
                 if *own == Speaker::Main {
                     self.context = Some(*context);
                 }
@@ -147,36 +147,36 @@ impl Meter {
                 let known = self.since.entry(message).or_default();
                 *known = (*known).max(context.saturating_add(*output));
             }
-            Said::Spent { tokens, cost_usd } => {
+            StreamEvent::Spent { tokens, cost_usd } => {
                 self.spent = self.spent.max(*tokens);
                 self.cost_usd = cost_usd.or(self.cost_usd);
                 self.since.clear();
             }
-            Said::Window { model, tokens } if model.is_empty() => self.told_running = Some(*tokens),
-            Said::Window { model, tokens } => {
-                self.told.learn(model, *tokens);
+            StreamEvent::Window { model, tokens } if model.is_empty() => self.reported_running = Some(*tokens),
+            StreamEvent::Window { model, tokens } => {
+                self.reported.learn(model, *tokens);
             }
-            Said::Compacted => self.context = None,
-            Said::Started { model: None, .. }
-            | Said::Tool { .. }
-            | Said::ToolDone
-            | Said::ToolFailed
-            | Said::Waiting { .. }
-            | Said::Denied { .. }
-            | Said::Finished(_)
-            | Said::Unknown => {}
+            StreamEvent::Compacted => self.context = None,
+            StreamEvent::Started { model: None, .. }
+            | StreamEvent::Tool { .. }
+            | StreamEvent::ToolDone
+            | StreamEvent::ToolFailed
+            | StreamEvent::Waiting { .. }
+            | StreamEvent::Denied { .. }
+            | StreamEvent::Finished(_)
+            | StreamEvent::Unknown => {}
         }
     }
 
-    /// The agent was given this much to read.
+    /// The agent received this much input.
     pub fn wrote(&mut self, bytes: usize) {
-        self.heard_bytes = self.heard_bytes.saturating_add(bytes as u64);
+        self.text_bytes = self.text_bytes.saturating_add(bytes as u64);
     }
 
     pub fn reading(&self) -> Reading {
         let (tokens, tokens_certainty) = match self.measure {
             Measure::Usage => (self.context, Certainty::Direct),
-            Measure::Output => (Some(self.heard_bytes / BYTES_PER_TOKEN), Certainty::Estimated),
+            Measure::Output => (Some(self.text_bytes / BYTES_PER_TOKEN), Certainty::Estimated),
         };
         let window = self.window();
         let percent = match (tokens, window) {
@@ -191,31 +191,32 @@ impl Meter {
         Reading { tokens, window: window.map(|(window, _)| window), percent, certainty }
     }
 
-    /// What the session spent so far: tokens, cached ones and subagents included, and money where that is told.
+    /// What the session has spent: tokens, including cached ones and subagents, and the cost if reported.
     pub fn spent(&self) -> (u64, Option<f64>) {
         let tokens = match self.measure {
             Measure::Usage => self.since.values().fold(self.spent, |sum, tokens| sum.saturating_add(*tokens)),
-            Measure::Output => self.heard_bytes / BYTES_PER_TOKEN,
+            Measure::Output => self.text_bytes / BYTES_PER_TOKEN,
         };
         (tokens, self.cost_usd)
     }
 
-    /// Has nobody told yet how much fits into a context of this model?
+    /// Whether the window of this model has never been reported.
     pub fn is_window_guessed(&self, model: Option<&str>) -> bool {
         self.set_window.is_none() && model.is_some_and(|model| self.earlier.of(model).is_none())
     }
 
-    /// What was told of windows in this session, to be kept for the next.
-    pub fn told_windows(&self) -> &Windows {
-        &self.told
+    /// The windows reported in this session, to be stored for the next.
+    pub fn reported_windows(&self) -> &Windows {
+        &self.reported
     }
 
     fn window(&self) -> Option<(u64, Certainty)> {
         let model = self.model.as_deref().unwrap_or_default();
-        let told = self.told_running.or_else(|| self.told.of(model)).map(|window| (window, Certainty::Direct));
+        let reported =
+            self.reported_running.or_else(|| self.reported.of(model)).map(|window| (window, Certainty::Direct));
         let set = self.set_window.map(|window| (window, Certainty::Derived));
         let earlier = self.earlier.of(model).map(|window| (window, Certainty::Derived));
-        set.or(told).or(earlier).or_else(|| assumed_window(model).map(|window| (window, Certainty::Estimated)))
+        set.or(reported).or(earlier).or_else(|| assumed_window(model).map(|window| (window, Certainty::Estimated)))
     }
 }
 
@@ -226,20 +227,20 @@ mod tests {
 
     const MODEL: &str = "claude-test-1";
 
-    fn started() -> Said {
-        Said::Started { session: "s".into(), model: Some(MODEL.into()) }
+    fn started() -> StreamEvent {
+        StreamEvent::Started { session: "s".into(), model: Some(MODEL.into()) }
     }
 
-    fn usage(message: &str, context: u64, output: u64, own: Speaker) -> Said {
-        Said::Usage { message: Some(message.into()), context, output, own }
+    fn usage(message: &str, context: u64, output: u64, own: Speaker) -> StreamEvent {
+        StreamEvent::Usage { message: Some(message.into()), context, output, own }
     }
 
-    fn window(tokens: u64) -> Said {
-        Said::Window { model: MODEL.into(), tokens }
+    fn window(tokens: u64) -> StreamEvent {
+        StreamEvent::Window { model: MODEL.into(), tokens }
     }
 
     #[test]
-    fn a_reading_is_as_sure_as_the_less_sure_half_of_it() {
+    fn a_reading_is_as_certain_as_its_less_certain_half() {
         let main = || usage("m", 50_000, 10, Speaker::Main);
         let learnt = || {
             let mut windows = Windows::default();
@@ -247,7 +248,7 @@ mod tests {
             windows
         };
         let none = Windows::default;
-        let stranger = || Said::Started { session: "s".into(), model: Some("other".into()) };
+        let stranger = || StreamEvent::Started { session: "s".into(), model: Some("other".into()) };
         for (name, meter, heard, tokens, percent, certainty) in [
             ("nothing yet", Meter::new(Measure::Usage, learnt(), None), vec![started()], None, None, "unknown"),
             (
@@ -261,7 +262,7 @@ mod tests {
             (
                 "told of whichever model is running",
                 Meter::new(Measure::Usage, none(), None),
-                vec![Said::Window { model: String::new(), tokens: 200_000 }, main()],
+                vec![StreamEvent::Window { model: String::new(), tokens: 200_000 }, main()],
                 Some(50_000),
                 Some(25.0),
                 "direct",
@@ -301,7 +302,7 @@ mod tests {
             (
                 "counted from words",
                 Meter::new(Measure::Output, none(), Some(1_000)),
-                vec![Said::Text("x".repeat(400))],
+                vec![StreamEvent::Text("x".repeat(400))],
                 Some(100),
                 Some(10.0),
                 "estimated",
@@ -309,7 +310,7 @@ mod tests {
             (
                 "after a compaction",
                 Meter::new(Measure::Usage, learnt(), None),
-                vec![started(), main(), Said::Compacted],
+                vec![started(), main(), StreamEvent::Compacted],
                 None,
                 None,
                 "unknown",
@@ -317,7 +318,7 @@ mod tests {
             (
                 "and the message after it",
                 Meter::new(Measure::Usage, learnt(), None),
-                vec![started(), main(), Said::Compacted, usage("n", 9_000, 1, Speaker::Main)],
+                vec![started(), main(), StreamEvent::Compacted, usage("n", 9_000, 1, Speaker::Main)],
                 Some(9_000),
                 Some(9.0),
                 "derived",
@@ -332,7 +333,7 @@ mod tests {
             ),
         ] {
             let mut meter = meter;
-            heard.iter().for_each(|said| meter.hear(said));
+            heard.iter().for_each(|said| meter.observe(said));
             let reading = meter.reading();
             assert_eq!((reading.tokens, reading.percent), (tokens, percent), "{name}");
             assert_eq!(reading.certainty.word(), certainty, "{name}");
@@ -340,24 +341,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spent_counts_each_message_once_and_the_agents_own_sum_most() {
+    fn spending_counts_each_message_once_and_prefers_the_agents_own_total() {
         let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
         for said in [
             usage("a", 1_000, 1, Speaker::Main),
             usage("a", 1_000, 20, Speaker::Main),
             usage("b", 500, 5, Speaker::Subagent),
         ] {
-            meter.hear(&said);
+            meter.observe(&said);
         }
         assert_eq!(meter.spent(), (1_525, None));
-        meter.hear(&Said::Spent { tokens: 1_600, cost_usd: Some(0.25) });
+        meter.observe(&StreamEvent::Spent { tokens: 1_600, cost_usd: Some(0.25) });
         assert_eq!(meter.spent(), (1_600, Some(0.25)));
-        meter.hear(&usage("c", 2_000, 1, Speaker::Main));
+        meter.observe(&usage("c", 2_000, 1, Speaker::Main));
         assert_eq!(meter.spent(), (3_601, Some(0.25)));
     }
 
     #[test]
-    fn a_window_is_asked_for_only_where_nobody_told_it() {
+    fn a_window_is_only_asked_for_if_nobody_reported_it() {
         let mut known = Windows::default();
         known.learn(MODEL, 10);
         for (earlier, set, model, is_guessed) in [
@@ -372,23 +373,23 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_kept_by_model_and_only_what_is_new_is_news() {
+    fn windows_are_stored_by_model_and_only_new_ones_are_news() {
         let mut windows = Windows::default();
-        assert_eq!(windows.learn("m", 10), Learnt::New);
-        assert_eq!(windows.learn("m", 10), Learnt::Nothing);
-        assert_eq!(windows.learn("m", 20), Learnt::New);
-        assert_eq!(windows.learn("", 20), Learnt::Nothing);
+        assert_eq!(windows.learn("m", 10), Learned::New);
+        assert_eq!(windows.learn("m", 10), Learned::Nothing);
+        assert_eq!(windows.learn("m", 20), Learned::New);
+        assert_eq!(windows.learn("", 20), Learned::Nothing);
         let kept: Windows = serde_json::from_str(&serde_json::to_string(&windows).unwrap()).unwrap();
         assert_eq!((kept.of("m"), kept.of("n")), (Some(20), None));
     }
 
     proptest! {
         #[test]
-        fn no_numbers_upset_it(context in any::<u64>(), output in any::<u64>(), window_tokens in any::<u64>()) {
+        fn any_numbers_are_accepted(context in any::<u64>(), output in any::<u64>(), window_tokens in any::<u64>()) {
             let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
             for said in [started(), window(window_tokens), usage("a", context, output, Speaker::Main),
                 usage("b", context, output, Speaker::Subagent)] {
-                meter.hear(&said);
+                meter.observe(&said);
             }
             let reading = meter.reading();
             prop_assert!(reading.percent.is_none_or(|percent| percent.is_finite() && percent >= 0.0));

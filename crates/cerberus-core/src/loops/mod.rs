@@ -1,6 +1,6 @@
-//! The loop's decisions: what an agent's output says, how full its context is, and what a fresh context is told.
+//! The loop's decisions: how full a context is, when to replace it, and what the next one is told.
 //!
-//! Nothing here starts a program, reads a file or asks for the time: bytes, facts and moments are arguments.
+//! Pure: nothing here starts a program, reads a file or asks for the time.
 
 pub mod completion;
 pub mod failure;

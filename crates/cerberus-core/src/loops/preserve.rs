@@ -1,16 +1,16 @@
-//! `[loop.preserve]`: what of a context its successor is told, and how much of it.
+//! `[loop.preserve]`: what a context passes on to its successor, and how much of it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::fact::Kind;
 
-/// As it stands in a settings file; everything is optional.
+/// As in a settings file; everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreserveLayer {
     /// `objective`, `done`, `next`, `file`, `decision`, `blocker`, `note`; by default all of them.
     pub kinds: Option<Vec<Kind>>,
-    /// Files whose text goes along, relative to the project.
+    /// Files whose text is included, relative to the project.
     pub include_files: Option<Vec<String>>,
     pub git_history: Option<bool>,
     pub git_history_count: Option<u32>,
@@ -37,7 +37,7 @@ impl PreserveLayer {
 pub struct Preserve {
     pub kinds: Vec<Kind>,
     pub include_files: Vec<String>,
-    /// How many commits are told; zero where git's history is not wanted.
+    /// How many commits to list; zero for no git history.
     pub commits: u32,
     pub test_state: bool,
     pub max_state_bytes: usize,
@@ -48,7 +48,7 @@ impl Preserve {
         [Kind::Objective, Kind::Done, Kind::Next, Kind::File, Kind::Decision, Kind::Blocker, Kind::Note];
     pub const COMMITS: u32 = 5;
     pub const MAX_STATE_BYTES: usize = 50_000;
-    /// Below this not even what must survive has room.
+    /// Anything smaller cannot hold the mandatory parts.
     pub const MIN_STATE_BYTES: usize = 500;
 
     pub fn keeps(&self, kind: Kind) -> bool {

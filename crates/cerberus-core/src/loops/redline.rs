@@ -1,6 +1,7 @@
-//! When a context is full enough to be left: softly, with a handoff of the session's own, or at once.
+//! When a context is full enough to be replaced: at the soft redline with a handoff written by the session, at the
+//! hard one at once.
 //!
-//! Levels are percent of the window or tokens. A context of which nothing is known crosses no line.
+//! Levels are a percentage of the window, or tokens. A context of unknown fill crosses no line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::Reading;
 
-/// A fill: `70%`, or `140000` tokens.
+/// A level: `70%`, or `140000` tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Level {
@@ -18,7 +19,7 @@ pub enum Level {
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is no fill of a context; write it as 70% of the window, or as 140000 or 140k tokens")]
+#[error("{0:?} is not a context level; write 70% of the window, or 140000 or 140k tokens")]
 pub struct NotALevel(String);
 
 impl FromStr for Level {
@@ -26,14 +27,14 @@ impl FromStr for Level {
 
     fn from_str(text: &str) -> Result<Level, NotALevel> {
         let wrong = || NotALevel(text.chars().take(40).collect());
-        let said = text.trim().replace('_', "");
-        if let Some(percent) = said.strip_suffix('%') {
+        let text = text.trim().replace('_', "");
+        if let Some(percent) = text.strip_suffix('%') {
             let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
             return if percent > 0.0 && percent <= 100.0 { Ok(Level::Percent(percent)) } else { Err(wrong()) };
         }
-        let (digits, unit) = match said.strip_suffix(['k', 'K']) {
+        let (digits, unit) = match text.strip_suffix(['k', 'K']) {
             Some(digits) => (digits, 1_000),
-            None => (said.as_str(), 1),
+            None => (text.as_str(), 1),
         };
         let tokens: u64 = digits.trim().parse().map_err(|_| wrong())?;
         tokens.checked_mul(unit).filter(|tokens| *tokens > 0).map(Level::Tokens).ok_or_else(wrong)
@@ -87,7 +88,7 @@ impl Default for Redline {
     }
 }
 
-/// Where a context stands.
+/// Which redline a context has crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fill {
     Below,
@@ -96,14 +97,14 @@ pub enum Fill {
 }
 
 #[derive(Debug, thiserror::Error, PartialEq)]
-#[error("the soft redline ({soft}) must lie below the hard one ({hard})")]
+#[error("the soft redline ({soft}) must be below the hard one ({hard})")]
 pub struct OutOfOrder {
     pub soft: Level,
     pub hard: Level,
 }
 
 impl Redline {
-    /// Percent and tokens are not compared: the window may differ from session to session.
+    /// A percentage and a token count are not compared, because the window may differ between sessions.
     pub fn new(soft: Level, hard: Level) -> Result<Redline, OutOfOrder> {
         let is_ordered = match (soft, hard) {
             (Level::Percent(soft), Level::Percent(hard)) => soft < hard,
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hard_line_counts_more_than_the_soft_one_and_the_unknown_crosses_none() {
+    fn the_hard_line_wins_and_an_unknown_fill_crosses_none() {
         let unknown = Reading { tokens: None, window: Some(100), percent: None, certainty: Certainty::Unknown };
         let standard = Redline::default();
         let tokens = Redline::new(Level::Tokens(1_000), Level::Tokens(2_000)).unwrap();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_out_of_order_are_refused() {
+    fn lines_out_of_order_are_rejected() {
         for (soft, hard, is_fine) in [
             ("70%", "85%", true),
             ("85%", "85%", false),

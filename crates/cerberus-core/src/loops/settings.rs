@@ -1,7 +1,7 @@
-//! What a loop is told to do: `[loop]` in the home's settings, in the project's, and on the command line.
+//! The settings of a loop: `[loop]` in the home's settings, in the project's, and on the command line.
 //!
-//! Each of the three is a [`Layer`] in which everything is optional; what the later one says wins. [`Settings`] is what
-//! comes of them, with every default filled in and every contradiction refused.
+//! Each of the three is a [`Layer`] in which everything is optional; later layers win. [`Settings`] is the result,
+//! with all defaults filled in and contradictions rejected.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -14,12 +14,12 @@ pub use super::preserve::{Preserve, PreserveLayer};
 use super::redline::{Level, OutOfOrder, Redline};
 use crate::agents;
 use crate::agents::headless::Headless;
-use crate::agents::stream::{self, Said, plain};
+use crate::agents::stream::{self, StreamEvent, plain};
 use crate::clean::Cleaner;
 use crate::model::id::Agent;
 use crate::model::span::Span;
 
-/// Who works: an agent that can be run headless, or any program that takes its task on standard input.
+/// Who does the work: an agent that runs headless, or any program that reads its task from standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worker(Option<Agent>);
 
@@ -40,17 +40,17 @@ impl Worker {
         self.0.as_ref().map_or(Worker::COMMAND_NAME, Agent::name)
     }
 
-    /// How it is run; `None` for a command.
+    /// How to run it; `None` for a command.
     pub fn headless(self) -> Option<&'static Headless> {
         self.0.and_then(agents::profile).and_then(|profile| profile.headless)
     }
 
-    /// What a line of its output says.
-    pub fn read(self, line: &[u8]) -> Vec<Said> {
+    /// Parses one line of its output.
+    pub fn read(self, line: &[u8]) -> Vec<StreamEvent> {
         stream::read(self.headless().map_or(plain::read, |headless| headless.read), line)
     }
 
-    /// As which agent its sessions are on record.
+    /// The agent under which its sessions are recorded.
     pub fn agent(self) -> Agent {
         self.0.unwrap_or(Agent::MANUAL)
     }
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Worker {
 
 macro_rules! layers {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
-        /// One place in which the loop's settings may stand.
+        /// One layer of the loop's settings.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Layer {
@@ -88,7 +88,7 @@ macro_rules! layers {
         }
 
         impl Layer {
-            /// As it may be written down: what holds a secret is left out, and must be given again.
+            /// A copy that may be stored: values that contain a secret are left out and must be given again.
             pub fn without_secrets(mut self, cleaner: &Cleaner) -> Layer {
                 let is_open = |text: &String| matches!(cleaner.redact(text), Cow::Borrowed(_));
                 let texts = [
@@ -109,7 +109,7 @@ macro_rules! layers {
                 self
             }
 
-            /// What this says, and where it says nothing, what `other` does. A task has two forms; either replaces both.
+            /// This layer's values, with `other` as the fallback. A task has two forms; either replaces both.
             pub fn over(self, mut other: Layer) -> Layer {
                 if self.prompt.is_some() || self.prompt_file.is_some() {
                     (other.prompt, other.prompt_file) = (None, None);
@@ -126,15 +126,15 @@ macro_rules! layers {
 
 layers! {
     agent: Worker,
-    /// The agent's program, where it is not the one on PATH.
+    /// The agent's program, if it is not the one on PATH.
     program: String,
-    /// Handed to the agent as they are.
+    /// Passed to the agent unchanged.
     agent_args: Vec<String>,
     prompt: String,
     prompt_file: String,
     soft_redline: Level,
     hard_redline: Level,
-    /// How much fits into a context, where the agent does not say.
+    /// The context window, if the agent does not report it.
     context_window: u64,
     /// How long a session may take to write its handoff.
     handoff_time_limit: Span,
@@ -143,7 +143,7 @@ layers! {
     reboot_after_tool_failures: u32,
     reboot_on_output: String,
     stall: Span,
-    /// How long an agent may stay after its last word, and after being asked to stop.
+    /// How long an agent may keep running after its last output, and after being asked to stop.
     linger: Span,
     min_interval: Span,
     max_reboots_per_hour: u32,
@@ -164,7 +164,7 @@ layers! {
     warm_up_delay: Span,
 }
 
-/// Commands of the user's at the turns of the loop. Each gets the loop's state as JSON on standard input.
+/// The user's commands at certain points of the loop. Each gets the loop's state as JSON on standard input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hooks {
@@ -177,7 +177,7 @@ pub struct Hooks {
     pub time_limit: Option<Span>,
 }
 
-/// A turn of the loop at which a command of the user's may run.
+/// A point of the loop at which a user command may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookPoint {
@@ -234,17 +234,17 @@ impl Hooks {
     }
 }
 
-/// When a context is left, beside its fill.
+/// Reasons to replace a context other than its fill.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Triggers {
     pub turns: Option<u32>,
     pub age: Option<Duration>,
     pub tool_failures: Option<u32>,
-    /// The agent says this.
+    /// The agent prints this.
     pub output: Option<String>,
 }
 
-/// How fast contexts may follow each other, and how often one may fail.
+/// How fast contexts may follow each other, and how often they may fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     pub min_interval: Duration,
@@ -255,7 +255,7 @@ pub struct Pace {
     pub backoff_max: Duration,
 }
 
-/// When the loop ends, beside being complete.
+/// Reasons to end the loop other than completion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     pub iterations: Option<u32>,
@@ -265,7 +265,7 @@ pub struct Limits {
     pub no_progress: Option<u32>,
 }
 
-/// How the loop knows that its task is done.
+/// How the loop determines that its task is done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
     pub check: Option<String>,
@@ -305,17 +305,17 @@ pub struct Settings {
 pub enum Contradiction {
     #[error(transparent)]
     Redline(#[from] OutOfOrder),
-    #[error("no agent is named")]
+    #[error("no agent is given")]
     NoAgent,
-    #[error("no command is given to be run as the agent")]
+    #[error("no command is given")]
     NoCommand,
-    #[error("both a prompt and a file of it are given")]
+    #[error("both a prompt and a prompt file are given")]
     TwoPrompts,
     #[error("{0} cannot be zero")]
     Zero(&'static str),
-    #[error("the cost must be more than nothing")]
+    #[error("the cost limit must be greater than zero")]
     Cost,
-    #[error("{0} does not tell what it costs; limit its tokens instead")]
+    #[error("{0} does not report its cost; limit its tokens instead")]
     CostUnknown(String),
 }
 
@@ -359,8 +359,8 @@ impl Settings {
         if limits.cost_usd.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
             return Err(Contradiction::Cost);
         }
-        // A limit that nothing is ever held against is none.
-        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.tells_cost) {
+        // A limit that is never checked is no limit.
+        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.reports_cost) {
             return Err(Contradiction::CostUnknown(worker.name().to_string()));
         }
         let triggers = Triggers {
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_have_lasting_names() {
+    fn worker_names_are_stable() {
         assert_eq!(Worker::names(), "claude-code, codex, command");
         for worker in Worker::all() {
             let text = serde_json::to_string(&worker).unwrap();
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_written_down() {
+    fn secrets_are_not_stored() {
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         let text = format!("agent_args = [\"--key\", \"{key}\"]\nuntil = \"x\"\n[hooks]\nloop_end = \"send {key}\"");
         let kept = layer(&text).without_secrets(&BUILT_IN);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn contradictions_are_rejected() {
         for wrong in [
             "",
             "agent = \"codex\"\nsoft_redline = \"90%\"",

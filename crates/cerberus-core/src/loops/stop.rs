@@ -1,11 +1,11 @@
-//! Why a loop ends: every end has a reason in words, and a class with an exit code of its own.
+//! Why a loop ends. Every reason has a text and a class with its own exit code.
 
 use serde::{Deserialize, Serialize};
 
-use super::failure::Mend;
+use super::failure::Remedy;
 use crate::model::session::LoopEnd;
 
-/// Another runner is at work in this project.
+/// Another runner is already working in this project.
 pub const ANOTHER_RUNNER_EXIT_CODE: u8 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +31,10 @@ impl Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     CheckPassed,
-    /// A context said so, and the one after it found nothing left to change.
+    /// A context claimed it, and the next one found nothing left to change.
     ClaimedTwice,
     Limit(Limit),
-    /// As `Limit`, though the last context said that all is done, which nothing confirmed.
+    /// As `Limit`, but the last context made an unconfirmed claim that everything is done.
     LimitUnconfirmed(Limit),
     NoProgress {
         iterations: u32,
@@ -47,8 +47,8 @@ pub enum Stop {
         times: u32,
         words: String,
     },
-    NeedsMending {
-        mend: Mend,
+    NeedsUser {
+        remedy: Remedy,
         words: String,
     },
     Asked,
@@ -66,7 +66,7 @@ impl Stop {
             Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
             Stop::NoProgress { .. } => LoopEnd::NoProgress,
             Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
-            Stop::NeedsMending { .. } => LoopEnd::NeedsMending,
+            Stop::NeedsUser { .. } => LoopEnd::NeedsMending,
             Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
         }
     }
@@ -75,11 +75,11 @@ impl Stop {
         match self {
             Stop::CheckPassed => "the check passed".to_string(),
             Stop::ClaimedTwice => {
-                "two contexts in a row said that all is done, and the second changed nothing".to_string()
+                "two contexts in a row reported that everything is done, and the second changed nothing".to_string()
             }
             Stop::Limit(limit) => format!("the limit of {} is reached", limit.word()),
             Stop::LimitUnconfirmed(limit) => format!(
-                "the limit of {} is reached; the last context said that all is done, which nothing confirmed",
+                "the limit of {} is reached; the last context reported that everything is done, but nothing confirmed it",
                 limit.word()
             ),
             Stop::NoProgress { iterations } => {
@@ -87,10 +87,10 @@ impl Stop {
             }
             Stop::SameFailure { times, words } => format!("it failed {times} times in the same way: {words}"),
             Stop::Failures { times, words } => format!("it failed {times} times in a row, the last time: {words}"),
-            Stop::NeedsMending { words, .. } => words.clone(),
+            Stop::NeedsUser { words, .. } => words.clone(),
             Stop::Asked => "asked to stop after the iteration".to_string(),
             Stop::AskedNow => "asked to stop at once".to_string(),
-            Stop::StopFile => "the stop file is there".to_string(),
+            Stop::StopFile => "the stop file exists".to_string(),
             Stop::HookRefused { words } => format!("the pre_reboot hook refused a fresh context: {words}"),
         }
     }
@@ -98,17 +98,17 @@ impl Stop {
     /// What the user can do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` tells how it went",
+            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` shows how it went",
             Stop::Limit(_) => "raise the limit and `cerberus loop run --resume` to go on",
-            Stop::LimitUnconfirmed(_) => "give --until a command that proves it, or look yourself",
-            Stop::NoProgress { .. } => "look at `cerberus loop history`; a clearer prompt or check may help",
+            Stop::LimitUnconfirmed(_) => "pass a command that proves it with --until, or check the result yourself",
+            Stop::NoProgress { .. } => "see `cerberus loop history`; a clearer prompt or check may help",
             Stop::SameFailure { .. } | Stop::Failures { .. } => {
-                "mend the cause, then `cerberus loop run --resume` to go on"
+                "fix the cause, then `cerberus loop run --resume` to go on"
             }
-            Stop::NeedsMending { mend, .. } => mend.hint(),
+            Stop::NeedsUser { remedy, .. } => remedy.hint(),
             Stop::Asked | Stop::AskedNow => "`cerberus loop run --resume` to go on",
             Stop::StopFile => "remove the file, then `cerberus loop run --resume` to go on",
-            Stop::HookRefused { .. } => "mend the hook, then `cerberus loop run --resume` to go on",
+            Stop::HookRefused { .. } => "fix the hook, then `cerberus loop run --resume` to go on",
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_has_an_exit_code_of_its_own() {
+    fn every_class_has_its_own_exit_code() {
         let mut codes: Vec<u8> = LoopEnd::ALL.iter().map(|class| class.exit_code()).collect();
         codes.extend([2, ANOTHER_RUNNER_EXIT_CODE]);
         codes.sort_unstable();

@@ -1,7 +1,6 @@
-//! What a run has behind it: counts that limits, pace and stop conditions are judged by.
+//! The running totals of a run, against which limits, pace and stop conditions are checked.
 //!
-//! They follow from what was written down of each attempt, so that a run taken up again after a crash stands exactly
-//! where it stood.
+//! They follow from the recorded attempts, so a run resumed after a crash has exactly the same totals.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use super::settings::{Limits, Pace};
 use super::stop::Limit;
 use crate::model::time::Timestamp;
 
-/// How an attempt at an iteration ended. Also the reason for the fresh context after it.
+/// How an attempt at an iteration ended. Also the reason for the next fresh context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
@@ -24,7 +23,7 @@ pub enum How {
     OutputPattern,
     Stall,
     Failure,
-    /// It was told to wait, and nothing was spent.
+    /// It had to wait, and nothing was spent.
     Limited,
     Limit,
     Interrupted,
@@ -51,7 +50,7 @@ impl How {
     }
 }
 
-/// Whether an attempt counts as its iteration, or the iteration is still to be done.
+/// Whether an attempt spends its iteration, or the iteration is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
@@ -64,17 +63,17 @@ pub enum Counts {
 pub enum Progress {
     Made,
     None,
-    /// Nobody looked: the runner died, or nothing was spent.
+    /// Not determined: the runner died, or nothing was spent.
     Unknown,
 }
 
-/// What is written down when an attempt is over.
+/// The record of a finished attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     pub how: How,
     pub counts: Counts,
     pub progress: Progress,
-    /// It said that all is done.
+    /// It claimed that everything is done.
     #[serde(default)]
     pub claimed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,19 +92,19 @@ pub struct Ended {
 pub struct Totals {
     /// Iterations that count.
     pub spent: u32,
-    /// Attempts at the iteration that is next or going on.
+    /// Attempts at the current iteration.
     pub attempts: u32,
     pub tokens: u64,
     pub cost_usd: Option<f64>,
     pub failures: u32,
-    /// The last failure, and how often in a row it was the same.
+    /// The last failure, and how many times in a row it occurred.
     pub same: Option<(String, u32)>,
     pub without_progress: u32,
     pub claimed: bool,
-    /// When contexts began, in the last hour.
+    /// When contexts started, within the last hour.
     pub starts: Vec<Timestamp>,
     pub last: Option<How>,
-    /// How long the run was at work before this runner took it up.
+    /// How long the run was active before this runner resumed it.
     pub before: Duration,
     pub since: Timestamp,
 }
@@ -130,7 +129,7 @@ impl Totals {
         }
     }
 
-    /// Which iteration is next or going on.
+    /// The number of the current iteration.
     pub fn iteration(&self) -> u32 {
         self.spent.saturating_add(1)
     }
@@ -163,7 +162,7 @@ impl Totals {
             Progress::Unknown => {}
         }
         match &ended.failure {
-            // Waiting is no failure, and mends none.
+            // Waiting is not a failure, and does not end a series of failures.
             _ if ended.how == How::Limited => {}
             None => {
                 self.failures = 0;
@@ -180,7 +179,7 @@ impl Totals {
         }
     }
 
-    /// The limit that is reached, if any; `tokens` and `cost_usd` are of a context still at work.
+    /// The limit that is reached, if any. `tokens` and `cost_usd` are of the context still at work.
     pub fn limit(&self, limits: &Limits, tokens: u64, cost_usd: Option<f64>, now: Timestamp) -> Option<Limit> {
         let cost = self.cost_usd.unwrap_or(0.0) + cost_usd.unwrap_or(0.0);
         let reached = [
@@ -192,7 +191,7 @@ impl Totals {
         reached.into_iter().find(|(_, is_reached)| *is_reached).map(|(limit, _)| limit)
     }
 
-    /// When the next context may begin: not too soon after the last, not too many in an hour.
+    /// When the next context may start: not too soon after the last, and not too many within an hour.
     pub fn next_start(&self, pace: &Pace, now: Timestamp) -> Timestamp {
         let mut next = now;
         if let Some(last) = self.starts.last() {
@@ -205,7 +204,7 @@ impl Totals {
         next
     }
 
-    /// How long to wait after so many failures: twice as long each time.
+    /// How long to wait after failures: doubled each time.
     pub fn backoff(&self, pace: &Pace) -> Duration {
         let doubled = self.failures.saturating_sub(1).min(20);
         pace.backoff.saturating_mul(1 << doubled).min(pace.backoff_max)
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_counted_in_a_row_and_waiting_is_none() {
+    fn failures_are_counted_in_a_row_and_waiting_is_not_one() {
         let mut totals = Totals::new(at(0));
         let mut waits = Vec::new();
         for (how, failure, failures, same) in [

@@ -1,4 +1,4 @@
-//! Finding memories: the terms of a text, what a query asks for, and how well a memory fits it.
+//! Finding memories: the terms of a text, parsing a query, and scoring.
 
 pub mod query;
 pub mod rank;

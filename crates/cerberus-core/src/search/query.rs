@@ -1,21 +1,21 @@
-//! What is asked → what is looked for: terms, phrases that must stand so, and the time that is spoken of.
+//! Parses a query into terms, exact phrases and dates.
 //!
-//! Any text is a query: there is no syntax to get wrong. `"…"` holds words together, `auth*` asks for a beginning.
+//! Any text is a valid query. `"…"` is an exact phrase, `auth*` a prefix.
 
 use super::terms::{self, Shape, Term};
 use super::when::{self, When};
 use crate::clean::text;
 
-/// More words than this say no more; a bit is kept for each.
+/// More terms add nothing; each needs one bit.
 pub const TERMS_MAX: usize = 32;
 
-/// A beginning that short would be that of every word.
+/// A shorter prefix would match almost every word.
 const BEGINNING_BYTES_MIN: usize = 2;
 
 const SNIPPET_CHARS_MAX: usize = 160;
 const SNIPPET_LEAD_CHARS: usize = 48;
 
-/// Words that stand in every question and say nothing about what is asked, as they are written without apostrophes.
+/// Common words that do not say what a question is about, without apostrophes.
 const STOP_WORDS: &str = "a about above after again all also am an and any are arent as at be because been before being \
     below between both but by can cant could did didnt do does doesnt doing dont down during each ever few for from \
     further had has hasnt have havent having he her here hers him his how i id if ill im in into is isnt it its itself \
@@ -26,12 +26,12 @@ const STOP_WORDS: &str = "a about above after again all also am an and any are a
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// No term twice, [`TERMS_MAX`] at most.
+    /// Without duplicates, at most [`TERMS_MAX`].
     pub terms: Vec<QueryTerm>,
-    /// Stems that must stand one after the other.
+    /// Stems that must appear one after the other.
     pub phrases: Vec<Vec<String>>,
     pub when: Vec<When>,
-    /// Names of code, as they were typed: `fooBar` is rather that than `foo_bar`.
+    /// Identifiers as typed: `fooBar` matches itself better than `foo_bar`.
     pub names: Vec<String>,
 }
 
@@ -44,24 +44,24 @@ pub struct QueryTerm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// The term itself; words that begin with it where it is rare.
+    /// The term itself; if it is rare, also words that start with it.
     Term,
-    /// Whatever begins with it.
+    /// Anything that starts with it.
     Beginning,
 }
 
 impl Query {
     pub fn parse(text: &str) -> Query {
-        let mut query = Query { when: when::spoken_of(text), ..Query::default() };
-        // Every second part stands between quotation marks, but for the last when they are not closed.
+        let mut query = Query { when: when::dates_in(text), ..Query::default() };
+        // Every second part is quoted, except the last if its quotation mark is not closed.
         let parts: Vec<&str> = text.split('"').collect();
         for (at, part) in parts.iter().enumerate() {
             if at % 2 == 1 && at + 1 < parts.len() {
                 query.phrases.extend(Some(terms::words(part)).filter(|phrase| !phrase.is_empty()));
             }
         }
-        let is_said = |word: &&str| !is_stop_word(word);
-        query.add(text.split_whitespace().filter(is_said));
+        let is_significant = |word: &&str| !is_stop_word(word);
+        query.add(text.split_whitespace().filter(is_significant));
         if query.terms.is_empty() {
             query.add(text.split_whitespace());
         }
@@ -75,7 +75,7 @@ impl Query {
             if found.len() > 1 {
                 self.names.push(word.to_string());
             }
-            // The words of a name of code say little each when they are stop words: `no` of `--no-verify`.
+            // The parts of an identifier say little if they are stop words: `no` in `--no-verify`.
             if found.len() > 1 {
                 found.retain(|term| term.shape == Shape::Whole || !is_stop_word(&term.text));
             }
@@ -89,8 +89,8 @@ impl Query {
         }
     }
 
-    /// Whether a text has every phrase.
-    pub fn phrases_stand_in(&self, text: &str) -> bool {
+    /// Whether a text contains every phrase.
+    pub fn has_phrases(&self, text: &str) -> bool {
         if self.phrases.is_empty() {
             return true;
         }
@@ -98,7 +98,7 @@ impl Query {
         self.phrases.iter().all(|phrase| words.windows(phrase.len()).any(|window| window == phrase.as_slice()))
     }
 
-    /// One line of a text around the first word that was asked for.
+    /// One line of a text around the first word of the query.
     pub fn snippet(&self, content: &str) -> String {
         let shown = text::line(content, content.len());
         let is_asked = |word: &str| {
@@ -120,12 +120,12 @@ impl Query {
     }
 }
 
-/// Says nothing about what is asked.
+/// Whether a word says nothing about the topic.
 pub fn is_stop_word(word: &str) -> bool {
     let plain = word.replace(['\'', '’'], "").to_lowercase();
     let plain = plain.trim_matches(|c: char| c.is_ascii_punctuation());
     STOP_WORDS.split(' ').any(|stop| stop == plain)
-        // Signs around a stop word make it a name: `--no`, `.do`.
+        // A sign before a stop word makes it a name: `--no`, `.do`.
         && !word.starts_with(['-', '.', '@', '#', '$', '/'])
 }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_leaves_the_words_it_is_about() {
+    fn a_question_is_reduced_to_its_topic() {
         for (text, terms) in [
             ("What kind of database does the billing service use?", "databas bil servic us"),
             ("Where's Anna's notebook", "anna notebook"),
@@ -163,15 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_must_stand_as_it_is_said() {
+    fn a_phrase_must_match_exactly() {
         let query = Query::parse("\"write ahead log\" size");
-        assert!(query.phrases_stand_in("The write-ahead logs are small."));
-        assert!(!query.phrases_stand_in("Log ahead of what you write."));
-        assert!(Query::parse("an \"open quotation").phrases_stand_in("anything"));
+        assert!(query.has_phrases("The write-ahead logs are small."));
+        assert!(!query.has_phrases("Log ahead of what you write."));
+        assert!(Query::parse("an \"open quotation").has_phrases("anything"));
     }
 
     #[test]
-    fn a_snippet_shows_what_was_asked_for() {
+    fn a_snippet_shows_the_match() {
         let query = Query::parse("retries");
         assert_eq!(query.snippet("Two retries,\n then stop."), "Two retries, then stop.");
         let long = format!("{} retry twice {}", "before ".repeat(60), "after ".repeat(60));
@@ -185,7 +185,7 @@ mod tests {
         fn any_text_is_a_query(text in "\\PC{0,80}|[a-z\"*' .-]{0,80}", content in "\\PC{0,200}") {
             let query = Query::parse(&text);
             prop_assert!(query.terms.len() <= TERMS_MAX);
-            query.phrases_stand_in(&content);
+            query.has_phrases(&content);
             prop_assert!(query.snippet(&content).chars().count() <= SNIPPET_CHARS_MAX + 2);
         }
     }

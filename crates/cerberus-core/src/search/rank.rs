@@ -1,6 +1,7 @@
-//! Which memories a session should hear first: those that hold there, fit what is asked, are used and were meant.
+//! Ranks the memories for a session: those that apply, match the prompt, are used, and are certain come first.
 //!
-//! Memories of another language or project are left out, not ranked low. Fitting them into a budget is for the brief.
+//! Memories of another language or project are left out, not ranked low. Fitting them into a budget is the job of the
+//! brief.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::model::id::ProjectId;
 use crate::model::memory::Scope;
 use crate::model::time::Timestamp;
 
-/// What each part of a score weighs; together 1.
+/// The weights of the parts of a score; they add up to 1.
 const SCOPE_WEIGHT: f64 = 0.3;
 const RELEVANCE_WEIGHT: f64 = 0.3;
 const RECENCY_WEIGHT: f64 = 0.15;
@@ -17,23 +18,23 @@ const USE_WEIGHT: f64 = 0.1;
 const CONFIDENCE_WEIGHT: f64 = 0.15;
 
 const DAY_SECS: u64 = 24 * 3600;
-/// Less than so many days ago, and what that is worth; anything older is worth the last.
+/// The score for an age below so many days; anything older gets the minimum.
 const RECENCY: [(u64, f64); 4] = [(7, 1.0), (30, 0.8), (90, 0.6), (180, 0.4)];
 const RECENCY_MIN: f64 = 0.2;
 /// More uses than this add nothing.
 const USES_FULL: f64 = 32.0;
 const STALE_AFTER: Duration = Duration::from_secs(60 * DAY_SECS);
-/// The share of a memory that a prompt must speak of.
-const SPOKEN_OF_MIN: f64 = 0.39;
+/// The share of a memory that a prompt must mention.
+const ABOUT_MIN: f64 = 0.39;
 const PREFERENCE: &str = "preference";
 
-/// A memory that may be told.
+/// A memory to rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     pub content: &'a str,
     pub category: &'a str,
     pub scope: &'a Scope,
-    /// The project of a `project:` scope, where it is known.
+    /// The project of a `project:` scope, if known.
     pub project: Option<&'a ProjectId>,
     pub confidence: f64,
     pub updated_at: Timestamp,
@@ -41,30 +42,30 @@ pub struct Candidate<'a> {
     pub uses: u64,
 }
 
-/// Who is told.
+/// The session that the memories are for.
 #[derive(Clone, Copy, Debug)]
 pub struct RankContext<'a> {
     pub now: Timestamp,
     /// All ids and names of the current project.
     pub projects: &'a [ProjectId],
     pub project_names: &'a [String],
-    /// Lower-case names of the languages at hand.
+    /// The languages in use, in lower case.
     pub languages: &'a [&'a str],
-    /// What was asked; empty at the start of a session.
+    /// The prompt; empty at the start of a session.
     pub prompt: &'a str,
-    /// The files at hand.
+    /// The files in use.
     pub files: &'a [&'a str],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked {
-    /// The place among the candidates.
+    /// The index among the candidates.
     pub index: usize,
     /// From 0 to 1.
     pub score: f64,
 }
 
-/// The memories that hold here, best first; equals keep their order.
+/// The memories that apply here, best first; equal ones keep their order.
 pub fn rank(memories: &[Candidate], context: &RankContext) -> Vec<Ranked> {
     let asked = Meaning::of(&format!("{}\n{}", context.prompt, file_words(context.files)));
     let score = |(index, memory): (usize, &Candidate)| Some(Ranked { index, score: score(memory, context, &asked)? });
@@ -73,23 +74,24 @@ pub fn rank(memories: &[Candidate], context: &RankContext) -> Vec<Ranked> {
     ranked
 }
 
-/// Whether nobody changed or used it for so long that it is worth asking about. Tastes do not age.
+/// Whether it was neither changed nor used for so long that the user should be asked about it. Preferences do not
+/// age.
 pub fn is_stale(memory: &Candidate, now: Timestamp) -> bool {
     memory.category != PREFERENCE && now.since(touched_at(memory)) > STALE_AFTER
 }
 
-/// A prompt, read once and compared with many things that could be told.
+/// A prompt, analysed once and compared with many texts.
 #[derive(Debug)]
-pub struct Spoken(Meaning);
+pub struct PromptMeaning(Meaning);
 
-impl Spoken {
-    pub fn of(prompt: &str) -> Spoken {
-        Spoken(Meaning::of(prompt))
+impl PromptMeaning {
+    pub fn of(prompt: &str) -> PromptMeaning {
+        PromptMeaning(Meaning::of(prompt))
     }
 
-    /// Whether it speaks of what a memory is about, so that it is worth telling just then.
-    pub fn is_of(&self, content: &str) -> bool {
-        Meaning::of(content).share_in(&self.0) >= SPOKEN_OF_MIN
+    /// Whether the prompt is about the content of a memory.
+    pub fn is_about(&self, content: &str) -> bool {
+        Meaning::of(content).share_in(&self.0) >= ABOUT_MIN
     }
 }
 
@@ -108,12 +110,12 @@ fn score(memory: &Candidate, context: &RankContext, asked: &Meaning) -> Option<f
     )
 }
 
-/// The nearer, the weightier; `None` where it does not hold.
+/// A narrower scope weighs more; `None` if the memory does not apply.
 fn scope_match(memory: &Candidate, context: &RankContext) -> Option<f64> {
     match memory.scope {
         Scope::Universal => Some(0.8),
         Scope::Language(language) => context.languages.contains(&language.as_str()).then_some(0.9),
-        // Names are shared by projects; the id decides where there is one.
+        // Several projects may share a name, so the id decides if there is one.
         Scope::Project(name) => match memory.project {
             Some(project) => context.projects.contains(project).then_some(1.0),
             None => context.project_names.iter().any(|here| here.eq_ignore_ascii_case(name)).then_some(1.0),
@@ -126,7 +128,7 @@ fn recency(age: Duration) -> f64 {
     worth.map_or(RECENCY_MIN, |(_, worth)| *worth)
 }
 
-/// The words in the names of files: `src/auth/token_store.rs` speaks of auth, token and store.
+/// The words in file names: `src/auth/token_store.rs` gives auth, token and store.
 fn file_words(files: &[&str]) -> String {
     let words = files.iter().flat_map(|path| path.split(|c: char| !c.is_alphanumeric()));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -150,8 +152,8 @@ mod tests {
         Candidate { content, category, scope, project: None, confidence: 0.9, updated_at, used_at: None, uses: 0 }
     }
 
-    /// The contents in the order they are told.
-    fn told<'a>(memories: &[Candidate<'a>], prompt: &str, files: &[&str]) -> Vec<&'a str> {
+    /// The contents in ranked order.
+    fn ranked_contents<'a>(memories: &[Candidate<'a>], prompt: &str, files: &[&str]) -> Vec<&'a str> {
         let projects = [ProjectId::of_anchor(b"/hydra"), ProjectId::of_anchor(b"/moved/hydra")];
         let project_names = ["hydra".to_string(), "lerna".to_string()];
         let (projects, project_names) = (projects.as_slice(), project_names.as_slice());
@@ -160,43 +162,43 @@ mod tests {
     }
 
     #[test]
-    fn only_what_holds_here_and_the_nearest_first() {
+    fn only_memories_that_apply_and_the_narrowest_first() {
         let scopes = ["universal", "language:rust", "language:go", "project:hydra", "project:argus"].map(Scope::parse);
         let scopes: Vec<Scope> = scopes.into_iter().flatten().collect();
         let mut memories: Vec<Candidate> = scopes.iter().map(|scope| memory("Use no globals.", scope)).collect();
         for (memory, content) in memories.iter_mut().zip(["all", "rust", "go", "hydra", "argus"]) {
             memory.content = content;
         }
-        assert_eq!(told(&memories, "", &[]), ["hydra", "rust", "all"]);
-        // A namesake is another project.
+        assert_eq!(ranked_contents(&memories, "", &[]), ["hydra", "rust", "all"]);
+        // Another project with the same name.
         let namesake = ProjectId::of_anchor(b"/elsewhere/hydra");
         memories[3].project = Some(&namesake);
-        assert_eq!(told(&memories, "", &[]), ["rust", "all"]);
+        assert_eq!(ranked_contents(&memories, "", &[]), ["rust", "all"]);
         // A project in another folder, with another name.
         let (moved, lerna) = (ProjectId::of_anchor(b"/moved/hydra"), Scope::Project("Lerna".to_string()));
         memories[3].project = Some(&moved);
         memories.push(memory("lerna", &lerna));
-        assert_eq!(told(&memories, "", &[]), ["hydra", "lerna", "rust", "all"]);
+        assert_eq!(ranked_contents(&memories, "", &[]), ["hydra", "lerna", "rust", "all"]);
     }
 
     #[test]
-    fn what_is_asked_comes_first() {
+    fn matches_of_the_prompt_come_first() {
         let all = Scope::Universal;
         let memories = [
             memory("Write tests first.", &all),
             memory("Never log tokens.", &all),
             memory("Ask before migrations.", &all),
         ];
-        assert_eq!(told(&memories, "", &[])[0], "Write tests first.");
-        assert_eq!(told(&memories, "add a migration for the users table", &[])[0], "Ask before migrations.");
-        assert_eq!(told(&memories, "", &["src/log/tokens.rs"])[0], "Never log tokens.");
+        assert_eq!(ranked_contents(&memories, "", &[])[0], "Write tests first.");
+        assert_eq!(ranked_contents(&memories, "add a migration for the users table", &[])[0], "Ask before migrations.");
+        assert_eq!(ranked_contents(&memories, "", &["src/log/tokens.rs"])[0], "Never log tokens.");
     }
 
     #[test]
-    fn fresh_used_and_sure_ones_first() {
+    fn recent_used_and_certain_ones_come_first() {
         let all = Scope::Universal;
         let base = memory("base", &all);
-        let sorted = |memories: &[Candidate<'static>]| told(memories, "", &[]);
+        let sorted = |memories: &[Candidate<'static>]| ranked_contents(memories, "", &[]);
         let aged = [(200, "old"), (100, "older"), (1, "new"), (20, "recent"), (60, "quarter")];
         let aged = aged.map(|(days, content)| Candidate { content, updated_at: days_ago(days), ..base_of(content) });
         assert_eq!(sorted(&aged), ["new", "recent", "quarter", "older", "old"]);
@@ -217,14 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_worth_what_the_table_says() {
+    fn ages_score_as_in_the_table() {
         for (days, worth) in [(0, 1.0), (6, 1.0), (7, 0.8), (29, 0.8), (30, 0.6), (90, 0.4), (180, 0.2), (999, 0.2)] {
             assert_eq!(recency(Duration::from_secs(days * DAY_SECS)), worth, "{days}");
         }
     }
 
     #[test]
-    fn stale_is_neither_changed_nor_used() {
+    fn stale_means_neither_changed_nor_used() {
         let all = Scope::Universal;
         for (category, updated, used, stale) in [
             ("rule", 61, None, true),
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_weights_are_a_whole() {
+    fn the_weights_add_up_to_one() {
         let sum = SCOPE_WEIGHT + RELEVANCE_WEIGHT + RECENCY_WEIGHT + USE_WEIGHT + CONFIDENCE_WEIGHT;
         assert!((sum - 1.0).abs() < 1e-9);
     }

@@ -1,9 +1,9 @@
-//! Which memories fit a query best. Every weight stands here.
+//! Scores memories for a query. All weights are here.
 //!
-//! A term counts by how rare it is, and once however often it stands in a text: memories are short. What was written
-//! right before and after a hit, in the same conversation or account, mostly speaks of the same thing, so a hit lends
-//! part of itself to its neighbours; a question most of all to the answer that follows it. Rules stand alone. The weights
-//! were chosen on conversations with questions about them, and checked on conversations that they were not chosen on.
+//! A term counts by its rarity, and only once per text, because memories are short. Memories written right before and
+//! after a match, in the same conversation or account, are usually about the same thing. So a match passes part of
+//! its score to its neighbours, and a question most of all to the answer after it. Rules stand alone. The weights
+//! were chosen on conversations with questions about them and checked on others.
 
 use std::time::Duration;
 
@@ -11,35 +11,35 @@ use super::query::{Query, TERMS_MAX};
 use super::terms;
 use crate::model::time::Timestamp;
 
-/// What a hit lends to the memory next to it, to the second and the third.
+/// What a match passes to the next memory, the second and the third.
 const LENT: [f64; 3] = [0.4, 0.25, 0.15];
-/// What a question lends more to what follows it.
+/// The factor for what a question passes to the memory after it.
 const TO_ANSWER: f64 = 1.6;
-/// Memories written further apart have nothing to do with each other.
+/// Memories written further apart are unrelated.
 const TOGETHER: Duration = Duration::from_secs(3600);
-/// Categories of what is said once and holds by itself, whatever was said before.
+/// Categories of memories that stand alone.
 const ALONE: [&str; 3] = ["rule", "preference", "correction"];
-/// How soon more of the same term counts no more.
+/// How quickly further occurrences of a term stop counting.
 const SATURATION: f64 = 0.9;
-/// A word that only begins with what was asked, or is spelled almost so.
+/// For a word that only starts with the term, or is spelled almost the same.
 const ALIKE: f64 = 0.5;
-/// `Anna: I moved.` says whom it is about before the colon.
+/// `Anna: I moved.` names its subject before the colon.
 const LABELLED: f64 = 1.5;
-/// Has a name of code just as it was typed.
+/// Contains an identifier exactly as typed.
 const AS_TYPED: f64 = 1.1;
-/// Was written at the time that the query speaks of.
+/// Written at a time that the query mentions.
 const TIMELY: f64 = 3.0;
-/// A question tells less than what answers it.
+/// A question is less useful than its answer.
 const QUESTION: f64 = 0.8;
-/// A text that goes on beyond this speaks of many things, and of each a little less.
+/// A longer text covers many topics, each a little less.
 const TERSE_BYTES: f64 = 500.0;
 const LONG_WINDED: f64 = 0.15;
-/// A query of fewer terms names what it wants: only what has one of them is found.
+/// A query with fewer terms is specific: only memories with one of them are found.
 const DESCRIBED_TERMS_MIN: usize = 3;
-/// A memory that has every term of the query, and nothing else in its favour, gets 0.8.
+/// With this, a memory that has every term of the query and nothing else gets 0.8.
 const HALF: f64 = 0.25;
 
-/// Which terms of a query each row has: a bit a term.
+/// Which terms of a query each row has: one bit per term.
 #[derive(Debug)]
 pub struct Hits {
     exact: Vec<u32>,
@@ -54,7 +54,7 @@ pub enum Hit {
     Alike,
 }
 
-/// One that may fit.
+/// A memory that may match.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     pub row: usize,
@@ -64,7 +64,7 @@ pub struct Candidate<'a> {
     pub created_at: Timestamp,
 }
 
-/// What a term that `found` of `rows` memories have is worth.
+/// The weight of a term that `found` of `rows` memories have.
 pub fn rarity(found: usize, rows: usize) -> f64 {
     let (found, rows) = (found as f64, rows.max(found) as f64);
     (1.0 + (rows - found + 0.5) / (found + 0.5)).ln()
@@ -98,7 +98,7 @@ impl Hits {
         self.exact[row] | self.alike[row]
     }
 
-    /// The rows that are worth a closer look: what they have and what they could be lent, without looking at any text.
+    /// The most promising rows by their own and passed-on scores, without looking at any text.
     pub fn shortlist(&self, rarities: &[f64], size: usize) -> Vec<usize> {
         let own = |row: usize| match self.any(row) {
             0 => 0.0,
@@ -126,15 +126,15 @@ impl Hits {
     }
 }
 
-/// Where in `candidates`, which are in the order of their rows, the ones that fit are, with a score between 0 and 1;
-/// best first, the newest first among equals.
+/// The indexes of the matching `candidates`, which are ordered by row, with scores between 0 and 1; best first, the
+/// newest first among equals.
 pub fn rank(query: &Query, rarities: &[f64], hits: &Hits, candidates: &[Candidate]) -> Vec<(usize, f64)> {
     let whole: f64 = rarities.iter().sum();
     let is_described = query.terms.len() >= DESCRIBED_TERMS_MIN;
     let mut ranked = Vec::new();
     for (at, candidate) in candidates.iter().enumerate() {
         let is_hit = hits.any(candidate.row) != 0;
-        if !(is_hit || is_described) || !query.phrases_stand_in(candidate.content) {
+        if !(is_hit || is_described) || !query.has_phrases(candidate.content) {
             continue;
         }
         let fit = fit(query, rarities, hits, candidates, at) / whole.max(f64::MIN_POSITIVE);
@@ -173,7 +173,7 @@ fn fit(query: &Query, rarities: &[f64], hits: &Hits, candidates: &[Candidate], a
     fit / (1.0 + LONG_WINDED * (this.content.len() as f64 / TERSE_BYTES).ln().max(0.0))
 }
 
-/// The rows that lend to this one, and how much.
+/// The rows that pass part of their score to this one, and how much.
 fn neighbours<'a>(candidates: &'a [Candidate], at: usize) -> impl Iterator<Item = (usize, f64)> + 'a {
     let this = &candidates[at];
     let around = at.saturating_sub(LENT.len())..(at + LENT.len() + 1).min(candidates.len());
@@ -189,7 +189,7 @@ fn neighbours<'a>(candidates: &'a [Candidate], at: usize) -> impl Iterator<Item 
     })
 }
 
-/// The term before a text's colon, when it is one word.
+/// The term before a text's colon, if it is one word.
 fn label(content: &str) -> Option<String> {
     let (label, _) = content.split_once(':')?;
     let mut words = if label.len() > 40 { Vec::new() } else { terms::words(label) };
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The contents that are found, best first; every text is a row, the terms looked up in all of them.
+    /// The contents that are found, best first. Every text is a row, and all rows are searched.
     fn found<'a>(query: &str, texts: &[(&'a str, &'a str)]) -> Vec<&'a str> {
         found_in("note", query, texts)
     }
@@ -234,7 +234,7 @@ mod tests {
     const LATER: &str = "2026-04-20T09:00:00Z";
 
     #[test]
-    fn what_has_more_and_rarer_terms_comes_first() {
+    fn more_and_rarer_terms_come_first() {
         let texts = [("tabs in makefiles", MONDAY), ("tabs", LATER), ("spaces", MONDAY)];
         assert_eq!(found("tabs makefile", &texts), ["tabs in makefiles", "tabs"]);
     }
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_query_finds_only_what_has_its_words() {
+    fn a_short_query_finds_only_texts_with_its_words() {
         let texts = [("Use tabs.", MONDAY), ("Sign every commit.", MONDAY)];
         assert_eq!(found("tabs", &texts), ["Use tabs."]);
         assert_eq!(found("nowhere", &texts), [""; 0]);
     }
 
     #[test]
-    fn nothing_is_lent_across_time() {
+    fn nothing_is_passed_on_across_time() {
         let texts = [("Deploy with the blue script today.", MONDAY), ("It rained.", LATER)];
         assert_eq!(found("deploy blue script", &texts), ["Deploy with the blue script today."]);
     }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_and_the_one_spoken_of_count() {
+    fn the_date_and_the_subject_count() {
         let texts = [("the cache was cleared", MONDAY), ("the cache was cleared again", LATER)];
         assert_eq!(found("cache in March 2026", &texts)[0], texts[0].0);
         assert_eq!(found("cache in April 2026", &texts)[0], texts[1].0);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_comes_before_a_document_that_has_the_same_words() {
+    fn a_rule_comes_before_a_document_with_the_same_words() {
         let long = format!("{} error handling", "much else and ".repeat(200));
         assert_eq!(found("error handling", &[("Error handling uses thiserror.", MONDAY), (&long, LATER)]).len(), 2);
         assert_eq!(

@@ -1,22 +1,22 @@
-//! Text → the terms by which it is found, the same for what is stored and what is asked.
+//! Turns text into search terms, in the same way for stored texts and queries.
 //!
-//! A word becomes its stem; a name of code (`fooBar`, `foo_bar`, `src/store/read.rs`, `--no-verify`, `c++`) becomes its
-//! words and, beside them, one term for the whole. A term is never split again: signs at which SQLite's `ascii`
-//! tokenizer would, are written in their full-width form, so a term is also always a safe word of an FTS5 query.
+//! A word becomes its stem. An identifier (`fooBar`, `foo_bar`, `src/store/read.rs`, `--no-verify`, `c++`) becomes
+//! its words plus one term for the whole. A term is never split again: characters at which SQLite's `ascii` tokenizer
+//! would split are replaced by their full-width forms, so a term is also always a safe word in an FTS5 query.
 
 use crate::language::forms::base;
 use crate::language::stem::stem;
 
-/// A longer word is no word that anybody types.
+/// Nobody types longer words.
 const TERM_BYTES_MAX: usize = 64;
 
-/// In a longer word two letters may be wrong, in a shorter one.
+/// Words of at least this length may have two wrong letters, shorter ones only one.
 const LONG_WORD_CHARS: usize = 8;
 
-/// Signs that hold the parts of one name together. `’` is written for `'`.
+/// Characters that join the parts of one name. `’` is used for `'`.
 const JOINTS: &[char] = &['\'', '’', '.', '_', '-', '/', '\\', ':', '@', '#', '+', '&', '$', '~'];
 
-/// Signs before a name that belong to it.
+/// Prefixes that belong to a name.
 const SIGILS: &[&str] = &[".", "-", "--", "@", "#", "$", "/", "./", "../", "~/"];
 
 /// One term of a text.
@@ -34,7 +34,7 @@ pub enum Shape {
     Whole,
 }
 
-/// What the index holds of a text: its terms, a space between them.
+/// The text for the index: the terms, separated by spaces.
 pub fn index_terms(text: &str) -> String {
     let mut joined = String::with_capacity(text.len() + text.len() / 4);
     for run in runs(text) {
@@ -48,7 +48,7 @@ pub fn index_terms(text: &str) -> String {
     joined
 }
 
-/// The terms of a text, in order; the words of a name before the whole.
+/// The terms of a text, in order; the words of a name come before the whole.
 pub fn terms(text: &str) -> Vec<Term> {
     let mut found = Vec::new();
     runs(text).for_each(|run| each_term(run, &mut |term| found.push(term)));
@@ -60,8 +60,7 @@ pub fn words(text: &str) -> Vec<String> {
     terms(text).into_iter().filter(|term| term.shape == Shape::Word).map(|term| term.text).collect()
 }
 
-/// How many letters make one word into the other, when so few that it may be the same word misspelled. Two letters
-/// changed round are one mistake.
+/// The number of edits between two words, if it is small enough for a misspelling. Two swapped letters are one edit.
 pub fn misspelling(known: &str, written: &str) -> Option<usize> {
     let (known, written): (Vec<char>, Vec<char>) = (known.chars().collect(), written.chars().collect());
     let edits_max = if written.len() < LONG_WORD_CHARS { 1 } else { 2 };
@@ -86,7 +85,7 @@ pub fn misspelling(known: &str, written: &str) -> Option<usize> {
     Some(rows[known.len()][written.len()]).filter(|edits| *edits <= edits_max)
 }
 
-/// Stretches of letters, digits and the signs that hold names together.
+/// Runs of letters, digits and the signs that join names.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && !JOINTS.contains(&c)).filter(|run| !run.is_empty())
 }
@@ -112,7 +111,7 @@ fn each_term(run: &str, found: &mut impl FnMut(Term)) {
     }
 }
 
-/// What stands between two slashes, or a whole run that has none.
+/// The part between two slashes, or a whole run without any.
 fn segment_terms(segment: &str, found: &mut impl FnMut(Term)) {
     let segment = without_apostrophes(segment);
     let mut words = 0;
@@ -125,12 +124,12 @@ fn segment_terms(segment: &str, found: &mut impl FnMut(Term)) {
     if words < 2 {
         return;
     }
-    // `fooBar`, `foo_bar`, `foo-bar` and `foobar` are one name written by different people.
+    // `fooBar`, `foo_bar`, `foo-bar` and `foobar` are spellings of one name.
     let is_plain = segment.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     if is_plain { whole(&segment.replace(['_', '-'], ""), found) } else { whole(&segment, found) }
 }
 
-/// `Anna's` is about Anna, and `don't` is written `dont` too.
+/// `Anna's` is about Anna, and `don't` is also written `dont`.
 fn without_apostrophes(segment: &str) -> String {
     let plain = segment.replace('’', "'");
     let owner = plain.strip_suffix("'s").or_else(|| plain.strip_suffix("'S")).unwrap_or(&plain);
@@ -154,7 +153,7 @@ fn camel_words(part: &str) -> Vec<&str> {
     words
 }
 
-/// Scripts without spaces are found by pairs of letters.
+/// Scripts without spaces are indexed by pairs of letters.
 fn each_word(word: &str, found: &mut impl FnMut(Term)) {
     let is_spaceless =
         |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
@@ -167,7 +166,7 @@ fn each_word(word: &str, found: &mut impl FnMut(Term)) {
 
 fn whole(name: &str, found: &mut impl FnMut(Term)) {
     let widen = |c: char| match c {
-        // The full-width forms lie a fixed distance above ASCII.
+        // The full-width forms have a fixed distance from ASCII.
         '!'..='~' if !c.is_ascii_alphanumeric() => char::from_u32(c as u32 + 0xfee0).unwrap_or(c),
         c => c,
     };
@@ -186,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_of_code_keep_their_whole_beside_their_words() {
+    fn identifiers_give_their_words_and_the_whole() {
         for (text, expected) in [
             ("fooBar", "foo bar foobar"),
             ("foo_bar", "foo bar foobar"),
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_to_be_typed_is_left_out() {
+    fn very_long_words_are_left_out() {
         assert_eq!(index_terms(&"xy".repeat(TERM_BYTES_MAX)), "");
     }
 
@@ -232,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_term_holds_nothing_that_the_tokenizer_or_a_query_could_take_apart(text in "\\PC{0,60}|[a-zA-Z'\"*.:/+#_ -]{0,60}") {
+        fn a_term_is_never_split_by_the_tokenizer_or_a_query(text in "\\PC{0,60}|[a-zA-Z'\"*.:/+#_ -]{0,60}") {
             for term in terms(&text) {
                 let is_safe = |c: char| !c.is_ascii() || c.is_ascii_lowercase() || c.is_ascii_digit();
                 prop_assert!(term.text.chars().all(is_safe), "{term:?}");
@@ -241,7 +240,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_stored_is_found_by_its_own_words(text in "[a-zA-Z0-9_./' +#-]{0,40}") {
+        fn a_stored_text_is_found_by_its_own_words(text in "[a-zA-Z0-9_./' +#-]{0,40}") {
             let joined: Vec<String> = terms(&text).into_iter().map(|term| term.text).collect();
             prop_assert_eq!(index_terms(&text), joined.join(" "));
         }

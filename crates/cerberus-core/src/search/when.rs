@@ -1,13 +1,13 @@
-//! The days and months that a question speaks of, and whether something was written around then.
+//! The dates that a question mentions, and whether something was written around them.
 //!
-//! Only what is plainly a date counts: `7 May 2023`, `May 7, 2023`, `2023-05-07`, `May 2023`, and `in May`.
+//! Only unambiguous dates count: `7 May 2023`, `May 7, 2023`, `2023-05-07`, `May 2023`, and `in May`.
 
 use std::time::Duration;
 
 use crate::model::time::Timestamp;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// People write of a day soon after it, seldom before.
+/// People write about a day soon after it, rarely before.
 const DAYS_BEFORE: u32 = 3;
 const DAYS_AFTER: u32 = 11;
 
@@ -29,7 +29,7 @@ const MONTHS: [&str; 12] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Between(Timestamp, Timestamp),
-    /// From 1 to 12, of any year.
+    /// From 1 to 12, in any year.
     Month(u8),
 }
 
@@ -53,8 +53,8 @@ impl When {
     }
 }
 
-/// The dates in a text, in the order in which they stand.
-pub fn spoken_of(text: &str) -> Vec<When> {
+/// The dates in a text, in order.
+pub fn dates_in(text: &str) -> Vec<When> {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();
     let at = |at: Option<usize>| at.and_then(|at| words.get(at)).copied().unwrap_or_default();
@@ -75,7 +75,7 @@ pub fn spoken_of(text: &str) -> Vec<When> {
         found.extend(match (day, year) {
             (Some(day), Some(year)) => When::day(year, month, day),
             (None, Some(year)) => When::month(year, month),
-            // `may` and `march` are other words as well.
+            // `may` and `march` are also ordinary words.
             (_, None) => (is_name || day.is_some()).then_some(When::Month(month)),
         });
     }
@@ -132,19 +132,19 @@ mod tests {
             ("What was decided in May", "2021-05-30", "2021-06-01"),
             ("before 3 march", "2024-03-20", "2024-04-20"),
         ] {
-            let when = spoken_of(text);
+            let when = dates_in(text);
             assert_eq!(when.len(), 1, "{text}: {when:?}");
             assert!(when[0].covers(day(inside)) && !when[0].covers(day(outside)), "{text}: {when:?}");
         }
         for text in ["how may I march on", "May I ask", "in 2023", "v2023-99-01", "2023-05-32", ""] {
-            assert_eq!(spoken_of(text), [], "{text}");
+            assert_eq!(dates_in(text), [], "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_may_be_asked(text in "\\PC{0,60}|([0-9]{1,5}|may|Dec|-|,| ){0,12}") {
-            spoken_of(&text);
+        fn any_text_is_accepted(text in "\\PC{0,60}|([0-9]{1,5}|may|Dec|-|,| ){0,12}") {
+            dates_in(&text);
         }
     }
 }

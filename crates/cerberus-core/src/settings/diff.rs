@@ -1,14 +1,14 @@
-//! A unified line diff, for showing what an installation would change.
+//! A unified line diff, to show what an installation would change.
 //!
 //! Hunks only, without file headers: the caller knows the name. Invariant: applying the hunks to `before` gives
-//! `after`. It is minimal unless the differing middle is larger than [`CELLS_MAX`] allows; then that middle is
-//! shown as replaced whole. It never colours and never shortens lines.
+//! `after`. The diff is minimal unless the differing middle exceeds [`CELLS_MAX`]; then the middle is replaced as a
+//! whole. It never colours or truncates lines.
 
 use std::fmt::Write as _;
 
 const CONTEXT_LINES: usize = 3;
 
-/// Bound on the table of the longest common subsequence, so on memory and time.
+/// Limits the table of the longest common subsequence, and so memory and time.
 const CELLS_MAX: usize = 1_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,9 +18,9 @@ enum Change {
     Added,
 }
 
-type Line<'a> = (Change, &'a str);
+type DiffLine<'a> = (Change, &'a str);
 
-/// What to change in `before` to get `after`; empty when they are equal.
+/// The changes from `before` to `after`; empty if they are equal.
 pub fn diff(before: &str, after: &str) -> String {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
@@ -34,7 +34,7 @@ pub fn diff(before: &str, after: &str) -> String {
         let lines = &lines[hunk];
         let old_count = lines.iter().filter(|(change, _)| *change != Change::Added).count();
         let new_count = lines.iter().filter(|(change, _)| *change != Change::Removed).count();
-        // An empty range is named after the line before it, as diff and patch have it.
+        // An empty range is named after the line before it, as in diff and patch.
         let old_start = old_line - usize::from(old_count == 0);
         let new_start = new_line - usize::from(new_count == 0);
         // Writing to a String cannot fail.
@@ -45,7 +45,7 @@ pub fn diff(before: &str, after: &str) -> String {
     out
 }
 
-fn push_line(out: &mut String, (change, line): &Line<'_>) {
+fn push_line(out: &mut String, (change, line): &DiffLine<'_>) {
     out.push(match change {
         Change::Kept => ' ',
         Change::Removed => '-',
@@ -57,18 +57,18 @@ fn push_line(out: &mut String, (change, line): &Line<'_>) {
     }
 }
 
-fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
+fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[prefix..], &new[prefix..]);
     let suffix = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
-    let mut lines: Vec<Line<'a>> = old[..prefix].iter().map(|&line| (Change::Kept, line)).collect();
+    let mut lines: Vec<DiffLine<'a>> = old[..prefix].iter().map(|&line| (Change::Kept, line)).collect();
     middle(&mut lines, &old_rest[..old_rest.len() - suffix], &new_rest[..new_rest.len() - suffix]);
     lines.extend(old[old.len() - suffix..].iter().map(|&line| (Change::Kept, line)));
     lines
 }
 
-/// Compares by longest common subsequence, or replaces everything where that would cost too much.
-fn middle<'a>(lines: &mut Vec<Line<'a>>, old: &[&'a str], new: &[&'a str]) {
+/// Compares by longest common subsequence, or replaces everything if that is too expensive.
+fn middle<'a>(lines: &mut Vec<DiffLine<'a>>, old: &[&'a str], new: &[&'a str]) {
     let width = new.len() + 1;
     let (mut i, mut j) = (0, 0);
     if (old.len() + 1).saturating_mul(width) <= CELLS_MAX {
@@ -99,7 +99,7 @@ fn middle<'a>(lines: &mut Vec<Line<'a>>, old: &[&'a str], new: &[&'a str]) {
 }
 
 /// The changed lines with their context, as ranges that do not touch.
-fn hunks(lines: &[Line<'_>]) -> Vec<std::ops::Range<usize>> {
+fn hunks(lines: &[DiffLine<'_>]) -> Vec<std::ops::Range<usize>> {
     let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, _) in lines.iter().enumerate().filter(|(_, (change, _))| *change != Change::Kept) {
         let start = index.saturating_sub(CONTEXT_LINES);
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// What `patch` would do, without its tolerance for context that does not fit.
+    /// What `patch` would do, but without tolerance for mismatched context.
     fn apply(before: &str, patch: &str) -> String {
         let old: Vec<&str> = before.split_inclusive('\n').collect();
         let mut at = 0;

@@ -1,22 +1,22 @@
-//! Small changes to a parsed text: values replaced, items appended, items removed.
+//! Small edits of a parsed text: replace values, append items, remove items.
 //!
 //! Invariants:
 //! - bytes outside of the changed spans are copied, so foreign text cannot be reformatted by accident;
-//! - removing what was just appended gives the old text back byte for byte, unless the container held nothing
-//!   but whitespace: then it is left as `{}` or `[]`;
-//! - no line comment ever swallows what followed on the next line.
+//! - removing what was just appended restores the old text byte for byte, unless the container held only whitespace;
+//!   then it becomes `{}` or `[]`;
+//! - a line comment never swallows what was on the next line.
 //!
-//! It never deletes a comment that stands beside the items it removes, only those within them.
+//! It never deletes a comment next to a removed item, only comments inside it.
 
 use std::ops::Range;
 
 use super::Kind;
 use super::json::{Item, Node, is_whitespace, same_line_end};
 
-/// Longest indentation that is imitated: it is written again on every new line.
+/// The longest indentation that is copied, because it is repeated on every new line.
 const INDENT_MAX_BYTES: usize = 256;
 
-/// A value to be written.
+/// A value to write.
 #[derive(Debug, Clone)]
 pub enum Json<'a> {
     Bool(bool),
@@ -30,17 +30,17 @@ pub enum Json<'a> {
 #[derive(Debug, Clone)]
 enum Layout {
     Inline,
-    /// Each item on a line of its own, behind this indentation, down to the last array. Agents write their
-    /// settings that way, so text of ours survives unchanged when one rewrites its file.
+    /// One item per line with this indentation, down to the innermost array. Agents write their settings this way, so
+    /// our text stays the same when an agent rewrites its file.
     Lines(String),
 }
 
-/// The habits of a file, which new text follows.
+/// The style of a file, which new text follows.
 #[derive(Debug)]
 struct Style {
     newline: &'static str,
     indent_unit: String,
-    /// A space follows colons, and commas on one line.
+    /// A space follows colons, and commas within a line.
     is_spaced: bool,
 }
 
@@ -68,7 +68,7 @@ impl Style {
         }
     }
 
-    /// What stands before an item of such a container, behind the comma, comment or bracket.
+    /// The whitespace before an item of such a container.
     fn lead(&self, layout: &Layout) -> String {
         match layout {
             Layout::Inline if self.is_spaced => " ".to_owned(),
@@ -96,7 +96,7 @@ impl Style {
         format!("{open}{}{close}", self.filling(&items, &inside, around))
     }
 
-    /// What stands between the brackets of a container that holds just these items.
+    /// The text between the brackets of a container with just these items.
     fn filling(&self, items: &[String], inside: &Layout, around: &Layout) -> String {
         let joined = items.join(&format!(",{}", self.lead(inside)));
         match inside {
@@ -105,7 +105,7 @@ impl Style {
         }
     }
 
-    /// The members or elements, each as text.
+    /// The members or elements as texts.
     fn items(&self, json: &Json<'_>, layout: &Layout) -> Vec<String> {
         let gap = if self.is_spaced { " " } else { "" };
         match json {
@@ -119,7 +119,7 @@ impl Style {
     }
 }
 
-/// Collects changes to one text and applies them at once, so that spans stay valid while planning.
+/// Collects changes to one text and applies them together, so that spans stay valid while planning.
 #[derive(Debug)]
 pub(super) struct Editor<'a> {
     text: &'a str,
@@ -132,8 +132,7 @@ impl<'a> Editor<'a> {
         Editor { text, style: Style::of(text, root), changes: Vec::new() }
     }
 
-    /// The changed text. Changes must not overlap, which the callers ensure by never changing anything inside
-    /// of what they remove.
+    /// The changed text. Changes must not overlap; callers never change anything inside what they remove.
     pub fn finish(mut self) -> String {
         self.changes.sort_by_key(|(span, _)| span.start);
         let mut changed = String::with_capacity(self.text.len());
@@ -178,7 +177,7 @@ impl<'a> Editor<'a> {
                 self.change(at..at, format!("{joined},"));
             }
             Some(last) => {
-                // The comma goes to the value and not behind its comment, which may be a line comment.
+                // The comma goes directly after the value, because a comment after it may be a line comment.
                 self.change(last.end()..last.end(), ",".to_owned());
                 let (at, _) = same_line_end(self.text, last.end());
                 self.change(at..at, joined);
@@ -186,7 +185,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes the items at these ascending indexes, with the commas and the whitespace that belong to them.
+    /// Removes the items at these ascending indexes, with their commas and whitespace.
     pub fn remove(&mut self, container: &Node, doomed: &[usize]) {
         if doomed.is_empty() {
             return;
@@ -204,7 +203,7 @@ impl<'a> Editor<'a> {
             let end = self.end_with_comma(item);
             let next = items.get(index + 1).filter(|next| next.lead == end && !is_doomed(index + 1));
             if let (0, Some(next)) = (index, next) {
-                // The whitespace kept is the first item's: `[ours, b]` becomes `[b]`.
+                // Keep the whitespace of the first item: `[ours, b]` becomes `[b]`.
                 self.change(item.start..next.start, String::new());
                 continue;
             }
@@ -215,7 +214,7 @@ impl<'a> Editor<'a> {
                 self.change(comma..comma + 1, String::new());
             }
         }
-        // Ours was last and without a comma, so its predecessor's comma was only there to separate the two.
+        // If our item was last and had no comma, its predecessor's comma only separated the two.
         let last_has_comma = items.last().is_some_and(|last| last.comma.is_some());
         let predecessor = survivor.filter(|&index| index + 1 < items.len()).and_then(|index| items.get(index));
         if let (false, Some(comma)) = (last_has_comma, predecessor.and_then(|item| item.comma)) {
@@ -223,7 +222,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Just behind the item's comma, or behind its value when comments stand between the two (or no comma is).
+    /// The position after the item's comma, or after its value if there is no comma or comments come between.
     fn end_with_comma(&self, item: &Item) -> usize {
         match item.comma {
             Some(comma) if self.text[item.end()..comma].bytes().all(is_whitespace) => comma + 1,
@@ -231,7 +230,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Whether a line break comes next once this item, and those removed directly after it, are gone.
+    /// Whether a line break follows once this item and those removed directly after it are gone.
     fn is_line_over(&self, items: &[Item], index: usize, is_doomed: &impl Fn(usize) -> bool) -> bool {
         let Some(mut end) = items.get(index).map(|item| self.end_with_comma(item)) else {
             return true;
@@ -272,13 +271,13 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What stands between the brackets.
+/// The range between the brackets.
 fn inside(container: &Node) -> Range<usize> {
     debug_assert!(matches!(container.kind, Kind::Object | Kind::Array), "only containers have an inside");
     container.span.start + 1..container.span.end - 1
 }
 
-/// The whitespace that begins the line of this offset, up to the length that is imitated.
+/// The indentation of the line at this offset, up to the maximum length.
 fn line_indent(text: &str, offset: usize) -> &str {
     let line_start = text[..offset].rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let line = &text[line_start..offset];
@@ -286,7 +285,7 @@ fn line_indent(text: &str, offset: usize) -> &str {
     &line[..length]
 }
 
-/// The first answer in document order. Recursion is bounded by the depth the parser allows.
+/// The first match in document order. The parser limits the depth of the recursion.
 fn first_container<T>(node: &Node, ask: &impl Fn(&Node) -> Option<T>) -> Option<T> {
     let nested = || node.items.iter().find_map(|item| first_container(&item.value, ask));
     ask(node).or_else(nested)
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn appends_in_the_style_of_the_file_and_takes_it_back_out() {
+    fn appends_in_the_style_of_the_file_and_removes_again() {
         for (text, expected) in [
             ("{}", "{\n  \"y\": [\n    1\n  ],\n  \"z\": [\n    1\n  ]\n}"),
             ("{\"a\":1}", "{\"a\":1,\"y\":[1],\"z\":[1]}"),
@@ -351,14 +350,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_container_with_whitespace_only_is_left_without_any() {
+    fn a_container_with_only_whitespace_becomes_empty() {
         for text in ["{ }", "{\n}", "{\n\n}"] {
             assert_eq!(removed(&appended(text), &[0, 1]), "{}");
         }
     }
 
     #[test]
-    fn removes_with_the_comma_and_whitespace_that_belong_to_it() {
+    fn removes_an_item_with_its_comma_and_whitespace() {
         for (text, doomed, expected) in [
             ("[1, 2, 3]", &[0][..], "[2, 3]"),
             ("[1, 2, 3]", &[1], "[1, 3]"),
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_indentation_is_not_repeated_on_every_line() {
+    fn a_very_long_indentation_is_not_repeated() {
         let text = format!("{{\n{}\"a\": 1\n}}", " ".repeat(100_000));
         assert!(appended(&text).len() < text.len() + 10_000);
     }

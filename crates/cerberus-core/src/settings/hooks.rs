@@ -1,7 +1,7 @@
-//! Our hooks in an agent's settings file, whatever that agent calls its events and however it nests them.
+//! Our hooks in an agent's settings file, for any names and nesting of events.
 //!
-//! Foreign hooks keep their text and order; ours go to the end of each list, so that a hook which an agent trusts by its
-//! place keeps that place. It never judges foreign hooks: entries of an unknown shape are passed over.
+//! Foreign hooks keep their text and order. Ours are appended to each list, because some agents trust a hook by its
+//! position. Foreign entries of an unknown form are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +11,28 @@ use super::program::{is_program, shell_line, shell_program};
 use super::{Kind, SettingsError, WiredHook, Wiring};
 use crate::model::id::Agent;
 
-/// How an agent writes hooks down.
+/// How an agent writes hooks.
 #[derive(Debug)]
 pub struct HookStyle {
-    /// Who calls: `cerberus hook AGENT`.
+    /// The agent in `cerberus hook AGENT`.
     pub agent: Agent,
-    /// The events we listen to, in the order they are written, each with its timeout in the agent's own unit.
+    /// The events we need, in file order, each with its timeout in the agent's unit.
     pub events: &'static [(&'static str, u32)],
     pub nesting: Nesting,
     pub form: Form,
-    /// The member of a handler that says what is run.
+    /// The key of a handler's command.
     pub command_key: &'static str,
-    /// The `version` the file must have.
+    /// The `version` that the file must have.
     pub version: Option<u32>,
-    /// A handler that runs this command within this timeout.
+    /// Builds a handler with this command and timeout.
     pub handler: for<'a> fn(&'a str, u32) -> Json<'a>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nesting {
-    /// An event lists entries, each with an optional matcher and its list of `hooks`.
+    /// An event lists groups, each with an optional matcher and a list of `hooks`.
     Grouped,
-    /// An event lists the handlers themselves.
+    /// An event lists the handlers directly.
     Flat,
 }
 
@@ -40,7 +40,7 @@ pub enum Nesting {
 pub enum Form {
     /// Program and `args`, without a shell.
     Program,
-    /// A line for a shell.
+    /// A shell command line.
     Line,
 }
 
@@ -49,7 +49,7 @@ impl HookStyle {
         ["hook", self.agent.name()]
     }
 
-    /// What stands in the command member.
+    /// The value of the command key.
     fn command(&self, program: &str) -> String {
         match self.form {
             Form::Program => program.to_owned(),
@@ -66,8 +66,8 @@ impl HookStyle {
     }
 }
 
-/// Hooks of ours that are there already are pointed to `program` where they stand: where the agent takes program and
-/// arguments, shell lines become that; other members (a timeout somebody changed) stay, and repeated ones are dropped.
+/// Existing hooks of ours are updated in place to run `program`. If the agent takes a program and arguments, shell
+/// lines are converted. Other members (such as a changed timeout) stay; duplicates are removed.
 pub(super) fn install(style: &HookStyle, text: &str, program: &str) -> Result<String, SettingsError> {
     let text = &json::or_empty_object(text);
     let command = style.command(program);
@@ -105,7 +105,7 @@ pub(super) fn uninstall(style: &HookStyle, text: &str) -> Result<String, Setting
         editor.remove(hooks, &emptied);
         return Ok(editor.finish());
     }
-    // A version of nothing says nothing.
+    // A version alone has no meaning.
     match (style.version, root.member(text, "version")?) {
         (Some(_), Some(_)) if root.items.len() == 2 => editor.remove(&root, &[0, 1]),
         _ => editor.remove(&root, &[hooks_index]),
@@ -118,7 +118,7 @@ pub(super) fn installed(style: &HookStyle, text: &str, wiring: &mut Wiring) -> R
     if !json::is_blank(text) {
         let root = json::parse(text)?;
         if let Some((_, hooks)) = hooks_of(text, &root)? {
-            let wired = |ours: Ours<'_>| WiredHook {
+            let wired = |ours: OurHandler<'_>| WiredHook {
                 event: ours.event.to_owned(),
                 matcher: ours.matcher,
                 command: ours.program,
@@ -132,20 +132,20 @@ pub(super) fn installed(style: &HookStyle, text: &str, wiring: &mut Wiring) -> R
     Ok(())
 }
 
-/// A handler of ours and the way to it.
-struct Ours<'a> {
+/// One of our handlers and its position.
+struct OurHandler<'a> {
     event: &'a str,
     event_index: usize,
     entry_index: usize,
-    /// `None` when it is the entry itself.
-    group: Option<Place<'a>>,
+    /// `None` if the handler is the entry itself.
+    group: Option<GroupPosition<'a>>,
     handler: &'a Node,
     matcher: Option<String>,
     program: String,
     is_line: bool,
 }
 
-/// The `hooks` object with its index in the root.
+/// The `hooks` object and its index in the root.
 fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>, SettingsError> {
     expect_kind(text, root, "the file", Kind::Object)?;
     let Some((index, hooks)) = root.member(text, "hooks")? else {
@@ -155,8 +155,8 @@ fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>,
     Ok(Some((index, &hooks.value)))
 }
 
-/// Everything of ours, under any event: also under those an older version listened to.
-fn find_ours<'a>(style: &HookStyle, text: &str, hooks: &'a Node) -> Result<Vec<Ours<'a>>, SettingsError> {
+/// All of our handlers, including those of events that only an older version used.
+fn find_ours<'a>(style: &HookStyle, text: &str, hooks: &'a Node) -> Result<Vec<OurHandler<'a>>, SettingsError> {
     for (event, _) in style.events {
         if let Some((_, item)) = hooks.member(text, event)? {
             expect_kind(text, &item.value, &format!("`hooks.{event}`"), Kind::Array)?;
@@ -171,17 +171,17 @@ fn find_ours<'a>(style: &HookStyle, text: &str, hooks: &'a Node) -> Result<Vec<O
                 };
                 let matcher = matcher(text, &entry.value)?;
                 let event = event.key.as_deref().unwrap_or_default();
-                found.push(Ours { event, event_index, entry_index, group, handler, matcher, program, is_line });
+                found.push(OurHandler { event, event_index, entry_index, group, handler, matcher, program, is_line });
             }
         }
     }
     Ok(found)
 }
 
-/// The group a handler is in, and its index there.
-type Place<'a> = (&'a Node, usize);
+/// The group of a handler, and its index there.
+type GroupPosition<'a> = (&'a Node, usize);
 
-type Handler<'a> = (Option<Place<'a>>, &'a Node);
+type Handler<'a> = (Option<GroupPosition<'a>>, &'a Node);
 
 fn handlers<'a>(style: &HookStyle, text: &str, entry: &'a Node) -> Result<Vec<Handler<'a>>, SettingsError> {
     if style.nesting == Nesting::Flat {
@@ -199,13 +199,13 @@ fn elements(node: &Node) -> impl Iterator<Item = (usize, &Item)> {
     items.iter().enumerate()
 }
 
-/// What narrows an entry down; the spellings of "everything" count as nothing.
+/// The matcher of an entry; the spellings of "everything" count as none.
 fn matcher(text: &str, entry: &Node) -> Result<Option<String>, SettingsError> {
     let matcher = entry.member(text, "matcher")?.and_then(|(_, item)| item.value.string(text));
     Ok(matcher.filter(|matcher| !matcher.is_empty() && matcher != "*"))
 }
 
-/// The program a handler of ours runs and whether it does so by a shell; `None` for foreign handlers.
+/// The program of our handler and whether it runs through a shell; `None` for foreign handlers.
 fn recognise(style: &HookStyle, text: &str, handler: &Node) -> Result<Option<(String, bool)>, SettingsError> {
     let Some((_, command)) = handler.member(text, style.command_key)? else {
         return Ok(None);
@@ -231,7 +231,7 @@ fn args(style: &HookStyle) -> Json<'_> {
     Json::Array(style.args().map(Json::Text).to_vec())
 }
 
-/// Brings an existing `hooks` object up to date.
+/// Updates an existing `hooks` object.
 fn wire(
     editor: &mut Editor<'_>,
     style: &HookStyle,
@@ -241,12 +241,12 @@ fn wire(
 ) -> Result<(), SettingsError> {
     let ours = find_ours(style, text, hooks)?;
     let mut seen = BTreeSet::new();
-    let (kept, repeated): (Vec<Ours<'_>>, Vec<Ours<'_>>) =
+    let (kept, repeated): (Vec<OurHandler<'_>>, Vec<OurHandler<'_>>) =
         ours.into_iter().partition(|ours| seen.insert((ours.event_index, ours.matcher.clone())));
     for ours in &kept {
         update(editor, style, text, ours, command)?;
     }
-    // The first of each event stays, so no list is emptied by this.
+    // The first handler of each event stays, so no list becomes empty.
     remove_handlers(editor, hooks, &repeated);
     let wired: BTreeSet<&str> = kept.iter().map(|ours| ours.event).collect();
     let mut missing = Vec::new();
@@ -265,7 +265,7 @@ fn update(
     editor: &mut Editor<'_>,
     style: &HookStyle,
     text: &str,
-    ours: &Ours<'_>,
+    ours: &OurHandler<'_>,
     command: &str,
 ) -> Result<(), SettingsError> {
     if let Some((_, item)) = ours.handler.member(text, style.command_key)?
@@ -282,10 +282,10 @@ fn update(
     Ok(())
 }
 
-/// Removes handlers, and the entries they leave empty. Returns the indexes of the events that would be left
-/// empty, untouched: the caller removes them whole.
-fn remove_handlers(editor: &mut Editor<'_>, hooks: &Node, doomed: &[Ours<'_>]) -> Vec<usize> {
-    let mut by_event: BTreeMap<usize, BTreeMap<usize, Vec<Place<'_>>>> = BTreeMap::new();
+/// Removes handlers and the entries that become empty. Returns the indexes of events that would become empty; the
+/// caller removes them as a whole.
+fn remove_handlers(editor: &mut Editor<'_>, hooks: &Node, doomed: &[OurHandler<'_>]) -> Vec<usize> {
+    let mut by_event: BTreeMap<usize, BTreeMap<usize, Vec<GroupPosition<'_>>>> = BTreeMap::new();
     for ours in doomed {
         by_event.entry(ours.event_index).or_default().entry(ours.entry_index).or_default().extend(ours.group);
     }

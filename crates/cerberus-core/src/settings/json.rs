@@ -1,11 +1,10 @@
-//! A reader of JSON with comments that remembers where everything stands.
+//! A parser for JSON with comments that records positions.
 //!
 //! Accepts JSON plus `//` and `/* */` comments, trailing commas and a byte order mark. Invariants:
-//! - every span lies on character boundaries of the text that was parsed, and children lie inside their parent;
-//! - recursion is bounded by [`DEPTH_MAX`], so no text can exhaust the stack.
+//! - every span is on character boundaries of the parsed text, and children are inside their parent;
+//! - recursion is limited by [`DEPTH_MAX`], so no text can exhaust the stack.
 //!
-//! It never keeps values, only spans: numbers keep their digits and strings their escapes because nothing
-//! rewrites them.
+//! It stores spans, not values: numbers keep their digits and strings their escapes, because nothing rewrites them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,32 +13,32 @@ use super::{DEPTH_MAX, Kind, Position, SettingsError, SyntaxProblem, TEXT_MAX_BY
 
 pub(super) const BOM: &str = "\u{feff}";
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug)]
 pub(super) struct Node {
     pub kind: Kind,
-    /// From the first to just after the last byte of the value; brackets included.
+    /// The whole value, including brackets.
     pub span: Range<usize>,
     /// Members or elements in source order; empty for scalars.
     pub items: Vec<Item>,
-    /// A line break stands between this value's item and what comes before it in the container.
+    /// A line break precedes this value's item in its container.
     pub fresh_line: bool,
-    /// Comments stand directly inside, around the items rather than within them.
+    /// There are comments directly inside, between the items.
     pub has_comments: bool,
 }
 
-/// One member of an object (with a key) or one element of an array (without).
+/// A member of an object (with a key) or an element of an array (without).
 #[derive(Debug)]
 pub(super) struct Item {
-    /// Where the whitespace directly before the item begins: behind the bracket, comma or comment before it.
+    /// Start of the whitespace before the item: after the previous bracket, comma or comment.
     pub lead: usize,
-    /// The text before `lead` is a `//` comment, which would swallow whatever is moved up behind it.
+    /// Whether a `//` comment ends at `lead`. It would swallow anything moved up behind it.
     pub after_line_comment: bool,
     /// Start of the key, or of the value of an element.
     pub start: usize,
     pub key: Option<String>,
     pub value: Node,
-    /// The comma that follows, if one does.
+    /// The following comma, if any.
     pub comma: Option<usize>,
 }
 
@@ -50,7 +49,7 @@ impl Item {
 }
 
 impl Node {
-    /// The only member of that name, with its index.
+    /// The only member with this name, and its index.
     pub fn member(&self, text: &str, name: &str) -> Result<Option<(usize, &Item)>, SettingsError> {
         let mut named = self.items.iter().enumerate().filter(|(_, item)| item.key.as_deref() == Some(name));
         let first = named.next();
@@ -68,13 +67,13 @@ impl Node {
     }
 }
 
-/// Whether nothing but whitespace (and a byte order mark) is there.
+/// Whether the text has only whitespace (and a byte order mark).
 pub(super) fn is_blank(text: &str) -> bool {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     text.bytes().all(is_whitespace)
 }
 
-/// The text, or an empty object in its place when it is blank.
+/// The text, or an empty object if it is blank.
 pub(super) fn or_empty_object(text: &str) -> Cow<'_, str> {
     if !is_blank(text) {
         return Cow::Borrowed(text);
@@ -102,7 +101,7 @@ pub(super) fn position(text: &str, offset: usize) -> Position {
     }
 }
 
-/// The root value of a whole text.
+/// Parses a whole text.
 pub(super) fn parse(text: &str) -> Result<Node, SettingsError> {
     if text.len() > TEXT_MAX_BYTES {
         return Err(SettingsError::TooLarge { bytes: text.len() });
@@ -119,8 +118,8 @@ pub(super) fn parse(text: &str) -> Result<Node, SettingsError> {
     }
 }
 
-/// Where the last comment that starts on the same line as `from` ends (`from` itself if there is none), and
-/// whether it is a `//` comment. `from` must lie outside of strings and comments of a text that parses.
+/// The end of the last comment that starts on the same line as `from` (`from` itself if there is none), and whether
+/// it is a `//` comment. `from` must be outside of strings and comments of a valid text.
 pub(super) fn same_line_end(text: &str, from: usize) -> (usize, bool) {
     let mut parser = Parser { text, at: from };
     let mut end = from;
@@ -141,7 +140,7 @@ pub(super) fn is_whitespace(byte: u8) -> bool {
 }
 
 fn decode(token: &str) -> String {
-    // A lone surrogate is legal in JSON but has no Rust string; the raw token then equals no name we look for.
+    // A lone surrogate is valid JSON but not a Rust string; the raw token then matches no name we look for.
     serde_json::from_str(token).unwrap_or_else(|_| token.to_owned())
 }
 
@@ -251,7 +250,7 @@ impl Parser<'_> {
                 item.comma = Some(self.at);
                 self.at += 1;
             } else {
-                // What follows belongs before the next item or the bracket: read it again as such.
+                // What follows belongs to the next item or the bracket, so it is read again there.
                 self.at = after_value;
             }
             items.push(item);
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_a_text_stops_making_sense() {
+    fn errors_have_a_position() {
         use SyntaxProblem::{
             BadEscape, BadWord, ControlCharacter, UnclosedComment, UnclosedString, UnexpectedCharacter, UnexpectedEnd,
         };
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn remembers_what_stands_before_an_item() {
+    fn the_text_before_an_item_is_known() {
         let text = "[ // c  \n  1, /* d */ 2\n]";
         let root = parse(text).unwrap();
         let [one, two] = &root.items[..] else { panic!("two items") };
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_compared_decoded_and_only_once() {
+    fn keys_are_compared_decoded_and_must_be_unique() {
         let text = "{\"hoo\\u006bs\": 1, \"a\": 2}";
         let root = parse(text).unwrap();
         assert_eq!(root.member(text, "hooks").unwrap().map(|(index, _)| index), Some(0));

@@ -1,15 +1,14 @@
-//! Editing an agent's own settings file, so that Cerberus can add itself and take itself out again.
+//! Edits an agent's own settings file, to add Cerberus and to remove it again.
 //!
-//! Everything here is text in, text out. What goes into a file is a list of [`Part`]s: hooks, a server of tools, or the
-//! whole file. Invariants:
-//! - what Cerberus did not write keeps its bytes: comments, order, indentation, line endings, byte order mark;
-//! - [`install`] twice is [`install`] once, byte for byte;
-//! - ours are recognised by what they run, never by where they stand, so a file that was moved, reformatted or edited
-//!   by hand can still be cleaned;
-//! - a file that is not understood is an error that says where, and then no text is returned at all;
-//! - work is bounded: nesting by [`DEPTH_MAX`], size by [`TEXT_MAX_BYTES`].
+//! Text in, text out. The content to add is a list of [`Part`]s: hooks, an MCP server, or a whole file. Invariants:
+//! - anything Cerberus did not write keeps its bytes: comments, order, indentation, line endings, byte order mark;
+//! - [`install`] twice equals [`install`] once, byte for byte;
+//! - our entries are recognised by the program they run, not by their position, so a file that was moved, reformatted
+//!   or edited by hand can still be cleaned;
+//! - a file that cannot be parsed is an error with a position, and no text is returned;
+//! - work is limited: nesting by [`DEPTH_MAX`], size by [`TEXT_MAX_BYTES`].
 //!
-//! It never reads or writes files, and never looks at the environment.
+//! It never reads or writes files or the environment.
 
 mod diff;
 mod edit;
@@ -33,22 +32,22 @@ pub use servers::ServerStyle;
 pub use toml_server::trusted_hooks;
 pub use whole::WholeFile;
 
-/// Deepest nesting of objects and arrays that is accepted.
+/// The deepest accepted nesting of objects and arrays.
 pub const DEPTH_MAX: usize = 128;
 
-/// Largest settings text that is accepted. Real ones are a few kilobytes, with histories in them a few hundred.
+/// The largest accepted text. Real files have a few kilobytes, or a few hundred with histories in them.
 pub const TEXT_MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Something of ours in a settings file.
+/// Something we put into a settings file.
 #[derive(Debug, Clone, Copy)]
 pub enum Part {
-    /// Commands that the agent runs when something happens.
+    /// Commands that the agent runs on events.
     Hooks(&'static HookStyle),
-    /// Our server of tools, in JSON.
+    /// Our MCP server, in JSON.
     Server(&'static ServerStyle),
-    /// The same in TOML, as a table in the table of this name.
+    /// The same in TOML, inside the table of this name.
     TomlServer(&'static str),
-    /// A file that is ours alone.
+    /// A file that is entirely ours.
     Whole(&'static WholeFile),
 }
 
@@ -62,10 +61,10 @@ impl fmt::Display for Part {
     }
 }
 
-/// What of ours a settings file holds.
+/// Which of our entries a settings file has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wiring {
-    /// In the order of the file.
+    /// In file order.
     pub hooks: Vec<WiredHook>,
     /// The programs of our servers.
     pub servers: Vec<String>,
@@ -73,13 +72,13 @@ pub struct Wiring {
     pub missing: Vec<&'static str>,
 }
 
-/// One hook of ours.
+/// One of our hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WiredHook {
     pub event: String,
-    /// Set only when somebody narrowed the hook by hand: ours are written without, for every tool and trigger.
+    /// Set only if someone restricted the hook by hand; ours are written without a matcher.
     pub matcher: Option<String>,
-    /// The program that it runs.
+    /// The program it runs.
     pub command: String,
 }
 
@@ -88,15 +87,15 @@ impl Wiring {
         self.hooks.is_empty() && self.servers.is_empty()
     }
 
-    /// The distinct programs that are run; more than one means that some are out of date.
+    /// The distinct programs; more than one means that some are out of date.
     pub fn commands(&self) -> BTreeSet<&str> {
         self.hooks.iter().map(|hook| hook.command.as_str()).chain(self.servers.iter().map(String::as_str)).collect()
     }
 }
 
-/// The text with our parts in it, running `command` (a path to the program `cerberus`, unquoted).
+/// The text with our parts, running `command` (an unquoted path to `cerberus`).
 ///
-/// What is there already is pointed to `command` where it stands. A blank file counts as an empty one of its kind.
+/// Existing entries are updated in place. A blank file counts as empty.
 pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, SettingsError> {
     if !program::is_program(command) {
         return Err(SettingsError::NotCerberus { command: command.to_owned() });
@@ -110,7 +109,7 @@ pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, Sett
             Part::Whole(file) => whole::install(file, &changed, command)?,
         };
     }
-    // What could not be read again could not be taken out again.
+    // A text that we could not read again could not be cleaned.
     if changed.len() > TEXT_MAX_BYTES {
         return Err(SettingsError::TooLarge { bytes: changed.len() });
     }
@@ -119,12 +118,11 @@ pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, Sett
 
 /// The text without our parts.
 ///
-/// The text alone cannot tell an empty `"hooks": {}` that was there before from one that [`install`] made, nor
-/// `{ }` from `{}`, nor an empty file from any of them. So the caller may pass the text it kept from before the
-/// installation: if installing into that gives exactly this text, it is returned as it was. Without it, or when
-/// anything else changed since, ours are taken out where they stand; lists and objects that then hold nothing
-/// are removed with them, unless they hold comments. That too gives the old text back byte for byte, except
-/// for containers (or a file) that were empty before.
+/// The text alone does not show whether an empty `"hooks": {}` existed before [`install`], nor `{ }` or an empty
+/// file. So the caller may pass the text from before the installation: if installing into it gives exactly the
+/// current text, it is returned unchanged. Otherwise our entries are removed in place, with the lists and objects
+/// that become empty, unless they contain comments. This also restores the old text byte for byte, except for
+/// containers (or a file) that were empty before.
 pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<String, SettingsError> {
     let wiring = installed(parts, text)?;
     if let Some(before) = before.filter(|before| is_origin(parts, text, &wiring, before)) {
@@ -142,7 +140,7 @@ pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<Str
     Ok(changed)
 }
 
-/// What of ours is in the text.
+/// Which of our parts the text has.
 pub fn installed(parts: &[Part], text: &str) -> Result<Wiring, SettingsError> {
     let mut wiring = Wiring::default();
     for part in parts {
@@ -156,17 +154,17 @@ pub fn installed(parts: &[Part], text: &str) -> Result<Wiring, SettingsError> {
     Ok(wiring)
 }
 
-/// Whether installing into `before` is what made this text.
+/// Whether the text is the result of installing into `before`.
 fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool {
     let Some(command) = wiring.commands().first().copied() else {
         return false;
     };
-    // Somebody's older installation in there must not come back by an uninstall.
+    // An older installation in `before` must not come back on uninstall.
     installed(parts, before).is_ok_and(|wiring| wiring.is_empty())
         && install(parts, before, command).is_ok_and(|after| after == text)
 }
 
-/// Why a settings text was left alone.
+/// Why a settings file was left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error("{at}: {problem}")]
@@ -175,27 +173,27 @@ pub enum SettingsError {
     TooDeep { at: Position },
     #[error("{bytes} bytes is more than the {TEXT_MAX_BYTES} a settings file may have")]
     TooLarge { bytes: usize },
-    /// Only keys that have to be followed are checked: which of two `hooks` counts would be a guess.
+    /// Only keys that we follow are checked: which of two `hooks` counts would be a guess.
     #[error("{at}: the key {key:?} appears twice in one object")]
     DuplicateKey { at: Position, key: String },
     #[error("{at}: {path} should be {expected}, but is {found}")]
     WrongType { at: Position, path: String, expected: Kind, found: Kind },
-    /// A server of our name that runs something else is somebody's own.
-    #[error("{path} is there already and runs something else")]
+    /// A server with our name that runs something else belongs to the user.
+    #[error("{path} already exists and runs something else")]
     Taken { path: String },
-    /// The change is possible by hand, but not without touching what is not ours.
-    #[error("{path} is written in a way that cannot be changed safely")]
+    /// The change is possible by hand, but not without changing foreign text.
+    #[error("{path} is written in a way that cannot be changed safely; edit it by hand")]
     Entangled { path: String },
     #[error("{at}: {problem}")]
     Toml { at: Position, problem: String },
-    #[error("the file is not ours")]
+    #[error("the file was not written by Cerberus")]
     Foreign,
-    /// Installed under another name it could neither be found again nor taken out.
+    /// Under another name it could not be found again or removed.
     #[error("{command:?} is not a path to a program named cerberus")]
     NotCerberus { command: String },
 }
 
-/// What is wrong with a text that is neither JSON nor JSON with comments.
+/// Why a text is neither JSON nor JSON with comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxProblem {
     #[error("the text ends too early")]
@@ -214,7 +212,7 @@ pub enum SyntaxProblem {
     BadWord,
 }
 
-/// A place in the text as an editor shows it: both counted from 1, columns in characters.
+/// A position as shown in an editor: both counted from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     pub line: usize,

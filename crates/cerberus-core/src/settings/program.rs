@@ -1,11 +1,11 @@
-//! How our program is written in a settings file, and how it is recognised there again.
+//! How our program is written in a settings file, and how it is recognised again.
 //!
-//! Ours are known by what they run, in any folder and any spelling. It never takes a longer command for ours: removing
-//! `notify && cerberus …` would take somebody's own command along.
+//! Our entries are recognised by the program they run, in any folder and spelling. A longer command is never taken
+//! for ours: removing `notify && cerberus …` would remove the user's own command too.
 
 const PROGRAM: &str = "cerberus";
 
-/// What stays as it is in a shell.
+/// Characters that need no quoting in a shell.
 const PLAIN: &str = "/._-+@%:,=";
 
 /// Whether the file name is ours, in any folder of any system, quoted or not.
@@ -15,7 +15,8 @@ pub(super) fn is_program(command: &str) -> bool {
     name.strip_suffix(".exe").unwrap_or(&name) == PROGRAM
 }
 
-/// The line that makes a shell run `program` with `args`. The same in every version: some agents trust a hook by its text.
+/// The shell line that runs `program` with `args`. It is the same in every version, because some agents trust a hook
+/// by its text.
 pub(super) fn shell_line(program: &str, args: &[&str]) -> String {
     [&[shell_word(program).as_str()], args].concat().join(" ")
 }
@@ -29,7 +30,7 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// The program of a shell line that is ours and nothing else, without its quotes.
+/// The unquoted program of a shell line that runs only our program.
 pub(super) fn shell_program(line: &str, args: &[&str]) -> Option<String> {
     let mut rest = line.trim();
     for argument in args.iter().rev() {
@@ -42,7 +43,7 @@ pub(super) fn shell_program(line: &str, args: &[&str]) -> Option<String> {
     one_word(rest).filter(|_| is_program(rest))
 }
 
-/// The word that a shell would read here; `None` when it would read several, or do something with them.
+/// The word that a shell would read here; `None` if it is several words or needs expansion.
 fn one_word(text: &str) -> Option<String> {
     let mut quote = None;
     let mut word = String::new();
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_for_a_shell_is_read_back() {
+    fn shell_lines_are_read_back() {
         for (program, line) in [
             ("/opt/bin/cerberus", "/opt/bin/cerberus hook codex"),
             ("/a b/cerberus", "'/a b/cerberus' hook codex"),

@@ -1,26 +1,26 @@
-//! Our server of tools in an agent's JSON file.
+//! Our MCP server in an agent's JSON file.
 //!
-//! It stands under our name in the agent's list of servers. A server of that name that runs something else is
-//! somebody's own and an error: it is never overwritten. One of ours under another name is left under that name.
+//! It is listed under our name. A server with that name that runs something else belongs to the user; that is an
+//! error, and it is never overwritten. If ours has another name, it keeps it.
 
 use super::edit::{Editor, Json};
 use super::json::{self, Node, expect_kind};
 use super::program::is_program;
 use super::{Kind, SettingsError, Wiring};
 
-/// The name that our server is listed under.
+/// The name of our server in the list.
 pub const NAME: &str = "cerberus";
 
-/// What our program is told to be the server.
+/// The arguments that start the server.
 pub const ARGS: [&str; 1] = ["mcp"];
 
-/// How an agent writes servers down.
+/// How an agent writes servers.
 #[derive(Debug)]
 pub struct ServerStyle {
-    /// The member of the file that lists the servers.
+    /// The key of the list of servers.
     pub list: &'static str,
     pub form: Form,
-    /// The server that runs this program.
+    /// Builds the entry that runs this program.
     pub server: for<'a> fn(&'a str) -> Json<'a>,
 }
 
@@ -32,7 +32,7 @@ pub enum Form {
     CommandList,
 }
 
-/// `"command": program, "args": […]`, as most agents have it.
+/// `"command": program, "args": […]`, as in most agents.
 pub fn command_and_args(program: &str) -> [(&'static str, Json<'_>); 2] {
     [("command", Json::Text(program)), ("args", Json::Array(ARGS.map(Json::Text).to_vec()))]
 }
@@ -95,7 +95,7 @@ pub(super) fn installed(style: &ServerStyle, text: &str, wiring: &mut Wiring) ->
     Ok(())
 }
 
-/// The object of servers with its index in the root.
+/// The object with the servers, and its index in the root.
 fn list_of<'a>(style: &ServerStyle, text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>, SettingsError> {
     expect_kind(text, root, "the file", Kind::Object)?;
     let Some((index, list)) = root.member(text, style.list)? else {
@@ -105,7 +105,7 @@ fn list_of<'a>(style: &ServerStyle, text: &str, root: &'a Node) -> Result<Option
     Ok(Some((index, &list.value)))
 }
 
-/// The servers that run us, each with its place and where its program is written.
+/// The servers that run our program, each with its index and the node of its program.
 fn find_ours<'a>(style: &ServerStyle, text: &str, list: &'a Node) -> Result<Vec<(usize, &'a Node)>, SettingsError> {
     let mut found = Vec::new();
     for (index, server) in list.items.iter().enumerate() {

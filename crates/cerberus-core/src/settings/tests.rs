@@ -1,4 +1,4 @@
-//! Installing into and uninstalling from whole settings files: tricky ones by hand, many more by chance.
+//! Installing into and uninstalling from whole settings files: tricky ones by hand, many more generated.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::agents::{claude_code, codex, copilot};
 
 const COMMAND: &str = "/opt/bin/cerberus";
 
-/// Grouped hooks that name program and arguments.
+/// Grouped hooks with program and arguments.
 static CLAUDE: HookStyle = HookStyle {
     agent: claude_code::AGENT,
     events: &[("SessionStart", 10), ("PostToolUse", 10), ("Stop", 10), ("SessionEnd", 10)],
@@ -34,7 +34,7 @@ static CLAUDE: HookStyle = HookStyle {
 };
 const PARTS: [Part; 1] = [Part::Hooks(&CLAUDE)];
 
-/// Grouped hooks that name a line for a shell.
+/// Grouped hooks with a shell line.
 static LINES: HookStyle = HookStyle {
     agent: codex::AGENT,
     events: &[("SessionStart", 10), ("Stop", 10), ("SessionEnd", 3)],
@@ -77,7 +77,7 @@ static LISTED: ServerStyle = ServerStyle {
     },
 };
 
-/// Every way in which something of ours can stand in a JSON file.
+/// Every form that our entries can have in a JSON file.
 const ALL: &[&[Part]] = &[
     &[Part::Hooks(&CLAUDE)],
     &[Part::Hooks(&LINES)],
@@ -107,7 +107,7 @@ fn set_up(text: &str) -> String {
     install(text, COMMAND).unwrap()
 }
 
-/// The value of JSON with comments, by other means than the reader under test.
+/// The value of JSON with comments, without the parser under test.
 fn value_of(text: &str) -> Value {
     let mut plain = String::new();
     let mut rest = text.trim_start_matches('\u{feff}');
@@ -246,7 +246,7 @@ fn every_style_is_written_as_its_agent_reads_it() {
 }
 
 #[test]
-fn a_flat_list_keeps_what_is_not_ours() {
+fn a_flat_list_keeps_foreign_entries() {
     let parts = ALL[2];
     let text = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}, {"bash": "/old/cerberus hook copilot", "timeoutSec": 3}], "x": []}}"#;
     let after = super::install(parts, text, COMMAND).unwrap();
@@ -279,7 +279,7 @@ fn a_server_of_ours_is_updated_and_a_foreign_one_of_our_name_is_left_alone() {
 }
 
 #[test]
-fn without_the_old_text_only_emptiness_is_forgotten() {
+fn without_the_old_text_only_empty_containers_are_lost() {
     for (text, expected) in [
         ("", "{}\n"),
         ("{ }\n", "{}\n"),
@@ -294,7 +294,7 @@ fn without_the_old_text_only_emptiness_is_forgotten() {
 }
 
 #[test]
-fn what_changed_since_the_installation_is_kept() {
+fn changes_since_the_installation_are_kept() {
     let before = "{\n  \"model\": \"opus\"\n}\n";
     let edited = set_up(before).replace("opus", "sonnet");
     assert_eq!(uninstall(&edited, Some(before)).unwrap(), "{\n  \"model\": \"sonnet\"\n}\n");
@@ -312,7 +312,7 @@ fn with_handlers(handlers: &str) -> String {
 }
 
 #[test]
-fn ours_are_recognised_in_every_spelling() {
+fn our_hooks_are_recognised_in_every_spelling() {
     for (handler, command) in [
         (r#"{"command": "cerberus", "args": ["hook", "claude-code"]}"#, "cerberus"),
         (r#"{"args": ["hook", "claude\u002dcode",], "command": "/a b/cerberus"}"#, "/a b/cerberus"),
@@ -335,7 +335,7 @@ fn ours_are_recognised_in_every_spelling() {
 }
 
 #[test]
-fn foreign_handlers_are_not_taken_for_ours() {
+fn foreign_handlers_are_not_recognised_as_ours() {
     for handler in [
         r#"{"command": "cerberus", "args": ["hook", "codex"]}"#,
         r#"{"command": "cerberus", "args": ["hook"]}"#,
@@ -360,7 +360,7 @@ fn foreign_handlers_are_not_taken_for_ours() {
 }
 
 #[test]
-fn ours_with_another_path_are_updated_where_they_stand() {
+fn our_hooks_with_another_path_are_updated_in_place() {
     let text = r#"{
   "hooks": {
     "Stop": [
@@ -380,14 +380,14 @@ fn ours_with_another_path_are_updated_where_they_stand() {
 }
 
 #[test]
-fn a_shell_command_of_ours_becomes_program_and_arguments() {
+fn our_shell_line_becomes_program_and_arguments() {
     let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/cerberus hook claude-code"}]}]}}"#;
     let expected = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/opt/bin/cerberus","args":["hook","claude-code"]}]}],"#;
     assert!(set_up(text).starts_with(expected), "{}", set_up(text));
 }
 
 #[test]
-fn repeated_hooks_of_ours_are_reduced_to_one_per_matcher() {
+fn duplicates_of_our_hooks_are_reduced_to_one_per_matcher() {
     let ours = |path: &str| format!(r#"{{"command": "{path}", "args": ["hook", "claude-code"]}}"#);
     let (a, b) = (ours("/a/cerberus"), ours("/b/cerberus"));
     let text = format!(
@@ -402,7 +402,7 @@ fn repeated_hooks_of_ours_are_reduced_to_one_per_matcher() {
 }
 
 #[test]
-fn a_file_that_is_not_understood_is_refused_with_the_place() {
+fn an_invalid_file_is_rejected_with_the_position() {
     let wrong = |line, column, path: &str, expected, found| SettingsError::WrongType {
         at: Position { line, column },
         path: path.to_owned(),
@@ -448,15 +448,15 @@ fn a_program_of_another_name_is_not_installed() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_not_written() {
+fn a_result_that_could_not_be_read_again_is_not_written() {
     let text = format!("{{}}{}", " ".repeat(TEXT_MAX_BYTES - 2));
     assert!(matches!(install(&text, COMMAND), Err(SettingsError::TooLarge { .. })));
     assert!(installed(&text).is_ok());
 }
 
-// Files by chance.
+// Generated files.
 
-/// A settings file before it has a spelling.
+/// A settings file, independent of its spelling.
 #[derive(Debug, Clone)]
 enum Tree {
     Raw(&'static str),
@@ -464,7 +464,7 @@ enum Tree {
     Object(Vec<(&'static str, Tree)>),
 }
 
-/// How a tree is written: the rest is decided by throws of dice, taken in turn and over again.
+/// How a tree is written. Everything else is decided by the dice, in a cycle.
 #[derive(Debug, Clone)]
 struct Spelling {
     is_one_line: bool,
@@ -486,7 +486,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn throw(&mut self, sides: u8) -> u8 {
         let throw = self.spelling.dice[self.throws % self.spelling.dice.len()];
-        // A long way round: plain repetition would give all items of a list the same surroundings.
+        // Skip ahead: plain repetition would give all items of a list the same surroundings.
         self.throws += 1 + self.throws / self.spelling.dice.len();
         throw % sides
     }
@@ -599,7 +599,7 @@ fn our_handlers() -> impl Strategy<Value = Tree> {
     ])
 }
 
-/// Entries of an event, with ours among them at this weight.
+/// The entries of an event; ours have this weight among them.
 fn entries(ours: u32) -> impl Strategy<Value = Tree> {
     let beep = Tree::Object(vec![("type", Tree::Raw("\"command\"")), ("command", Tree::Raw("\"beep\""))]);
     let handlers = prop_oneof![3 => Just(beep), 1 => foreign_values(), ours => our_handlers()];
@@ -635,7 +635,7 @@ fn is_our_handler(handler: &Value) -> bool {
     command.contains("cerberus")
 }
 
-/// The value as it should be without ours, and without the lists and objects that are empty then.
+/// The expected value without our entries, and without the lists and objects that become empty.
 fn foreign_part(mut settings: Value) -> Value {
     let Some(hooks) = settings.get_mut("hooks").and_then(Value::as_object_mut) else {
         return settings;
@@ -656,7 +656,7 @@ fn foreign_part(mut settings: Value) -> Value {
     settings
 }
 
-/// Keys of the root and of `hooks`, in their order.
+/// The keys of the root and of `hooks`, in order.
 fn key_order(text: &str) -> Vec<String> {
     let root = reader::parse(text).unwrap();
     let keys = |node: &reader::Node| node.items.iter().filter_map(|item| item.key.clone()).collect::<Vec<_>>();
@@ -664,7 +664,7 @@ fn key_order(text: &str) -> Vec<String> {
     [keys(&root), hooks.unwrap_or_default()].concat()
 }
 
-/// Whether a container that installing writes into holds nothing at all: then its spelling is forgotten.
+/// Whether installing writes into an empty container, whose spelling is then lost.
 fn writes_into_emptiness(text: &str) -> bool {
     let root = reader::parse(text).unwrap();
     let is_empty = |node: &reader::Node| node.items.is_empty() && !node.has_comments;
@@ -709,7 +709,7 @@ proptest! {
     }
 
     #[test]
-    fn ours_are_found_updated_and_removed_wherever_they_are(text in texts(3)) {
+    fn our_hooks_are_found_updated_and_removed_anywhere(text in texts(3)) {
         let after = set_up(&text);
         prop_assert_eq!(&set_up(&after), &after);
         let wiring = installed(&after).unwrap();
@@ -726,7 +726,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_files_are_refused_or_stay_whole(text in texts(2), at in any::<Index>(), with in "[\\[\\]{}\",:/*\r\n 1\\\\é]{0,3}") {
+    fn damaged_files_are_rejected_or_stay_whole(text in texts(2), at in any::<Index>(), with in "[\\[\\]{}\",:/*\r\n 1\\\\é]{0,3}") {
         let mut damaged: Vec<char> = text.chars().collect();
         let place = at.index(damaged.len());
         damaged.splice(place..(place + 1).min(damaged.len()), with.chars());
@@ -734,7 +734,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_refused_or_stays_whole(text in any::<String>(), jsonish in "[\\[\\]{}\",:/*\r\n 1a\\\\]{0,40}") {
+    fn any_text_is_rejected_or_stays_whole(text in any::<String>(), jsonish in "[\\[\\]{}\",:/*\r\n 1a\\\\]{0,40}") {
         never_breaks(&text)?;
         never_breaks(&jsonish)?;
         never_breaks(&format!("{{{jsonish}}}"))?;

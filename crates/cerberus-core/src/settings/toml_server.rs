@@ -1,8 +1,8 @@
-//! Our server of tools in an agent's TOML file.
+//! Our MCP server in an agent's TOML file.
 //!
-//! The parser only says where things stand; the text is changed by cutting and adding whole lines, so that the rest
-//! keeps its bytes. Every result is read again: if it says anything else than the old text and our server, it is
-//! thrown away. That way no spelling of TOML has to be foreseen.
+//! The parser only gives positions; the text is changed by removing and adding whole lines, so the rest keeps its
+//! bytes. Every result is parsed again and discarded if anything but our server changed. So no spelling of TOML has
+//! to be anticipated.
 
 use std::ops::Range;
 
@@ -59,8 +59,8 @@ pub(super) fn installed(list: &str, text: &str, wiring: &mut Wiring) -> Result<(
     Ok(())
 }
 
-/// The events for which the agent keeps a word of trust for hooks in the file at `path`: `[hooks.state."PATH:EVENT:…"]`.
-/// Whether that trust is in the present text of the hooks, only the agent can tell.
+/// The events for which the agent stores trust in hooks of the file at `path`: `[hooks.state."PATH:EVENT:…"]`. Only
+/// the agent knows whether it trusts the current text of the hooks.
 pub fn trusted_hooks(text: &str, path: &str) -> Result<Vec<String>, SettingsError> {
     let root = parse(text)?;
     let states = root.get_ref().get("hooks").and_then(|hooks| hooks.get_ref().get("state"));
@@ -79,8 +79,8 @@ pub fn trusted_hooks(text: &str, path: &str) -> Result<Vec<String>, SettingsErro
     Ok(events)
 }
 
-/// A server of ours: where all of it stands, and where its program does.
-struct Ours {
+/// One of our servers: its whole range, and that of its program.
+struct OurServer {
     span: Range<usize>,
     program: String,
     program_span: Range<usize>,
@@ -100,7 +100,7 @@ fn servers<'a, 'i>(list: &str, root: &'a DeTable<'i>) -> Option<&'a DeTable<'i>>
     root.get(list)?.get_ref().as_table()
 }
 
-fn find_ours(list: &str, root: &DeTable<'_>) -> Vec<Ours> {
+fn find_ours(list: &str, root: &DeTable<'_>) -> Vec<OurServer> {
     let mut found = Vec::new();
     for (name, server) in servers(list, root).into_iter().flatten() {
         let Some(table) = server.get_ref().as_table() else { continue };
@@ -108,20 +108,20 @@ fn find_ours(list: &str, root: &DeTable<'_>) -> Vec<Ours> {
         let (Some(program), Some(args)) = (command.get_ref().as_str(), args.get_ref().as_array()) else { continue };
         if is_program(program) && args.iter().map(|arg| arg.get_ref().as_str()).eq(ARGS.map(Some)) {
             let span = extent(name.span(), server);
-            found.push(Ours { span, program: program.to_owned(), program_span: command.span() });
+            found.push(OurServer { span, program: program.to_owned(), program_span: command.span() });
         }
     }
     found
 }
 
-/// From the first to the last byte of everything that makes this value.
+/// The range of everything that belongs to this value.
 fn extent(key: Range<usize>, value: &Spanned<DeValue<'_>>) -> Range<usize> {
     let own = key.start.min(value.span().start)..key.end.max(value.span().end);
     let inner = value.get_ref().as_table().into_iter().flatten().map(|(key, value)| extent(key.span(), value));
     inner.fold(own, |all, part| all.start.min(part.start)..all.end.max(part.end))
 }
 
-/// The whole lines around a span, and the one blank line before them that sets them off.
+/// The whole lines of a span, and one blank line before them.
 fn lines(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text[..span.start].rfind('\n').map_or(if text.starts_with(BOM) { BOM.len() } else { 0 }, |at| at + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at + 1);
@@ -130,7 +130,7 @@ fn lines(text: &str, span: Range<usize>) -> Range<usize> {
     start - blank.map_or(0, |newline| newline.len())..end
 }
 
-/// The changed text, if but for our server it says what the old one said.
+/// The changed text, if nothing but our server differs from the old one.
 fn checked(list: &str, text: &str, changed: String) -> Result<String, SettingsError> {
     let entangled = || SettingsError::Entangled { path: format!("`{list}`") };
     let rest = |text: &str| -> Option<String> {
@@ -142,7 +142,7 @@ fn checked(list: &str, text: &str, changed: String) -> Result<String, SettingsEr
                 table.remove(list);
             }
         }
-        // Compared as written out, since not every number equals itself.
+        // Compared as text, because NaN does not equal itself.
         Some(format!("{table:?}"))
     };
     match (rest(text), rest(&changed)) {
@@ -157,7 +157,7 @@ fn is_ours(server: &Value) -> bool {
     program.is_some_and(is_program) && args.is_some_and(|args| args.iter().map(Value::as_str).eq(ARGS.map(Some)))
 }
 
-/// A basic string: JSON's escapes are TOML's, but for one character.
+/// A TOML basic string: the same escapes as JSON, with one exception.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_added_since_stays() {
+    fn later_changes_by_others_stay() {
         let after = format!("a = 1\n\n{BLOCK}\n[hooks.state.x]\ntrusted_hash = \"h\"\n");
         assert_eq!(
             uninstall(&PARTS, &after, Some("a = 1\n")).unwrap(),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_with_another_path_is_updated_where_it_stands() {
+    fn our_server_with_another_path_is_updated_in_place() {
         for (text, expected) in [
             (
                 "[mcp_servers.memory]\nargs = ['mcp']\ncommand = '/old/cerberus' # c\nstartup_timeout_sec = 3\n[z]\n",
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_changed_safely_is_refused() {
+    fn unsafe_changes_are_rejected() {
         let entangled = SettingsError::Entangled { path: "`mcp_servers`".to_owned() };
         let inline = "mcp_servers = {o = {url = \"u\"}}\n";
         assert_eq!(install(&PARTS, inline, COMMAND), Err(entangled.clone()));
@@ -268,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_changed_but_by_our_server(text in "([ab=\\[\\]\"'{}#., 1\r\n]|mcp_servers|cerberus){0,24}") {
+        fn only_our_server_is_changed(text in "([ab=\\[\\]\"'{}#., 1\r\n]|mcp_servers|cerberus){0,24}") {
             if let Ok(after) = install(&PARTS, &text, COMMAND) {
                 prop_assert_eq!(install(&PARTS, &after, COMMAND).unwrap(), after.clone());
                 prop_assert_eq!(uninstall(&PARTS, &after, Some(&text)).unwrap(), text);

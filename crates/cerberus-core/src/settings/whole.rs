@@ -1,16 +1,16 @@
-//! A file that is ours from the first line to the last, such as a plugin.
+//! A file that is entirely ours, such as a plugin.
 //!
-//! It is recognised by how it begins. It never overwrites a file of that name that somebody else wrote.
+//! It is recognised by its beginning. A foreign file with the same name is never overwritten.
 
 use super::{SettingsError, WiredHook, Wiring, json};
 
-/// What such a file says.
+/// The content of such a file.
 #[derive(Debug)]
 pub struct WholeFile {
     pub text: &'static str,
-    /// How the text begins, in every version.
+    /// How the text starts, in every version.
     pub mark: &'static str,
-    /// What stands in the text for the program, quotes included.
+    /// The placeholder for the program, including quotes.
     pub placeholder: &'static str,
 }
 
@@ -39,12 +39,12 @@ fn is_ours(file: &WholeFile, text: &str) -> bool {
     text.starts_with(file.mark)
 }
 
-/// The program that the file runs: what stands where the placeholder was.
+/// The program that the file runs: the string in place of the placeholder.
 fn program(file: &WholeFile, text: &str) -> Option<String> {
     let mark = file.text.split_once(file.placeholder)?.0.lines().next_back()?;
     let rest = text.split_once(mark).filter(|_| is_ours(file, text))?.1;
     let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-    // A file of an older version may say it elsewhere: still ours, with an unknown program.
+    // An older version may have it elsewhere: still ours, but the program is unknown.
     Some(strings.next().and_then(Result::ok).unwrap_or_default())
 }
 
@@ -65,7 +65,7 @@ mod tests {
     const PARTS: [Part; 1] = [Part::Whole(&FILE)];
 
     #[test]
-    fn the_file_is_written_found_and_taken_out() {
+    fn the_file_is_written_found_and_removed() {
         for command in ["/opt/cerberus", "/a \"b\"/cerberus"] {
             let after = install(&PARTS, "", command).unwrap();
             assert!(after.contains(&format!("const CERBERUS = {}\n", quoted(command))), "{after}");

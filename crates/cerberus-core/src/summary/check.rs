@@ -1,38 +1,38 @@
-//! The guard: what a model says is told only where the facts bear it.
+//! Keeps only those sentences of a model that the facts support.
 //!
-//! A sentence that names a file or a function which no fact names is dropped whole: half a sentence says something else.
-//! What is a name is decided by its form alone (`a/b.rs`, `load()`, `Store::open`, `fold_all`, `readLine`, and any single
-//! word between backticks), so that a function which is called like a plain word, and written like one, passes for it.
+//! A sentence that names a file or function which no fact names is dropped as a whole. Names are recognised by their
+//! form only (`a/b.rs`, `load()`, `Store::open`, `fold_all`, `readLine`, and any single word in backticks), so a
+//! function named and written like an ordinary word is not checked.
 
 use std::collections::HashSet;
 
 use super::Material;
 use crate::seed::is_file_ending;
 
-/// Longer than three of anybody's.
+/// Longer than any normal sentence.
 const SENTENCE_CHARS_MAX: usize = 400;
 
-/// Written like names of functions or files, and known to everybody.
+/// Written like names of functions or files, but commonly known.
 const PROPER_NAMES: &str = "github gitlab javascript typescript postgresql mongodb graphql openai youtube macos ios ipados
     iphone ipad grpc devops websocket websockets dynamodb cockroachdb duckdb rocksdb leveldb influxdb pytorch tensorflow
     numpy scipy fastapi webassembly centos freebsd openbsd chatgpt latex bigquery circleci jetbrains powershell clickhouse
     rabbitmq jquery opentelemetry openapi openssl libreoffice stackoverflow deepseek codex intellij goland pycharm
     node.js next.js vue.js nuxt.js express.js react.js angular.js d3.js three.js asp.net";
 
-/// Where source files usually are: what begins with one of these and a slash is a path.
+/// Usual source folders: a text that starts with one of these and a slash is a path.
 const FOLDERS: [&str; 14] = [
     "src", "lib", "test", "tests", "docs", "doc", "crates", "packages", "cmd", "internal", "pkg", "app", "scripts",
     "bin",
 ];
 
-/// May a sentence be told at all: of a usual length, and without characters that steer a terminal.
-pub fn is_tellable(sentence: &str) -> bool {
+/// Whether a sentence is acceptable: of normal length, without control characters.
+pub fn is_acceptable(sentence: &str) -> bool {
     let has_words = sentence.chars().filter(|c| c.is_alphabetic()).nth(2).is_some();
     let is_hostile = crate::clean::text::name(sentence) != sentence;
     has_words && !is_hostile && sentence.chars().count() <= SENTENCE_CHARS_MAX
 }
 
-/// Every name that the facts hold, in lower case.
+/// Every name in the facts, in lower case.
 #[derive(Debug)]
 pub struct Names {
     known: HashSet<String>,
@@ -54,7 +54,7 @@ impl Names {
     fn add(&mut self, text: &str) {
         for word in text.split_whitespace() {
             let word = bare(word).to_lowercase();
-            // `impl:src/store/mod.rs` is also `store/mod.rs` and `mod.rs`; `Store::open` is also `open`.
+            // `impl:src/store/mod.rs` also gives `store/mod.rs` and `mod.rs`; `Store::open` also gives `open`.
             let parts = word.match_indices(['/', ':', '.', '#', '(', ',', '=', '-']).map(|(at, _)| &word[at + 1..]);
             self.known.extend(parts.map(|part| bare(part).to_string()));
             let heads = word.match_indices(['/', ':', '.', '#', '(', ',', '=']).map(|(at, _)| &word[..at]);
@@ -63,7 +63,7 @@ impl Names {
         }
     }
 
-    /// Is everything that the sentence names in the facts?
+    /// Whether all names in the sentence are in the facts.
     pub fn know(&self, sentence: &str) -> bool {
         sentence.split_whitespace().flat_map(|word| word.split(['"', '“', '”'])).all(|word| {
             let name = bare(word);
@@ -71,17 +71,17 @@ impl Names {
         })
     }
 
-    /// `proxy.go:12`, `supervisor.go/proxy.go` and `Store.open` are known when their parts are.
+    /// `proxy.go:12`, `supervisor.go/proxy.go` and `Store.open` are known if their parts are.
     fn is_composed(&self, name: &str) -> bool {
         let mut parts = name.split(['/', ',']).flat_map(|part| part.split("::")).map(without_line).peekable();
         let is_known = |part: &str| self.known.contains(&part.to_lowercase());
-        // A path is known as a whole or not at all; two names with a slash between them each by itself.
+        // A path must be known as a whole; two names separated by a slash are checked separately.
         let is_path = name.contains('/') && !name.split('/').all(is_name);
         !is_path && parts.peek().is_some() && parts.all(is_known)
     }
 }
 
-/// Without what surrounds a word in a sentence.
+/// A word without surrounding punctuation.
 fn bare(word: &str) -> &str {
     const BEFORE: [char; 8] = ['"', '\'', '`', '(', '[', '{', '<', '…'];
     const AFTER: [char; 17] = ['"', '\'', '`', ')', ']', '}', '>', '…', '.', ',', ';', ':', '!', '?', '(', '/', '’'];
@@ -98,7 +98,7 @@ fn without_line(name: &str) -> &str {
     }
 }
 
-/// Is it written like a file or a function?
+/// Whether it is written like a file or a function.
 fn is_name(word: &str) -> bool {
     let name = bare(word);
     if PROPER_NAMES.split_whitespace().any(|proper| proper.eq_ignore_ascii_case(name)) {
@@ -107,7 +107,7 @@ fn is_name(word: &str) -> bool {
     word.contains("()") || is_quoted(word) || is_path(without_line(name)) || is_scoped(name) || is_cased(name)
 }
 
-/// One word between backticks is meant as a name, even if it is a plain one.
+/// A single word in backticks is meant as a name, even if it is an ordinary word.
 fn is_quoted(word: &str) -> bool {
     let quoted = word.split('`').nth(1).filter(|_| word.matches('`').count() == 2).unwrap_or_default();
     quoted.starts_with(char::is_alphabetic) && quoted.chars().all(|c| c.is_alphanumeric() || c == '_')

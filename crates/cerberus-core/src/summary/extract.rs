@@ -1,14 +1,14 @@
-//! Sentences out of a model's answer: no thoughts, no preamble, no markdown, no offer of further help.
+//! Extracts sentences from a model's answer: no reasoning, preamble, Markdown or offers of further help.
 //!
-//! Whether a sentence is true is not decided here.
+//! Whether a sentence is true is decided elsewhere.
 
 use std::borrow::Cow;
 
-/// Two sentences are a few hundred bytes; whoever says this much was not asked to.
+/// Two sentences take a few hundred bytes; a longer answer did not follow the request.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const SENTENCES_READ_MAX: usize = 40;
 
-/// What answers begin with that is no answer, and what they end with; in lower case.
+/// Phrases around an answer that are not part of it, in lower case.
 const CHATTER: [&str; 24] = [
     "sure",
     "certainly",
@@ -36,13 +36,13 @@ const CHATTER: [&str; 24] = [
     "note:",
 ];
 
-/// Titles that say no more than that this is the summary.
+/// Titles that only announce the summary.
 const TITLES: [&str; 7] = ["summary", "session summary", "tl;dr", "output", "answer", "response", "final answer"];
 
-/// A full stop after one of these ends no sentence.
+/// A full stop after one of these does not end a sentence.
 const ABBREVIATIONS: [&str; 8] = ["e.g", "i.e", "etc", "vs", "cf", "approx", "no", "resp"];
 
-/// The sentences of an answer, in order, each one line that ends like a sentence.
+/// The sentences of an answer, in order, each on one line with a sentence ending.
 pub fn sentences(answer: &str) -> Vec<String> {
     let answer = without_thoughts(crate::clean::text::clip(answer, ANSWER_BYTES_MAX));
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ pub fn sentences(answer: &str) -> Vec<String> {
     found.iter().filter_map(|sentence| without_chatter(sentence)).map(str::to_string).collect()
 }
 
-/// Some models think aloud, between marks. What they did not finish thinking is no answer.
+/// Removes reasoning between marks. Unfinished reasoning is not an answer.
 fn without_thoughts(answer: &str) -> Cow<'_, str> {
     let mut answer = Cow::Borrowed(answer);
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
@@ -71,27 +71,27 @@ fn without_thoughts(answer: &str) -> Cow<'_, str> {
     answer
 }
 
-/// Lines that belong together, as one line without marks.
+/// Joins lines that belong together, without Markdown.
 fn paragraphs(answer: &str) -> Vec<String> {
-    // A whole answer in a fence is still an answer; a fence within one is code.
+    // A fence around the whole answer is ignored; a fence within it is code.
     let is_fenced_whole = answer.trim_start().starts_with("```");
     let (mut found, mut current, mut in_fence) = (Vec::new(), String::new(), false);
     for line in answer.lines().map(str::trim) {
         let is_fence = line.starts_with("```");
         in_fence ^= is_fence;
         let is_skipped = is_fence || (in_fence && !is_fenced_whole) || is_furniture(line);
-        let (said, is_listed) = without_list_mark(line);
+        let (text, is_listed) = without_list_mark(line);
         if is_skipped || line.is_empty() || is_listed {
             found.push(std::mem::take(&mut current));
         }
         if is_skipped {
             continue;
         }
-        let said = without_title(&plain(said)).to_string();
-        // What ends with a colon announces what follows.
-        if !said.is_empty() && !said.ends_with(':') {
+        let text = without_title(&plain(text)).to_string();
+        // A line that ends with a colon announces what follows.
+        if !text.is_empty() && !text.ends_with(':') {
             current.push_str(if current.is_empty() { "" } else { " " });
-            current.push_str(&said);
+            current.push_str(&text);
         }
     }
     found.push(current);
@@ -118,7 +118,7 @@ fn without_list_mark(line: &str) -> (&str, bool) {
     }
 }
 
-/// Without stars, blanks made one; a link is its text. Backticks stay: they tell what is meant as a name.
+/// Without asterisks and repeated spaces; a link becomes its text. Backticks stay, because they mark names.
 fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -150,7 +150,7 @@ fn without_title(line: &str) -> &str {
     }
 }
 
-/// Cuts a paragraph where sentences end.
+/// Splits a paragraph into sentences.
 fn split(paragraph: &str, found: &mut Vec<String>) {
     let mut start = 0;
     for (at, c) in paragraph.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '。' | '！' | '？')) {
@@ -169,19 +169,19 @@ fn split(paragraph: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Is what stands before a full stop a word that is written with one?
+/// Whether the word before a full stop is an abbreviation.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit([' ', '(', '"']).next().unwrap_or_default().to_lowercase();
     ABBREVIATIONS.contains(&word.as_str()) || (word.len() == 1 && word.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// What a preamble announces in the same breath is part of the answer: `Here is the summary: split the file.`
+/// The part after a preamble belongs to the answer: `Here is the summary: split the file.`
 fn without_chatter(sentence: &str) -> Option<&str> {
-    let said = match is_chatter(sentence) {
+    let text = match is_chatter(sentence) {
         true => sentence.split_once(": ")?.1.trim_start(),
         false => sentence,
     };
-    (!is_chatter(said)).then_some(said)
+    (!is_chatter(text)).then_some(text)
 }
 
 fn is_chatter(sentence: &str) -> bool {

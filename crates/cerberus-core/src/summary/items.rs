@@ -1,4 +1,4 @@
-//! The few facts that stand beside a summary: what is in the way first, then what was decided, then what was changed.
+//! The few facts shown beside a summary: blockers first, then decisions, then changes.
 
 use super::of_section;
 use crate::brief::{Item, Section};
@@ -18,7 +18,7 @@ pub fn key_items(items: &[Item]) -> Vec<&Item> {
     blockers.chain(decisions).chain(files).chain(functions).take(KEY_ITEMS_MAX).collect()
 }
 
-/// What is to be done.
+/// The next steps.
 pub fn next_actions(items: &[Item]) -> Vec<&Item> {
     of_section(items, Section::Next).filter(|item| item.kind == Kind::Next).take(NEXT_MAX).collect()
 }

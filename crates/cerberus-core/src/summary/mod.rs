@@ -1,8 +1,9 @@
-//! A session in two or three sentences of a model's: what it is asked, what of its answer is kept, how it is told.
+//! Summarises a session in two or three sentences written by a model: the request, checking the answer, and
+//! rendering.
 //!
-//! What goes out is facts and nothing else: bounded, secrets cut, no file outside the project. What comes back is
-//! trusted with nothing: `extract.rs` takes sentences out of it, `check.rs` drops those that speak of what is not in the
-//! facts, `items.rs` and `render.rs` put the facts beside them and keep the budget. Nothing here talks to a model.
+//! The request contains only facts: bounded, without secrets, no files outside the project. The answer is not
+//! trusted: `extract.rs` takes sentences out of it, `check.rs` drops those that the facts do not support, `items.rs`
+//! and `render.rs` add facts and keep the budget. This module never talks to a model.
 
 pub mod check;
 pub mod extract;
@@ -17,36 +18,36 @@ use crate::model::fact::Kind;
 
 use check::Names;
 
-/// A summary is two or three sentences.
+/// A summary has two or three sentences.
 const SENTENCES_MAX: usize = 3;
 
-/// What the sentences may cost at the very most; the other half of the budget is for the facts beside them.
+/// The maximum cost of the sentences; the other half of the budget is for the facts.
 const TEXT_TOKENS_MAX: usize = 250;
 
-/// As much of a fact as a model needs to tell it.
+/// A model needs no more of a fact than this.
 const LINE_CHARS_MAX: usize = 160;
 
 /// Far more than the lines below can add up to.
 const PROMPT: Keep = Keep { head_bytes: 12_000, tail_bytes: 0 };
 
-/// What a summary is made from: what one session left.
+/// The input of a summary: what one session left.
 #[derive(Debug)]
 pub struct Material<'a> {
     pub project: &'a str,
-    /// What is open, as a brief of that session alone would tell it.
+    /// The open items, as in a brief of that session alone.
     pub items: &'a [Item],
-    /// What was finished, in words, the newest last.
+    /// What was completed, as text, newest last.
     pub done: &'a [String],
 }
 
 impl Material<'_> {
-    /// Without facts there is nothing to tell, and nothing to ask.
+    /// Without facts there is nothing to summarise.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.done.is_empty()
     }
 }
 
-/// What a model is asked.
+/// The request to the model.
 pub fn prompt(cleaner: &Cleaner, material: &Material) -> Clean<'static> {
     let mut text = format!("Summarize this coding session in 2-3 sentences.\n\nProject: {}\n", material.project);
     let files: Vec<&str> = of_kind(material.items, Kind::File).filter(is_inside).map(shown).collect();
@@ -73,7 +74,7 @@ fn of_kind(items: &[Item], kind: Kind) -> impl Iterator<Item = &Item> {
     items.iter().filter(move |item| item.kind == kind)
 }
 
-/// A file elsewhere on the machine tells more about its user than about the work.
+/// A file elsewhere on the machine reveals more about the user than about the work.
 fn is_inside(item: &&Item) -> bool {
     !item.path.as_deref().is_some_and(|path| path.starts_with('/'))
 }
@@ -88,27 +89,27 @@ fn section(text: &mut String, title: &str, lines: &[&str], lines_max: usize) {
         return;
     }
     text.push_str(&format!("\n{title}\n"));
-    for said in lines.iter().take(lines_max) {
-        text.push_str(&format!("- {}\n", line(said, LINE_CHARS_MAX)));
+    for item in lines.iter().take(lines_max) {
+        text.push_str(&format!("- {}\n", line(item, LINE_CHARS_MAX)));
     }
 }
 
-/// The sentences of an answer that can be told, as one text; nothing when none can.
+/// The acceptable sentences of an answer as one text; `None` if there are none.
 pub fn read(cleaner: &Cleaner, answer: &str, material: &Material) -> Option<Clean<'static>> {
     let names = Names::of(material);
     within_limits(cleaner, answer, |sentence| names.know(sentence))
 }
 
-/// The same for a text that was stored: by us, checked, or by another tool, which had no limits.
+/// The same for a stored text: written by us and checked, or by another tool without limits.
 pub fn read_stored(cleaner: &Cleaner, text: &str) -> Option<Clean<'static>> {
     within_limits(cleaner, text, |_| true)
 }
 
-fn within_limits(cleaner: &Cleaner, answer: &str, is_borne_out: impl Fn(&str) -> bool) -> Option<Clean<'static>> {
+fn within_limits(cleaner: &Cleaner, answer: &str, is_supported: impl Fn(&str) -> bool) -> Option<Clean<'static>> {
     let mut text = String::new();
     let mut sentences = 0;
     for sentence in extract::sentences(answer) {
-        if !check::is_tellable(&sentence) || !is_borne_out(&sentence) {
+        if !check::is_acceptable(&sentence) || !is_supported(&sentence) {
             continue;
         }
         let sentence = sentence.replace('`', "");
@@ -125,7 +126,7 @@ fn within_limits(cleaner: &Cleaner, answer: &str, is_borne_out: impl Fn(&str) ->
     (!text.is_empty()).then(|| cleaner.clean(text, Keep::MESSAGE))
 }
 
-/// The items of one section, in the order in which they are told.
+/// The items of one section, in display order.
 fn of_section(items: &[Item], section: Section) -> impl Iterator<Item = &Item> {
     items.iter().filter(move |item| item.section == section)
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::items::{key_items, next_actions};
-use super::render::{Told, before, head_tokens, instead};
+use super::render::{SummaryInput, before, head_tokens, instead};
 use super::*;
 use crate::brief::{Brief, FileNames, Known, Likely, Request, compose};
 use crate::clean::BUILT_IN;
@@ -50,7 +50,7 @@ fn real(text: &str) -> usize {
 }
 
 #[test]
-fn a_model_is_asked_about_facts_and_nothing_else() {
+fn the_request_contains_only_facts() {
     let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
     let mut facts = facts();
     facts.push(Fact::file(Kind::File, "/home/ada/private/notes.md"));
@@ -75,7 +75,7 @@ fn a_model_is_asked_about_facts_and_nothing_else() {
 }
 
 #[test]
-fn sentences_are_taken_out_of_whatever_surrounds_them() {
+fn sentences_are_extracted_from_any_form_of_answer() {
     const WANTED: &str = "Split proxy.go into three files. Keep each below 200 lines. Fix the race next.";
     for answer in [
         "Split proxy.go into three files. Keep each below 200 lines. Fix the race next.",
@@ -112,7 +112,7 @@ fn sentences_are_taken_out_of_whatever_surrounds_them() {
 }
 
 #[test]
-fn what_no_fact_bears_is_not_told() {
+fn sentences_that_no_fact_supports_are_dropped() {
     for told in [
         "Add a mutex to supervisor.Process.",
         "Add a mutex to Process() in internal/supervisor.go.",
@@ -153,7 +153,7 @@ fn what_no_fact_bears_is_not_told() {
 }
 
 #[test]
-fn the_most_important_items_stand_beside_it() {
+fn the_most_important_items_are_shown() {
     let mut facts: Vec<Fact> = (0..10).map(|n| Fact::file(Kind::File, &format!("f{n}.rs"))).collect();
     facts.extend((0..5).map(|n| Fact::words(Kind::Decision, &format!("choice {n}"))));
     facts.extend((0..2).map(|n| Fact::blocker(&format!("obstacle {n}"), None)));
@@ -171,47 +171,47 @@ fn the_most_important_items_stand_beside_it() {
     assert!(next_actions(&codes(facts).items).is_empty());
 }
 
-fn told(text: &str) -> Told<'_> {
-    Told { project: "hydra", text, budget_tokens: 1000, chars_max: 9_500 }
+fn input(text: &str) -> SummaryInput<'_> {
+    SummaryInput { project: "hydra", text, budget_tokens: 1000, chars_max: 9_500 }
 }
 
 #[test]
-fn it_is_told_in_the_form_of_the_original_tool() {
-    let brief = instead(codes(facts()), &told("Split the proxy. Fix the race."));
+fn the_format_is_that_of_the_original_tool() {
+    let brief = instead(codes(facts()), &input("Split the proxy. Fix the race."));
     let text = "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy. Fix the race.\n\n\
         **Context:**\n- block:race:race-condition-in-the-test-at-line-712\n\
         - dec:split-the-proxy-in-3-files-each-stays-below-200-lines\n- impl:proxy.go\n- impl:supervisor.go\n\
         - impl:supervisor.Process\n\n**Next:**\n- fix the race, add a mutex";
     assert_eq!(brief.text, text);
-    assert_eq!(brief.items.len(), 6, "what is told counts as told");
+    assert_eq!(brief.items.len(), 6, "the shown items are part of the brief");
     assert_eq!(without_ours(&format!("{text}\n\nGo on.")), "Go on.", "and never comes back as evidence");
 
-    let both = before(codes(facts()), &told("Split the proxy."));
+    let both = before(codes(facts()), &input("Split the proxy."));
     assert!(both.text.starts_with(
         "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy.\n\nproj:hydra\nimpl:"
     ));
     assert_eq!(both.items.len(), 6);
-    assert_eq!(instead(Brief::default(), &told("x")).text.lines().last(), Some("**Summary:** x"));
-    assert_eq!(before(Brief::default(), &told("x")).text, "", "no facts, no summary before them");
-    let small = Told { budget_tokens: 10, ..told("Split the proxy.") };
-    assert_eq!(instead(codes(facts()), &small), codes(facts()), "where it does not fit, the codes are told");
+    assert_eq!(instead(Brief::default(), &input("x")).text.lines().last(), Some("**Summary:** x"));
+    assert_eq!(before(Brief::default(), &input("x")).text, "", "no facts, no summary before them");
+    let small = SummaryInput { budget_tokens: 10, ..input("Split the proxy.") };
+    assert_eq!(instead(codes(facts()), &small), codes(facts()), "if it does not fit, the codes are used");
 }
 
 #[test]
-fn blockers_are_the_last_to_give_way() {
+fn blockers_are_dropped_last() {
     let long = |n: usize| format!("{n} {}", "something rather long that has to be said ".repeat(9));
     let mut facts: Vec<Fact> = (0..3).map(|n| Fact::words(Kind::Decision, &long(n))).collect();
     facts.extend((0..2).map(|n| Fact::blocker(&long(n), None)));
     facts.extend((0..5).map(|n| Fact::words(Kind::Next, &long(n))));
-    let brief = instead(codes(facts), &Told { budget_tokens: 160, ..told("Split the proxy.") });
+    let brief = instead(codes(facts), &SummaryInput { budget_tokens: 160, ..input("Split the proxy.") });
     assert!(real(&brief.text) <= 160, "{} tokens", real(&brief.text));
     assert!(brief.text.contains("- block:issue:0") && !brief.text.contains("- dec:2"), "{}", brief.text);
-    assert_eq!(brief.items.len() + brief.dropped.len(), 10, "what is not told is said to be left out");
+    assert_eq!(brief.items.len() + brief.dropped.len(), 10, "every item is shown or dropped");
 }
 
 proptest! {
     #[test]
-    fn whatever_a_model_returns_the_budget_is_kept(
+    fn any_answer_stays_within_the_budget(
         answer in prop_oneof![
             "(\\PC{0,30}[.!?] ){0,20}", "([a-z]{1,14} ){1,300}[.]", "([bcdfgjkqvxz0-9]{1,9} ){1,120}[.]", "([A-Za-z]{2,9} ){1,60}[.] [一-龯]{1,300}。",
             proptest::collection::vec(any::<char>(), 0..400).prop_map(String::from_iter),
@@ -220,15 +220,15 @@ proptest! {
         if let Some(text) = kept(&answer) {
             prop_assert!(real(&text) <= TEXT_TOKENS_MAX, "{} tokens: {text}", real(&text));
             prop_assert!(!text.contains(char::is_control));
-            prop_assert!(head_tokens(&told(&text)) < 300);
-            let brief = instead(codes(facts()), &told(&text));
+            prop_assert!(head_tokens(&input(&text)) < 300);
+            let brief = instead(codes(facts()), &input(&text));
             prop_assert!(brief.text.starts_with("## Previous"), "it always fits");
             prop_assert!(real(&brief.text) <= render::SUMMARY_TOKENS, "{} tokens: {}", real(&brief.text), brief.text);
         }
     }
 
     #[test]
-    fn nothing_makes_reading_fail(answer in "[-*#`>|.!?()\\[\\]<>/thinkA-Za-z \n:éあ0-9]{0,300}") {
+    fn any_answer_can_be_read(answer in "[-*#`>|.!?()\\[\\]<>/thinkA-Za-z \n:éあ0-9]{0,300}") {
         let _ = kept(&answer);
     }
 }

@@ -16,7 +16,7 @@ pub mod wiring;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents;
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::model::id::Agent;
 use cerberus_core::settings::Part;
 
@@ -69,7 +69,7 @@ impl UserGuide {
 #[derive(Clone, Copy, Debug)]
 pub struct SessionFile {
     pub find: fn(dir: &Path, session: &str) -> Option<PathBuf>,
-    pub read: fn(line: &[u8]) -> Vec<Said>,
+    pub read: fn(line: &[u8]) -> Vec<StreamEvent>,
 }
 
 /// Whose sessions we are wired into.

@@ -190,7 +190,7 @@ pub fn on_prompt(
     let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
-        told_codes: view.store.told(session, view.now)?.into_iter().collect(),
+        shown_codes: view.store.told(session, view.now)?.into_iter().collect(),
         ..AlreadyKnown::default()
     };
     known.own_sessions.insert(session.id.clone());
@@ -227,7 +227,7 @@ fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) ->
     };
     let mut known = AlreadyKnown::default();
     for session in lineage {
-        known.told_codes.extend(store.told(session, question.now)?);
+        known.shown_codes.extend(store.told(session, question.now)?);
         known.own_sessions.insert(session.id.clone());
     }
     Ok(Some(known))

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::Dropped;
-use cerberus_core::brief::memories::{MemoryItem, MemoryRequest, Remembered, choose};
+use cerberus_core::brief::memories::{MemoryCandidate, MemoryItem, MemoryRequest, choose};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::learn::guide::GuideLines;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::Scope;
 use cerberus_core::model::time::Timestamp;
-use cerberus_core::search::rank::{Candidate, RankContext, Spoken, rank};
+use cerberus_core::search::rank::{Candidate, PromptMeaning, RankContext, rank};
 
 use crate::brief::recall::Question;
 use crate::brief::survey::View;
@@ -61,8 +61,8 @@ pub fn for_brief(
     };
     let ranked = ranked(&rows, &context);
     let whys: Vec<String> = ranked.iter().map(|row| why(row)).collect();
-    let candidates: Vec<Remembered> =
-        ranked.iter().zip(&whys).map(|(row, why)| Remembered { id: &row.id, memory: &row.memory, why }).collect();
+    let candidates: Vec<MemoryCandidate> =
+        ranked.iter().zip(&whys).map(|(row, why)| MemoryCandidate { id: &row.id, memory: &row.memory, why }).collect();
     let request = MemoryRequest {
         candidates: &candidates,
         guides: &guide_lines,
@@ -90,8 +90,8 @@ pub fn for_prompt(
     });
     retain_standing(&mut rows, joined);
     if !rows.is_empty() {
-        let spoken = Spoken::of(prompt);
-        rows.retain(|row| spoken.is_of(&row.memory.content));
+        let spoken = PromptMeaning::of(prompt);
+        rows.retain(|row| spoken.is_about(&row.memory.content));
     }
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -99,9 +99,9 @@ pub fn for_prompt(
     let told = store.told_memories(session.row, now)?.into_iter().map(MemoryId::new).collect();
     let mut guide_lines = GuideLines::default();
     guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
-    let candidates: Vec<Remembered> = rows
+    let candidates: Vec<MemoryCandidate> = rows
         .iter()
-        .map(|row| Remembered { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
+        .map(|row| MemoryCandidate { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
         .collect();
     let request = MemoryRequest {
         candidates: &candidates,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use cerberus_core::brief::Likely;
-use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, Worked};
+use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, SessionWork};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
@@ -46,13 +46,13 @@ const LOOKED_AT_MAX: usize = 500;
 pub struct Survey {
     pub likely: Likely,
     pub tracked: Vec<String>,
-    pub sessions: Vec<Worked>,
+    pub sessions: Vec<SessionWork>,
 }
 
 /// Ranks the project's files as of now, from what all its sessions did. Facts get the names that their files have now.
 pub fn survey(
     view: &View,
-    mut history: Vec<Worked>,
+    mut history: Vec<SessionWork>,
     carried: &mut Carried,
     sessions: &[SessionRow],
     prompt: Option<&str>,
@@ -66,7 +66,7 @@ pub fn survey(
     renames.follow_work(&mut history);
     renames.follow_commits(&mut commits);
     let recent: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
-    let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
+    let (recent, old): (Vec<&SessionWork>, Vec<&SessionWork>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let disk = Disk { located: view.located, tracked: &is_tracked };
     let gone = gone(&disk, &recent, &old, &commits);
@@ -129,14 +129,14 @@ impl Disk<'_> {
 }
 
 /// Files that sessions or commits speak of and that are not there any more.
-fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) -> HashSet<String> {
+fn gone(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[Commit]) -> HashSet<String> {
     let (recently, before) = (touched(recent), touched(old));
     // Asking for every file that was ever touched takes longer than all the rest: of the older ones git's word is enough.
     let of_old = before.difference(&recently).map(|path| (*path, disk.tracked.contains(path) || disk.has(path)));
     let here: HashMap<&str, bool> = recently.iter().map(|path| (*path, disk.has(path))).chain(of_old).collect();
     let is_missing = |path: &str| here.get(path) == Some(&false);
     // Of a recent session of which nothing is here nobody knows where it worked: its words stand.
-    let (found, elsewhere): (Vec<&&Worked>, Vec<&&Worked>) =
+    let (found, elsewhere): (Vec<&&SessionWork>, Vec<&&SessionWork>) =
         recent.iter().partition(|worked| worked.touched.iter().any(|touched| !is_missing(&touched.path)));
     let words_stand: HashSet<&str> =
         elsewhere.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect();
@@ -152,7 +152,7 @@ fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) ->
 }
 
 /// Files that sessions edited and that differ from what git holds: open work, whoever left it.
-fn changed(disk: &Disk, history: &[Worked], tracked: &Tracked) -> HashSet<String> {
+fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> HashSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
     let mut seen = HashSet::new();
     let wanted: HashSet<&str> =
@@ -165,7 +165,7 @@ fn changed(disk: &Disk, history: &[Worked], tracked: &Tracked) -> HashSet<String
     places.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }
 
-fn touched<'a>(worked: &[&'a Worked]) -> HashSet<&'a str> {
+fn touched<'a>(worked: &[&'a SessionWork]) -> HashSet<&'a str> {
     worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect()
 }
 

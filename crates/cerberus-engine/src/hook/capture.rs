@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use cerberus_core::agents;
-use cerberus_core::agents::{Heard, WireError};
+use cerberus_core::agents::{HookEvent, PayloadError};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::echo::timed_key;
@@ -24,7 +24,7 @@ use crate::project::privacy;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     #[error(transparent)]
-    Wire(#[from] WireError),
+    Wire(#[from] PayloadError),
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -49,12 +49,12 @@ pub enum Moment {
 
 /// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
-    let Some(heard) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
-    let located = identity::locate(Path::new(&*heard.cwd));
+    let Some(hook_event) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
+    let located = identity::locate(Path::new(&*hook_event.cwd));
     if privacy::shut(home, clock.now, &located).is_some() {
         return Ok(None);
     }
-    let record = record(home.cleaner(), clock.now, heard, &located);
+    let record = record(home.cleaner(), clock.now, hook_event, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;
     let moment = match event {
@@ -66,8 +66,8 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
 }
 
-fn record<'a>(cleaner: &Cleaner, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
-    let Heard { agent, session, cwd, mut key, mut event } = heard;
+fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, located: &Located) -> Record<'a> {
+    let HookEvent { agent, session, cwd, mut key, mut event } = hook_event;
     // A session may start and end many times with the same words; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. })
         && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)

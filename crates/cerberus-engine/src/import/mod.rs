@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::agents::transcripts;
-use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
+use cerberus_core::agents::transcripts::{Transcript, TranscriptEvent, shared_part};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
@@ -211,7 +211,7 @@ fn without_forgotten<'a>(
         return Ok(transcript);
     }
     let all = transcript.events.len();
-    let is_kept = |told: &Told| !forgotten.contains(&(told.session.to_string(), told.key.to_string()));
+    let is_kept = |told: &TranscriptEvent| !forgotten.contains(&(told.session.to_string(), told.key.to_string()));
     transcript.events.retain(is_kept);
     report.forgotten_events = all - transcript.events.len();
     Ok(transcript)
@@ -247,7 +247,7 @@ impl Known {
     }
 
     /// Is it there already? What a hook could not name has another key there; the n-th of the same is the n-th known.
-    fn has(&mut self, told: &Told) -> bool {
+    fn has(&mut self, told: &TranscriptEvent) -> bool {
         if let Some(shared) = shared_part(&told.key) {
             let (known, met) = self.counted.entry(shared.to_string()).or_default();
             *met += 1;
@@ -284,8 +284,8 @@ impl<'i> Origin<'i> {
         }
     }
 
-    fn record<'a>(&self, told: Told<'a>) -> Record<'a> {
-        let Told { at, key, session, branch, mut event } = told;
+    fn record<'a>(&self, told: TranscriptEvent<'a>) -> Record<'a> {
+        let TranscriptEvent { at, key, session, branch, mut event } = told;
         if let Event::Tool(used) = &mut event {
             for touched in &mut used.files {
                 if let Some(inside) = path::below(&self.root, &touched.path) {

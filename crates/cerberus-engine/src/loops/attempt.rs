@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents;
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::loops::failure::Exit;
-use cerberus_core::loops::handoff::heard::Heard;
+use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
@@ -37,7 +37,7 @@ pub struct Attempt {
     pub session: Option<String>,
     pub meter: Meter,
     pub last_words: String,
-    pub heard: Heard,
+    pub heard: AgentMessages,
     /// When it had written its handoff.
     pub handed_over: Option<Timestamp>,
     pub before: progress::Standing,
@@ -62,7 +62,7 @@ pub struct Launch<'a> {
 
 /// What was heard: for the machine, and for whoever watches.
 pub enum Came {
-    Said(Said),
+    Said(StreamEvent),
     Error(String),
     Exited(Exit),
 }
@@ -91,7 +91,7 @@ impl Attempt {
             session: None,
             meter,
             last_words: String::new(),
-            heard: Heard::default(),
+            heard: AgentMessages::default(),
             handed_over: None,
             before,
             child,
@@ -134,7 +134,7 @@ impl Attempt {
     }
 
     /// What the session's own file says, where the stream says too little.
-    fn look_beside(&mut self) -> Vec<Said> {
+    fn look_beside(&mut self) -> Vec<StreamEvent> {
         if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
@@ -142,11 +142,11 @@ impl Attempt {
     }
 
     /// What the machine is told of it.
-    pub fn input(&mut self, said: Said) -> Input {
-        self.meter.hear(&said);
-        self.heard.hear(self.output.cleaner(), &said);
+    pub fn input(&mut self, said: StreamEvent) -> Input {
+        self.meter.observe(&said);
+        self.heard.add(self.output.cleaner(), &said);
         match &said {
-            Said::Text(text) => {
+            StreamEvent::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
                 match self.worker.headless() {
                     None => keep_end(&mut self.last_words, text),
@@ -154,7 +154,7 @@ impl Attempt {
                 }
             }
             // A session that is taken up again for its handoff may say another name; it is the same one.
-            Said::Started { session, model } if !self.has_started => {
+            StreamEvent::Started { session, model } if !self.has_started => {
                 self.has_started = true;
                 self.session = Some(session.clone());
                 let ask = self.worker.headless().and_then(|headless| headless.ask_window);
@@ -165,7 +165,7 @@ impl Attempt {
             _ => {}
         }
         let (tokens, cost_usd) = self.meter.spent();
-        Input::Heard { said, reading: self.meter.reading(), tokens, cost_usd }
+        Input::Output { event: said, reading: self.meter.reading(), tokens, cost_usd }
     }
 
     pub fn exited(&self, exit: Exit) -> Input {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::loops::meter::Certainty;
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::Ended;
@@ -20,7 +20,7 @@ pub enum Report<'a> {
         attempt: u32,
     },
     Session(&'a str),
-    Said(&'a Said),
+    Said(&'a StreamEvent),
     /// A line of the agent's error output.
     Error(&'a str),
     Checking(&'a str),

@@ -1,6 +1,6 @@
 //! What a context leaves to its successor, as the runner knows it and as it is told.
 
-use cerberus_core::loops::handoff::heard::Heard;
+use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::handoff::state::PreservedState;
 use cerberus_core::loops::handoff::{Handoff, compose as composed};
 use cerberus_core::loops::totals::How;
@@ -20,7 +20,7 @@ pub struct Left {
     /// When it was left.
     pub at: Timestamp,
     pub words: String,
-    pub heard: Heard,
+    pub heard: AgentMessages,
 }
 
 /// Whose work it is, and since when.

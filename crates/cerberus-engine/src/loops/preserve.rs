@@ -4,8 +4,8 @@
 //! same project at the same time are not the loop's.
 
 use cerberus_core::clean::Cleaner;
-use cerberus_core::loops::handoff::heard::Heard;
-use cerberus_core::loops::handoff::state::{IncludedFile, Line, Passage, PreservedState};
+use cerberus_core::loops::handoff::messages::AgentMessages;
+use cerberus_core::loops::handoff::state::{IncludedFile, OneLine, Passage, PreservedState};
 use cerberus_core::loops::handoff::{Evidence, gather};
 use cerberus_core::loops::preserve::Preserve;
 use cerberus_core::model::id::Agent;
@@ -30,7 +30,7 @@ pub struct Wanted<'a> {
     /// What the loop was asked for; its objective, where none is on record.
     pub prompt: Option<&'a str>,
     /// The last session's own words.
-    pub heard: &'a Heard,
+    pub heard: &'a AgentMessages,
     pub rules: &'a Preserve,
     /// Of private files nothing is told.
     pub privacy_rules: &'a PrivacyRules,
@@ -60,8 +60,8 @@ pub fn without_view(wanted: &Wanted) -> Preserved {
 }
 
 fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
-    let item = |text: &str| Line::new(wanted.cleaner, text);
-    state.add_heard(wanted.cleaner, wanted.heard);
+    let item = |text: &str| OneLine::new(wanted.cleaner, text);
+    state.add_messages(wanted.cleaner, wanted.heard);
     if state.current_objective.is_none() {
         state.current_objective = wanted.prompt.and_then(first_paragraph).map(item);
     }
@@ -127,7 +127,7 @@ fn included(wanted: &Wanted, path: &str) -> Result<IncludedFile, String> {
         return Err("it is no text".to_string());
     }
     Ok(IncludedFile {
-        path: Line::new(wanted.cleaner, path),
+        path: OneLine::new(wanted.cleaner, path),
         text: Passage::new(wanted.cleaner, &String::from_utf8_lossy(&bytes)),
     })
 }

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::failure::Exit;
 use cerberus_core::loops::handoff::written;
@@ -319,7 +319,7 @@ impl Runner<'_> {
         self.write(Step::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
         self.checkpoint(attempt.number.iteration);
-        windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
+        windows::learn(&self.job.home, &mut self.windows, attempt.meter.reported_windows());
         let left = self.leaving(&attempt, ended.how);
         if let (Known::ByUs, Some(session)) = (self.known, &left.session)
             && !left.words.trim().is_empty()
@@ -379,7 +379,7 @@ impl Runner<'_> {
                     match heard {
                         Came::Said(said) => {
                             self.audience.hear(&Report::Said(&said));
-                            let is_text = matches!(said, Said::Text(_));
+                            let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
                             if is_text {
                                 inputs.extend(self.handed_over(&mut attempt)?);

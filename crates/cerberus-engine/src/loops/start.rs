@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use cerberus_core::clean::text::Keep;
-use cerberus_core::loops::handoff::heard::Heard;
-use cerberus_core::loops::history::{self, Entry, Standing, Step};
+use cerberus_core::loops::handoff::messages::AgentMessages;
+use cerberus_core::loops::history::{self, Entry, RunState, Step};
 use cerberus_core::loops::machine::Machine;
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{How, Totals};
@@ -35,13 +35,13 @@ pub enum Start {
 }
 
 /// Where the last run of the project stands, and what it was told, if there is one to be taken up again.
-pub fn resumable(ledger: &Ledger) -> Result<Standing, LoopError> {
+pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
-    let standing =
-        history::standing(&ledger.read(now())?).ok_or_else(|| nothing("no loop ever ran in this project"))?;
-    match &standing.stopped {
+    let run_state =
+        history::latest_run(&ledger.read(now())?).ok_or_else(|| nothing("no loop ever ran in this project"))?;
+    match &run_state.stopped {
         Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last one is complete, {words}"))),
-        _ => Ok(standing),
+        _ => Ok(run_state),
     }
 }
 
@@ -52,11 +52,11 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     ledger.forget_requests();
     below::adopt();
     let before = settled(&ledger)?;
-    let standing = match start {
+    let run_state = match start {
         Start::Resume => Some(resumable(&ledger)?),
         Start::Afresh => None,
     };
-    let run = standing.as_ref().or(before.as_ref()).map_or(1, |known| match start {
+    let run = run_state.as_ref().or(before.as_ref()).map_or(1, |known| match start {
         Start::Resume => known.run,
         Start::Afresh => known.run.saturating_add(1),
     });
@@ -73,14 +73,16 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     };
     ledger.append(&Entry { at: began, run, step })?;
     let totals = match start {
-        Start::Resume => history::standing(&ledger.read(began)?).map_or(Totals::new(began), |standing| standing.totals),
+        Start::Resume => {
+            history::latest_run(&ledger.read(began)?).map_or(Totals::new(began), |run_state| run_state.totals)
+        }
         Start::Afresh => Totals::new(began),
     };
-    let story = match &standing {
-        Some(standing) => Story { sessions: standing.sessions.clone(), base: standing.base.clone() },
+    let story = match &run_state {
+        Some(run_state) => Story { sessions: run_state.sessions.clone(), base: run_state.base.clone() },
         None => Story { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
     };
-    let left = standing.as_ref().and_then(left_behind);
+    let left = run_state.as_ref().and_then(left_behind);
     let machine = Machine::new(&job.settings);
     let state = machine.start(totals, began);
     let guarding = Guarding { program: job.program.clone(), token };
@@ -107,22 +109,22 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
 }
 
 /// Ends what a dead runner left, and settles the attempt that it did not live to settle.
-fn settled(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
-    let Some(standing) = history::standing(&ledger.read(now())?) else { return Ok(None) };
-    below::kill_with_token(&standing.token, REAP_TIME_MAX);
+fn settled(ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
+    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
+    below::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again: the guard may have written until it was ended.
-    let Some(standing) = history::standing(&ledger.read(now())?) else { return Ok(None) };
-    if let Some(open) = &standing.open {
+    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
+    if let Some(open) = &run_state.open {
         let step = Step::Ended(history::died(open));
-        ledger.append(&Entry { at: now(), run: standing.run, step })?;
+        ledger.append(&Entry { at: now(), run: run_state.run, step })?;
     }
-    Ok(Some(standing))
+    Ok(Some(run_state))
 }
 
 /// The context that is taken over from, if any got to work.
-fn left_behind(standing: &Standing) -> Option<Left> {
-    let how = standing.totals.last.unwrap_or(How::RunnerDied);
-    standing.totals.last?;
-    let session = standing.sessions.last().cloned();
-    Some(Left { how, session, at: standing.last_at, words: String::new(), heard: Heard::default() })
+fn left_behind(run_state: &RunState) -> Option<Left> {
+    let how = run_state.totals.last.unwrap_or(How::RunnerDied);
+    run_state.totals.last?;
+    let session = run_state.sessions.last().cloned();
+    Some(Left { how, session, at: run_state.last_at, words: String::new(), heard: AgentMessages::default() })
 }

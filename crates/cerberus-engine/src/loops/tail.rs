@@ -6,7 +6,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 
 use crate::os::outside;
 
@@ -20,7 +20,7 @@ const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub struct Tail {
     path: PathBuf,
     /// What a line of it says.
-    read: fn(&[u8]) -> Vec<Said>,
+    read: fn(&[u8]) -> Vec<StreamEvent>,
     offset: u64,
     /// The beginning of a line whose end is not written yet.
     begun: Vec<u8>,
@@ -29,12 +29,12 @@ pub struct Tail {
 }
 
 impl Tail {
-    pub fn new(path: PathBuf, read: fn(&[u8]) -> Vec<Said>) -> Tail {
+    pub fn new(path: PathBuf, read: fn(&[u8]) -> Vec<StreamEvent>) -> Tail {
         Tail { path, read, offset: 0, begun: Vec::new(), is_skipping: false }
     }
 
     /// What was added since the last look says this.
-    pub fn look(&mut self) -> Vec<Said> {
+    pub fn look(&mut self) -> Vec<StreamEvent> {
         let mut added = Vec::new();
         let read = outside::open(&self.path).and_then(|mut file| {
             if file.metadata()?.len() < self.offset {
@@ -95,7 +95,7 @@ mod tests {
         let mut tail = Tail::new(path.clone(), rollout::read);
         let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
         let mut look = |meter: &mut Meter| {
-            tail.look().iter().for_each(|said| meter.hear(said));
+            tail.look().iter().for_each(|said| meter.observe(said));
             meter.reading().percent
         };
         assert_eq!(look(&mut meter), None, "it is not there yet");

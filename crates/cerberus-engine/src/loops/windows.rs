@@ -2,7 +2,7 @@
 //!
 //! A file of ours that can be deleted at any time; what cannot be read or written is learnt again.
 
-use cerberus_core::loops::meter::{Learnt, Windows};
+use cerberus_core::loops::meter::{Learned, Windows};
 
 use crate::os::home::{Home, create_dir};
 use crate::os::replace::replace;
@@ -15,7 +15,7 @@ pub fn load(home: &Home) -> Windows {
 }
 
 pub fn learn(home: &Home, known: &mut Windows, told: &Windows) {
-    let is_new = told.iter().filter(|(model, tokens)| known.learn(model, *tokens) == Learnt::New).count() > 0;
+    let is_new = told.iter().filter(|(model, tokens)| known.learn(model, *tokens) == Learned::New).count() > 0;
     if is_new && let Ok(bytes) = serde_json::to_vec(known) {
         let _ = create_dir(&home.loops_dir()).and_then(|()| replace(&path(home), &bytes, 0o600));
     }

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::extract::symbols::Language;
-use cerberus_core::learn::proposal::{Known, Proposal, Quote, Said, propose};
+use cerberus_core::learn::proposal::{Known, Proposal, Quote, SourcedCorrection, propose};
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
 
@@ -39,7 +39,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
     let known = store.own_memories(KNOWN_MAX, now)?;
     let languages = languages(store, &corrections)?;
     let projects = Projects::load(store, now)?;
-    let said: Vec<Said> = corrections.iter().map(|row| said(row, &projects, &languages)).collect();
+    let said: Vec<SourcedCorrection> = corrections.iter().map(|row| said(row, &projects, &languages)).collect();
     let existing: Vec<Known> = known.iter().map(existing).collect();
     let mut distilled = Distilled::default();
     let mut changes = Vec::new();
@@ -103,8 +103,12 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
     Ok(languages)
 }
 
-fn said<'a>(row: &'a CorrectionRow, projects: &Projects, languages: &HashMap<i64, Vec<&'static str>>) -> Said<'a> {
-    Said {
+fn said<'a>(
+    row: &'a CorrectionRow,
+    projects: &Projects,
+    languages: &HashMap<i64, Vec<&'static str>>,
+) -> SourcedCorrection<'a> {
+    SourcedCorrection {
         quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
         kind: row.correction.kind,
         confidence: row.correction.confidence,

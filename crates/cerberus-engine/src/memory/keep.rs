@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::learn::conflict;
-use cerberus_core::learn::exchange::Line;
+use cerberus_core::learn::exchange::MemoryLine;
 use cerberus_core::model::event::{Event, MemoryChange, Place, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
@@ -161,7 +161,7 @@ impl Keeper<'_> {
     }
 
     /// Stores lines of an export as they are. What is here already, or newer here, stays; gives how many were new.
-    pub fn import(&self, store: &mut Store, lines: Vec<Line>) -> Result<usize, FoldError> {
+    pub fn import(&self, store: &mut Store, lines: Vec<MemoryLine>) -> Result<usize, FoldError> {
         let mut taken: HashMap<MemoryId, usize> = HashMap::new();
         let mut records = Vec::new();
         for line in lines {

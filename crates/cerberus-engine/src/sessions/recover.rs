@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use cerberus_core::agents::transcripts::{self, Told};
+use cerberus_core::agents::transcripts::{self, TranscriptEvent};
 use cerberus_core::clean::text::{Keep, line};
 use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
@@ -112,7 +112,7 @@ fn complete_from_transcript(
     // It may tell of other sessions too, which are not what died here.
     transcript.events.retain(|told| *told.session == *session.agent_session_id);
     // The last words may announce a tool use that is not written yet; a hook reports a turn's end.
-    let ends_with_words = matches!(transcript.events.last(), Some(Told { event: Event::Stop { .. }, .. }));
+    let ends_with_words = matches!(transcript.events.last(), Some(TranscriptEvent { event: Event::Stop { .. }, .. }));
     if kept.notes_uses_at_their_end && ends_with_words {
         transcript.events.pop();
     }

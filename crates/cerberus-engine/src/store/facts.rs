@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_core::brief::failing::Ran;
-use cerberus_core::brief::rank::Worked;
+use cerberus_core::brief::failing::SessionRun;
+use cerberus_core::brief::rank::SessionWork;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
 use cerberus_core::extract::INTERRUPTED;
 use cerberus_core::model::event::Severity;
@@ -43,7 +43,7 @@ impl Carried {
     }
 
     /// Adds the files that these sessions touched, each as it was last edited and last read.
-    pub fn add_files(&mut self, history: &[Worked], sessions: &[SessionRow]) {
+    pub fn add_files(&mut self, history: &[SessionWork], sessions: &[SessionRow]) {
         let ids: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
         let mut last: HashMap<(Kind, &str), (Timestamp, &SessionId)> = HashMap::new();
         for worked in history.iter().filter(|worked| ids.contains(&worked.session)) {
@@ -165,7 +165,7 @@ impl Store {
     }
 
     /// Tests, builds and lints of these sessions up to `now`, in the order in which they happened.
-    pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Ran>> {
+    pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<SessionRun>> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
         let rows = numbers(sessions);
         let sql = format!(
@@ -177,7 +177,7 @@ impl Store {
         })?;
         let ran = |(session, at, event, report): (i64, Timestamp, i64, String)| {
             let (command, run) = serde_json::from_str(&report).ok()?;
-            Some(Ran { command, run, session: (*ids.get(&session)?).clone(), at, event })
+            Some(SessionRun { command, run, session: (*ids.get(&session)?).clone(), at, event })
         };
         Ok(found.into_iter().filter_map(ran).collect())
     }

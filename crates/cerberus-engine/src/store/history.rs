@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cerberus_core::brief::rank::weights::{MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, SESSIONS_MAX};
-use cerberus_core::brief::rank::{Touched, Worked};
+use cerberus_core::brief::rank::{SessionWork, Touched};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::time::Timestamp;
@@ -14,7 +14,7 @@ use super::{Result, Store};
 
 impl Store {
     /// The project's sessions up to `now`, however old, the one last at work on a file first.
-    pub fn history(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<Worked>> {
+    pub fn history(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionWork>> {
         let mut sessions = Vec::new();
         for project in projects {
             let sql = "SELECT row, id FROM session WHERE project = ?1 AND started_at <= ?2
@@ -27,11 +27,11 @@ impl Store {
         let mut order: Vec<(Timestamp, i64)> = worked.iter().map(|(row, touched)| (last_at(touched), *row)).collect();
         order.sort_unstable_by(|a, b| b.cmp(a));
         order.truncate(SESSIONS_MAX);
-        let mut history: Vec<Worked> = Vec::with_capacity(order.len());
+        let mut history: Vec<SessionWork> = Vec::with_capacity(order.len());
         for (place, (_, row)) in order.into_iter().enumerate() {
             let (Some(touched), Some(session)) = (worked.remove(&row), ids.get(&row).cloned()) else { continue };
             let mentions = if place < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
-            history.push(Worked { session, touched, mentions });
+            history.push(SessionWork { session, touched, mentions });
         }
         Ok(history)
     }

@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use cerberus_core::agents::stream::{Finish, Said};
+use cerberus_core::agents::stream::{Finish, StreamEvent};
 use cerberus_core::clean::text::printable;
 use cerberus_engine::loops::audience::{Audience, Report, Status};
 use serde_json::{Value, json};
@@ -57,16 +57,18 @@ impl Screen {
         }
     }
 
-    fn say(&mut self, said: &Said) {
+    fn say(&mut self, said: &StreamEvent) {
         match said {
-            Said::Text(text) => block(&text.replace('\t', "    ")),
-            Said::Tool { name, what } => talk(&format!("  · {name} {what}")),
-            Said::Compacted => talk("  · its context was compacted"),
-            Said::Waiting { fault, .. } => {
+            StreamEvent::Text(text) => block(&text.replace('\t', "    ")),
+            StreamEvent::Tool { name, what } => talk(&format!("  · {name} {what}")),
+            StreamEvent::Compacted => talk("  · its context was compacted"),
+            StreamEvent::Waiting { fault, .. } => {
                 let words = if fault.words.is_empty() { &fault.kind } else { &fault.words };
                 talk(&format!("  · the model cannot be reached: {words}"));
             }
-            Said::Finished(Finish::Failed(fault)) => talk(&format!("  · it failed: {} {}", fault.kind, fault.words)),
+            StreamEvent::Finished(Finish::Failed(fault)) => {
+                talk(&format!("  · it failed: {} {}", fault.kind, fault.words))
+            }
             _ => {}
         }
     }
@@ -116,8 +118,8 @@ fn told(report: &Report) -> Option<Value> {
     Some(match report {
         Report::Begun { iteration, attempt } => json!({"event": "begun", "iteration": iteration, "attempt": attempt}),
         Report::Session(id) => json!({"event": "session", "session_id": id}),
-        Report::Said(Said::Text(text)) => json!({"event": "text", "text": text}),
-        Report::Said(Said::Tool { name, what }) => json!({"event": "tool", "name": name, "what": what}),
+        Report::Said(StreamEvent::Text(text)) => json!({"event": "text", "text": text}),
+        Report::Said(StreamEvent::Tool { name, what }) => json!({"event": "tool", "name": name, "what": what}),
         Report::Said(_) | Report::Status(_) => return None,
         Report::Error(text) => json!({"event": "error", "text": text}),
         Report::Checking(command) => json!({"event": "check", "command": command}),

@@ -22,7 +22,7 @@ pub(super) static PROFILE: Profile = Profile {
     is_sender: |_| false,
     transcript: Some(transcript::read),
     reply,
-    // It shows the model a preview only of anything above 10,000 characters.
+    // Claude Code shows the model only a preview of anything above 10,000 characters.
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     has_exact_starts: false,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
@@ -39,7 +39,7 @@ static HEADLESS: Headless = Headless {
     resume: None,
     input: Input::Messages(stream::prompt),
     ask_window: Some(stream::ask_window),
-    tells_cost: true,
+    reports_cost: true,
     read: stream::read,
 };
 

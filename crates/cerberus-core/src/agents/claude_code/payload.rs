@@ -1,8 +1,8 @@
-//! Claude Code's hook payloads, and those of hosts that speak its protocol.
+//! Claude Code's hook payloads, and those of hosts that use its protocol.
 //!
-//! Some hosts run hooks that were installed for Claude Code. Their payloads give them away, and are read as if the
-//! host's own hook had sent them: the same agent, the same keys, so that what both report counts once. Paths come out
-//! as the client wrote them; whoever knows the project makes them relative.
+//! Some hosts run hooks installed for Claude Code. Such a payload is recognised and read as if it came through the
+//! host's own hook, with the same agent and the same keys, so an event reported by both counts once. Paths are kept
+//! as the client wrote them; the caller makes them relative to the project.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,14 @@ use crate::agents;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Flag, Object, Text};
 use crate::agents::tool::task;
-use crate::agents::{Heard, WireError};
+use crate::agents::{HookEvent, PayloadError};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::model::id::{Agent, fnv1a};
 
-/// A payload in Claude Code's shape. What tools take and return is each host's own.
+/// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "Input: Default + Deserialize<'de>, Response: Default + Deserialize<'de>")]
 pub(crate) struct Payload<'a, Input, Response> {
@@ -60,7 +60,7 @@ pub(crate) struct Payload<'a, Input, Response> {
     task_id: Text<'a>,
     #[serde(borrow)]
     task_subject: Text<'a>,
-    // What only other hosts send.
+    // Sent only by other hosts.
     #[serde(borrow)]
     turn_id: Text<'a>,
     #[serde(borrow)]
@@ -71,7 +71,7 @@ pub(crate) struct Payload<'a, Input, Response> {
     cursor_version: Text<'a>,
 }
 
-/// One use of a tool, as the payload tells it.
+/// One tool use, as in the payload.
 pub(crate) struct Call<'a, Input, Response> {
     pub tool: Cow<'a, str>,
     pub input: Input,
@@ -80,16 +80,19 @@ pub(crate) struct Call<'a, Input, Response> {
     pub outcome: Outcome,
 }
 
-/// Reads one payload; `None` when it is of no interest to us.
-pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
-    let said: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
-    match agents::ALL.iter().find(|other| (other.is_sender)(&said.marks())) {
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(in crate::agents) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let fields: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
+    match agents::ALL.iter().find(|other| (other.is_sender)(&fields.marks())) {
         Some(sender) => (sender.parse)(cleaner, payload),
-        None => heard(cleaner, AGENT, payload, said, tool_use),
+        None => hook_event(cleaner, AGENT, payload, fields, tool_use),
     }
 }
 
-/// What tells who really sent a payload in this shape: hosts run hooks that were installed for another.
+/// The fields that reveal which host sent a payload in this format.
 pub(crate) struct Marks<'a> {
     pub transcript_name: Option<&'a str>,
     pub has_turn: bool,
@@ -109,19 +112,19 @@ impl<Input, Response> Payload<'_, Input, Response> {
     }
 }
 
-/// What a payload of this shape says, its tools read by `tool_use`.
-pub(crate) fn heard<'a, Input, Response>(
+/// The event in a payload of this format. `tool_use` reads the tools.
+pub(crate) fn hook_event<'a, Input, Response>(
     cleaner: &'a Cleaner,
     agent: Agent,
     payload: &'a [u8],
-    mut said: Payload<'a, Input, Response>,
+    mut fields: Payload<'a, Input, Response>,
     tool_use: impl FnOnce(&'a Cleaner, Call<'a, Input, Response>) -> ToolUse<'a>,
-) -> Result<Option<Heard<'a>>, WireError> {
-    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
-    let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
-    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
-    let tool_use_id = said.tool_use_id.0.take();
-    let Some(event) = event(cleaner, &name, said, tool_use) else {
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
+    let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
+    let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let tool_use_id = fields.tool_use_id.0.take();
+    let Some(event) = event(cleaner, &name, fields, tool_use) else {
         return Ok(None);
     };
     let key = match (&event, tool_use_id) {
@@ -129,7 +132,7 @@ pub(crate) fn heard<'a, Input, Response>(
         (Event::Prompt { text }, _) => prompt_key(text, payload),
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    Ok(Some(Heard {
+    Ok(Some(HookEvent {
         agent,
         session: cleaner.clean(session, Keep::NAME),
         cwd: cleaner.clean(cwd, Keep::NAME),
@@ -141,47 +144,47 @@ pub(crate) fn heard<'a, Input, Response>(
 fn event<'a, Input, Response>(
     cleaner: &'a Cleaner,
     name: &str,
-    said: Payload<'a, Input, Response>,
+    fields: Payload<'a, Input, Response>,
     tool_use: impl FnOnce(&'a Cleaner, Call<'a, Input, Response>) -> ToolUse<'a>,
 ) -> Option<Event<'a>> {
-    let tool = |said: Payload<'a, Input, Response>, outcome| {
-        let (tool, error) = (said.tool_name.0?, said.error.0);
-        let call = Call { tool, input: said.tool_input, response: said.tool_response, error, outcome };
+    let tool = |fields: Payload<'a, Input, Response>, outcome| {
+        let (tool, error) = (fields.tool_name.0?, fields.error.0);
+        let call = Call { tool, input: fields.tool_input, response: fields.tool_response, error, outcome };
         Some(Event::Tool(tool_use(cleaner, call)))
     };
     Some(match name {
         "SessionStart" => Event::Start {
-            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
-            transcript: said.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: fields.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
             phase: None,
             process: None,
         },
         // A subagent is prompted by its agent, not by the user.
-        "UserPromptSubmit" if said.agent_id.0.is_some() => return None,
+        "UserPromptSubmit" if fields.agent_id.0.is_some() => return None,
         "UserPromptSubmit" => {
-            let words = without_handoff(said.prompt.0?);
-            // A prompt of the loop's own, of which nothing is the user's.
+            let words = without_handoff(fields.prompt.0?);
+            // The loop's own prompt, with nothing from the user.
             if words.is_empty() {
                 return None;
             }
             Event::Prompt { text: cleaner.clean(words, Keep::PROMPT) }
         }
-        "PostToolUse" => tool(said, Outcome::Done)?,
-        "PostToolUseFailure" if said.is_interrupt.0 => tool(said, Outcome::Interrupted)?,
-        "PostToolUseFailure" => tool(said, Outcome::Failed)?,
-        "Stop" => Event::Stop { message: message(cleaner, said.last_assistant_message) },
-        // Compaction sends one for a subagent without a type that nobody started.
-        "SubagentStop" if said.agent_type.0.as_deref() == Some("") => return None,
-        "SubagentStop" => Event::SubagentStop { message: message(cleaner, said.last_assistant_message) },
-        "StopFailure" => Event::StopFailure { error: cleaner.clean(said.error.0.unwrap_or_default(), Keep::ERROR) },
+        "PostToolUse" => tool(fields, Outcome::Done)?,
+        "PostToolUseFailure" if fields.is_interrupt.0 => tool(fields, Outcome::Interrupted)?,
+        "PostToolUseFailure" => tool(fields, Outcome::Failed)?,
+        "Stop" => Event::Stop { message: message(cleaner, fields.last_assistant_message) },
+        // Compaction sends one for an internal subagent, with an empty type.
+        "SubagentStop" if fields.agent_type.0.as_deref() == Some("") => return None,
+        "SubagentStop" => Event::SubagentStop { message: message(cleaner, fields.last_assistant_message) },
+        "StopFailure" => Event::StopFailure { error: cleaner.clean(fields.error.0.unwrap_or_default(), Keep::ERROR) },
         "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
         "PostCompact" => Event::Compact {
             stage: CompactStage::After,
-            summary: said.compact_summary.0.map(|summary| cleaner.clean(summary, Keep::MESSAGE)),
+            summary: fields.compact_summary.0.map(|summary| cleaner.clean(summary, Keep::MESSAGE)),
         },
-        "TaskCreated" => Event::Task(task(cleaner, said.task_id.0, said.task_subject.0, TaskState::Open)?),
-        "TaskCompleted" => Event::Task(task(cleaner, said.task_id.0, said.task_subject.0, TaskState::Done)?),
-        "SessionEnd" => Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        "TaskCreated" => Event::Task(task(cleaner, fields.task_id.0, fields.task_subject.0, TaskState::Open)?),
+        "TaskCompleted" => Event::Task(task(cleaner, fields.task_id.0, fields.task_subject.0, TaskState::Done)?),
+        "SessionEnd" => Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
@@ -209,13 +212,13 @@ mod tests {
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
         match parse(&BUILT_IN, &bytes).unwrap() {
-            Some(heard) => serde_json::to_value(heard.event).unwrap(),
+            Some(hook_event) => serde_json::to_value(hook_event.event).unwrap(),
             None => Value::Null,
         }
     }
 
     #[test]
-    fn every_event_we_take_is_reduced_to_what_lasts() {
+    fn every_captured_event_is_reduced() {
         let transcript = "/home/dev/.claude/projects/-p/bf96a996.jsonl";
         for (name, extra, expected) in [
             (
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_leaves_its_trace() {
+    fn every_tool_use_is_reduced() {
         let tool = |name: &str, input: Value, response: Value| {
             let extra =
                 json!({"tool_name": name, "tool_use_id": "toolu_1", "tool_input": input, "tool_response": response});
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_change_no_file() {
+    fn a_failed_use_changes_no_file() {
         let failed = |tool: &str, interrupt: bool| {
             let input = json!({"file_path": "a.rs", "new_string": "fn x() {}", "command": "make"});
             let extra =
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_says_nothing_of_a_session_is_malformed() {
+    fn only_a_payload_without_a_session_is_malformed() {
         for bad in [
             &b""[..],
             b"not json",

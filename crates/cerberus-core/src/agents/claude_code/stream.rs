@@ -1,11 +1,12 @@
-//! Claude Code with `--output-format stream-json`: one JSON object a line.
+//! Output of Claude Code with `--output-format stream-json`: one JSON object per line.
 //!
-//! A message comes once for each of its blocks, each time with its usage; `result` closes a turn and counts the whole
-//! session. What a subagent says names the tool use that started it: its usage is not the session's context.
+//! A message is repeated for each of its blocks, with its usage every time. `result` ends a turn and has the totals
+//! of the session. A subagent's lines name the tool use that started it; their usage is not part of the session's
+//! context.
 //!
-//! It listens too, with `--input-format stream-json`. What is written to it in the middle of a turn is read at the next
-//! tool's end, within the same turn: no `result` of its own follows. Written between turns, it begins one, with an
-//! `init` of the same session. At the end of its input it finishes its turn and exits.
+//! With `--input-format stream-json` it also reads input. A line written during a turn is read when the next tool
+//! ends, within the same turn, without a `result` of its own. A line written between turns starts a turn, with an
+//! `init` of the same session. At end of input it finishes the turn and exits.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::agents::loose::{Entries, Flag, List, Object, Pairs, Text, TextOrList};
-use crate::agents::stream::{Amount, Count, Fault, Finish, Said, Speaker, Wait, http_status, what};
+use crate::agents::stream::{Amount, Count, Fault, Finish, Speaker, StreamEvent, Wait, http_status, what};
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -32,7 +33,7 @@ struct Line<'a> {
     parent_tool_use_id: Text<'a>,
     #[serde(borrow)]
     message: Object<Message<'a>>,
-    /// Of a message that stands for a failure, its sort; of a retry, what failed.
+    /// The kind of failure, if the message stands for one; for a retry, the cause.
     #[serde(borrow)]
     error: Text<'a>,
     error_status: Count,
@@ -143,29 +144,30 @@ struct ContextUsage<'a> {
     max_tokens: Count,
 }
 
-/// A line of input: the user says this.
+/// An input line with a user message.
 pub fn prompt(text: &str) -> String {
     let message = json!({ "role": "user", "content": text });
     format!("{}\n", json!({ "type": "user", "message": message }))
 }
 
-/// A line of input that asks how large the context is; the answer tells the model's window, which is otherwise told
-/// only when a turn is over. It makes the client count tokens at its server, so it is for models nobody told of yet.
+/// An input line that asks for the context usage. The answer contains the model's window, which is otherwise reported
+/// only at the end of a turn. The client then counts tokens at its server, so use this only for models with an
+/// unknown window.
 pub fn ask_window(request_id: &str) -> String {
     let request = json!({ "subtype": "get_context_usage" });
     format!("{}\n", json!({ "type": "control_request", "request_id": request_id, "request": request }))
 }
 
-/// What stands for a failure instead of a model's answer.
+/// The model name of messages that stand for a failure.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// The fields of a tool's input that say what it works on, the most telling first.
-const TELLING: [&str; 9] =
+/// The fields of a tool's input that show what it works on, most useful first.
+const SUBJECT_FIELDS: [&str; 9] =
     ["command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"];
 
-pub fn read(line: &[u8]) -> Vec<Said> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![Said::Unknown] };
-    let mut said = match line.kind.0.as_deref() {
+pub fn read(line: &[u8]) -> Vec<StreamEvent> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
+    let mut events = match line.kind.0.as_deref() {
         Some("system") => system(line),
         Some("assistant") => assistant(line),
         Some("user") => tool_results(line),
@@ -174,20 +176,20 @@ pub fn read(line: &[u8]) -> Vec<Said> {
         Some("control_response") => control_response(line.response.0),
         _ => Vec::new(),
     };
-    if said.is_empty() {
-        said.push(Said::Unknown);
+    if events.is_empty() {
+        events.push(StreamEvent::Unknown);
     }
-    said
+    events
 }
 
-fn system(line: Line) -> Vec<Said> {
+fn system(line: Line) -> Vec<StreamEvent> {
     match line.subtype.0.as_deref() {
         Some("init") => {
             let session = line.session_id.0.filter(|session| !session.is_empty());
             let model = line.model.0.map(Cow::into_owned);
-            session.map(|session| Said::Started { session: session.into_owned(), model }).into_iter().collect()
+            session.map(|session| StreamEvent::Started { session: session.into_owned(), model }).into_iter().collect()
         }
-        Some("compact_boundary") => vec![Said::Compacted],
+        Some("compact_boundary") => vec![StreamEvent::Compacted],
         Some("api_retry") => {
             let fault = Fault {
                 kind: line.error.0.unwrap_or_default().into_owned(),
@@ -198,20 +200,20 @@ fn system(line: Line) -> Vec<Said> {
                 0 => Wait::Unknown,
                 millis => Wait::For(Duration::from_millis(millis)),
             };
-            vec![Said::Waiting { wait, fault }]
+            vec![StreamEvent::Waiting { wait, fault }]
         }
         _ => Vec::new(),
     }
 }
 
-fn assistant(line: Line) -> Vec<Said> {
+fn assistant(line: Line) -> Vec<StreamEvent> {
     let message = line.message.0;
-    // What the client says itself stands in the result too.
+    // The client's own messages are repeated in the result.
     if message.model.0.as_deref() == Some(SYNTHETIC) {
         return Vec::new();
     }
     let own = if line.parent_tool_use_id.0.is_some() { Speaker::Subagent } else { Speaker::Main };
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     let blocks = match message.content {
         TextOrList::List(blocks) => blocks,
         TextOrList::Text(text) => {
@@ -221,15 +223,19 @@ fn assistant(line: Line) -> Vec<Said> {
     };
     for Object(block) in blocks {
         match block.kind.0.as_deref() {
-            // A subagent's words are for the agent that asked it.
+            // A subagent's text is for the agent that started it.
             Some("text") if own == Speaker::Main => {
-                said.extend(
-                    block.text.0.filter(|text| !text.trim().is_empty()).map(|text| Said::Text(text.into_owned())),
+                events.extend(
+                    block
+                        .text
+                        .0
+                        .filter(|text| !text.trim().is_empty())
+                        .map(|text| StreamEvent::Text(text.into_owned())),
                 );
             }
             Some("tool_use") => {
                 let name = block.name.0.unwrap_or_default().into_owned();
-                said.push(Said::Tool { what: what(telling(&block.input)), name });
+                events.push(StreamEvent::Tool { what: what(subject(&block.input)), name });
             }
             _ => {}
         }
@@ -237,27 +243,29 @@ fn assistant(line: Line) -> Vec<Said> {
     let usage = message.usage.0;
     if usage.context() > 0 {
         let (context, output) = (usage.context(), usage.output_tokens.0);
-        said.push(Said::Usage { message: message.id.0.map(Cow::into_owned), context, output, own });
+        events.push(StreamEvent::Usage { message: message.id.0.map(Cow::into_owned), context, output, own });
     }
-    said
+    events
 }
 
-/// What came back to the main conversation.
-fn tool_results(line: Line) -> Vec<Said> {
+/// Tool results in the main conversation.
+fn tool_results(line: Line) -> Vec<StreamEvent> {
     let blocks = match line.message.0.content {
         TextOrList::List(blocks) if line.parent_tool_use_id.0.is_none() => blocks,
         _ => Vec::new(),
     };
     let results = blocks.into_iter().filter(|block| block.0.kind.0.as_deref() == Some("tool_result"));
-    results.map(|Object(block)| if block.is_error.0 { Said::ToolFailed } else { Said::ToolDone }).collect()
+    results
+        .map(|Object(block)| if block.is_error.0 { StreamEvent::ToolFailed } else { StreamEvent::ToolDone })
+        .collect()
 }
 
-fn telling<'a>(input: &'a Pairs) -> &'a str {
+fn subject<'a>(input: &'a Pairs) -> &'a str {
     let field = |name: &&str| input.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
-    TELLING.iter().find_map(field).or(input.0.first().map(|(_, value)| &**value)).unwrap_or_default()
+    SUBJECT_FIELDS.iter().find_map(field).or(input.0.first().map(|(_, value)| &**value)).unwrap_or_default()
 }
 
-fn rate_limit(limit: &RateLimit) -> Vec<Said> {
+fn rate_limit(limit: &RateLimit) -> Vec<StreamEvent> {
     if limit.status.0.as_deref() != Some("rejected") {
         return Vec::new();
     }
@@ -267,11 +275,11 @@ fn rate_limit(limit: &RateLimit) -> Vec<Said> {
     };
     let fault =
         Fault { kind: "rate_limit".to_string(), words: "the usage limit is reached".to_string(), http_status: None };
-    vec![Said::Waiting { wait, fault }]
+    vec![StreamEvent::Waiting { wait, fault }]
 }
 
-fn result(line: Line) -> Vec<Said> {
-    let mut said = Vec::new();
+fn result(line: Line) -> Vec<StreamEvent> {
+    let mut events = Vec::new();
     let mut tokens = 0u64;
     for (model, Object(used)) in line.model_usage.0 {
         for count in
@@ -280,40 +288,40 @@ fn result(line: Line) -> Vec<Said> {
             tokens = tokens.saturating_add(count.0);
         }
         if used.context_window.0 > 0 {
-            said.push(Said::Window { model: model.into_owned(), tokens: used.context_window.0 });
+            events.push(StreamEvent::Window { model: model.into_owned(), tokens: used.context_window.0 });
         }
     }
     if tokens == 0 {
         tokens = line.usage.0.context().saturating_add(line.usage.0.output_tokens.0);
     }
     if tokens > 0 || line.total_cost_usd.0.is_some() {
-        said.push(Said::Spent { tokens, cost_usd: line.total_cost_usd.0 });
+        events.push(StreamEvent::Spent { tokens, cost_usd: line.total_cost_usd.0 });
     }
     let denied = line.permission_denials.0.into_iter().filter_map(|denial| denial.0.tool_name.0);
-    said.extend(denied.map(|tool| Said::Denied { tool: what(&tool) }));
+    events.extend(denied.map(|tool| StreamEvent::Denied { tool: what(&tool) }));
     let words = line.result.0.unwrap_or_default().into_owned();
     let subtype = line.subtype.0.unwrap_or_default();
     let finish = match line.is_error.0 || subtype.starts_with("error") {
         false => Finish::Done { words },
         true => {
-            // A failure of the model's server comes as a success that is an error.
+            // A failure of the model's server has the subtype `success` and `is_error`.
             let kind = if subtype.starts_with("error") { subtype } else { line.terminal_reason.0.unwrap_or(subtype) };
             let http_status = status(line.api_error_status).or_else(|| http_status(&words));
             Finish::Failed(Fault { kind: kind.into_owned(), http_status, words })
         }
     };
-    said.push(Said::Finished(finish));
-    said
+    events.push(StreamEvent::Finished(finish));
+    events
 }
 
 fn status(count: Count) -> Option<u16> {
     u16::try_from(count.0).ok().filter(|status| *status > 0)
 }
 
-fn control_response(reply: Reply) -> Vec<Said> {
+fn control_response(reply: Reply) -> Vec<StreamEvent> {
     let usage = reply.response.0;
     if reply.subtype.0.as_deref() != Some("success") || usage.max_tokens.0 == 0 {
         return Vec::new();
     }
-    vec![Said::Window { model: usage.model.0.unwrap_or_default().into_owned(), tokens: usage.max_tokens.0 }]
+    vec![StreamEvent::Window { model: usage.model.0.unwrap_or_default().into_owned(), tokens: usage.max_tokens.0 }]
 }

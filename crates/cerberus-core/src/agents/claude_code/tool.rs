@@ -1,4 +1,4 @@
-//! What Claude Code's tools take and return, reduced to what outlives their use.
+//! What is kept of Claude Code's tool uses.
 
 use std::borrow::Cow;
 
@@ -81,7 +81,7 @@ pub(crate) struct Hunk<'a> {
     pub lines: List<Escaped<'a>>,
 }
 
-/// What one use of a tool leaves. Its error is what a failed one printed.
+/// What is kept of one tool use. `error` is the output of a failed one.
 pub(crate) fn tool_use<'a>(
     cleaner: &'a Cleaner,
     call: Call<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>,
@@ -114,7 +114,7 @@ pub(crate) fn tool_use<'a>(
     used.of(name)
 }
 
-/// Both streams of a command, as one text.
+/// Both output streams of a command as one text.
 fn printed<'a>(response: &ToolResponse<'a>) -> Cow<'a, str> {
     match response.stderr.0 {
         "" => response.stdout.unescaped(),

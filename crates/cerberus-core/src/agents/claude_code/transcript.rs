@@ -1,7 +1,7 @@
-//! Claude Code's transcripts: a session as the client wrote it down itself, read back as the events that hooks report.
+//! Parses Claude Code's transcripts into the events that its hooks report.
 //!
-//! The same tool use has the same key as from the hook, so a session that both saw counts once. Lines that are
-//! damaged, or of a kind we do not know, are skipped and counted. Nothing here looks at a disk.
+//! A tool use has the same key as in the hook, so a session seen by both counts once. Damaged lines are counted;
+//! lines of an unknown kind are skipped. This module does no I/O.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
-use crate::agents::transcripts::{Told, Transcript, Unfinished};
+use crate::agents::transcripts::{Transcript, TranscriptEvent, Unfinished};
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
@@ -74,10 +74,10 @@ struct Block<'a> {
     is_error: Flag,
 }
 
-/// Reads a whole transcript.
+/// Parses a whole transcript.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let (read, pending) = (Transcript::default(), HashMap::new());
-    let mut reader = Reader { cleaner, read, standing: None, pending, begun: 0, last_words: None, is_at_work: false };
+    let mut reader = Reader { cleaner, read, context: None, pending, begun: 0, last_message: None, is_at_work: false };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) => reader.line(line),
@@ -87,9 +87,9 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
     reader.finish()
 }
 
-/// Where a line stands: carried on to lines that do not say.
+/// Time, session and branch of a line. They carry over to lines that do not set them.
 #[derive(Clone, Debug)]
-struct Standing<'a> {
+struct LineContext<'a> {
     at: Timestamp,
     session: Cow<'a, str>,
     branch: Option<Cow<'a, str>>,
@@ -106,13 +106,13 @@ struct Pending<'a> {
 struct Reader<'a> {
     cleaner: &'a Cleaner,
     read: Transcript<'a>,
-    standing: Option<Standing<'a>>,
-    /// By their id.
+    context: Option<LineContext<'a>>,
+    /// By id.
     pending: HashMap<Cow<'a, str>, Pending<'a>>,
     begun: usize,
-    /// The agent's last words of this turn, still escaped, with their line.
-    last_words: Option<(&'a str, Cow<'a, str>, Standing<'a>)>,
-    /// It used a tool after them, so its turn goes on.
+    /// The agent's last message of this turn, still escaped, with its line's id and context.
+    last_message: Option<(&'a str, Cow<'a, str>, LineContext<'a>)>,
+    /// It used a tool after that message, so its turn goes on.
     is_at_work: bool,
 }
 
@@ -135,28 +135,33 @@ impl<'a> Reader<'a> {
             self.read.cwd = cwd.0.filter(|cwd| !cwd.is_empty());
         }
         let at = timestamp.0.and_then(|at| Timestamp::parse(&at).ok());
-        let Some(at) = at.or(self.standing.as_ref().map(|standing| standing.at)) else { return };
-        let Some(session) = session.0.or_else(|| self.standing.as_ref().map(|standing| standing.session.clone()))
-        else {
+        let Some(at) = at.or(self.context.as_ref().map(|context| context.at)) else { return };
+        let Some(session) = session.0.or_else(|| self.context.as_ref().map(|context| context.session.clone())) else {
             return;
         };
-        let standing = Standing { at, session, branch: branch.0.filter(|branch| !branch.is_empty()) };
-        self.standing = Some(standing.clone());
+        let context = LineContext { at, session, branch: branch.0.filter(|branch| !branch.is_empty()) };
+        self.context = Some(context.clone());
         let uuid = uuid.0.unwrap_or_default();
         match kind.0.as_deref() {
-            Some("assistant") => self.agent_spoke(message.0, uuid, standing, is_sidechain.0),
-            Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &standing),
+            Some("assistant") => self.assistant_message(message.0, uuid, context, is_sidechain.0),
+            Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
             Some("user") => {
-                let words = self.results(message.0, result.0, &standing);
+                let words = self.results(message.0, result.0, &context);
                 if !is_meta.0 && !is_sidechain.0 {
-                    self.user_spoke(words, &uuid, &standing);
+                    self.user_message(words, &uuid, &context);
                 }
             }
             _ => {}
         }
     }
 
-    fn agent_spoke(&mut self, message: Message<'a>, uuid: Cow<'a, str>, standing: Standing<'a>, is_sidechain: bool) {
+    fn assistant_message(
+        &mut self,
+        message: Message<'a>,
+        uuid: Cow<'a, str>,
+        context: LineContext<'a>,
+        is_sidechain: bool,
+    ) {
         let TextOrList::List(blocks) = message.content else { return };
         for Object(block) in blocks {
             match block.kind.0.as_deref() {
@@ -164,12 +169,12 @@ impl<'a> Reader<'a> {
                     if let (Some(id), Some(tool)) = (block.id.0, block.name.0) {
                         self.begun += 1;
                         self.is_at_work |= !is_sidechain;
-                        let (number, began_at, input) = (self.begun, standing.at, block.input.0);
+                        let (number, began_at, input) = (self.begun, context.at, block.input.0);
                         self.pending.insert(id, Pending { number, began_at, tool, input });
                     }
                 }
                 Some("text") if !is_sidechain && !block.text.0.is_empty() => {
-                    self.last_words = Some((block.text.0, uuid.clone(), standing.clone()));
+                    self.last_message = Some((block.text.0, uuid.clone(), context.clone()));
                     self.is_at_work = false;
                 }
                 _ => {}
@@ -177,8 +182,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the tools' results out of a user message; what remains is what the user said.
-    fn results(&mut self, message: Message<'a>, mut result: ToolResponse<'a>, standing: &Standing<'a>) -> Cow<'a, str> {
+    /// Takes the tool results out of a user message and returns the user's text.
+    fn results(
+        &mut self,
+        message: Message<'a>,
+        mut result: ToolResponse<'a>,
+        context: &LineContext<'a>,
+    ) -> Cow<'a, str> {
         let blocks = match message.content {
             TextOrList::Text(text) => return text,
             TextOrList::List(blocks) => blocks,
@@ -193,7 +203,7 @@ impl<'a> Reader<'a> {
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
                     let response = Object(std::mem::take(&mut result));
                     let used = tool_use(self.cleaner, Call { tool, input: Object(input), response, error, outcome });
-                    self.push(standing, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
+                    self.push(context, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
                 }
                 (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
                 (Some("text"), _) => words = Cow::Owned(format!("{words}\n{}", block.text.unescaped())),
@@ -203,20 +213,21 @@ impl<'a> Reader<'a> {
         words
     }
 
-    fn user_spoke(&mut self, words: Cow<'a, str>, uuid: &str, standing: &Standing<'a>) {
+    fn user_message(&mut self, words: Cow<'a, str>, uuid: &str, context: &LineContext<'a>) {
         let words = without_handoff(words);
-        // The client's own lines: command output, reminders, notes of an interruption. The user's may begin with a tag too.
+        // Lines from the client: command output, reminders, interruptions. The user's text may start with a private
+        // tag too.
         let spoken = without_private(&words);
-        let is_machine = spoken.trim_start().starts_with(['<']) || spoken.starts_with("[Request interrupted");
-        if spoken.trim().is_empty() || is_machine || spoken.starts_with("Caveat:") {
+        let is_from_client = spoken.trim_start().starts_with(['<']) || spoken.starts_with("[Request interrupted");
+        if spoken.trim().is_empty() || is_from_client || spoken.starts_with("Caveat:") {
             return;
         }
         self.finish_turn();
         let text = self.cleaner.clean(words, Keep::PROMPT);
-        self.push(standing, prompt_key(&text, uuid.as_bytes()), Event::Prompt { text });
+        self.push(context, prompt_key(&text, uuid.as_bytes()), Event::Prompt { text });
     }
 
-    fn compacted(&mut self, message: Message<'a>, uuid: &str, standing: &Standing<'a>) {
+    fn compacted(&mut self, message: Message<'a>, uuid: &str, context: &LineContext<'a>) {
         let summary = match message.content {
             TextOrList::Text(text) => text,
             TextOrList::List(blocks) => blocks.into_iter().next().map_or(Cow::Borrowed(""), |b| b.0.text.unescaped()),
@@ -224,18 +235,19 @@ impl<'a> Reader<'a> {
         };
         let event =
             Event::Compact { stage: CompactStage::After, summary: Some(self.cleaner.clean(summary, Keep::MESSAGE)) };
-        self.push(standing, self.cleaner.clean(format!("compact-{uuid}"), Keep::NAME), event);
+        self.push(context, self.cleaner.clean(format!("compact-{uuid}"), Keep::NAME), event);
     }
 
-    /// The agent's last words before the user's next ones are what it ended its turn with.
+    /// The agent's last message before the next prompt ends its turn.
     fn finish_turn(&mut self) {
-        if let Some((words, uuid, standing)) = self.last_words.take() {
+        if let Some((words, uuid, context)) = self.last_message.take() {
             let message = self.cleaner.clean(Escaped(words).unescaped(), Keep::MESSAGE);
-            self.push(&standing, self.cleaner.clean(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
+            self.push(&context, self.cleaner.clean(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
         }
     }
 
-    /// What is still pending was never answered. Words before a tool use announce it: a turn that ended there was cut off.
+    /// Tool uses that are still pending are in flight. A message before a tool use announces it: a turn that ended
+    /// there was cut off.
     fn finish(mut self) -> Transcript<'a> {
         if !self.is_at_work {
             self.finish_turn();
@@ -251,14 +263,14 @@ impl<'a> Reader<'a> {
         self.read
     }
 
-    fn push(&mut self, standing: &Standing<'a>, key: Clean<'a>, event: Event<'a>) {
+    fn push(&mut self, context: &LineContext<'a>, key: Clean<'a>, event: Event<'a>) {
         let clean = |text: &Cow<'a, str>| self.cleaner.clean(text.clone(), Keep::NAME);
-        let (session, branch) = (clean(&standing.session), standing.branch.as_ref().map(clean));
-        self.read.events.push(Told { at: standing.at, key, session, branch, event });
+        let (session, branch) = (clean(&context.session), context.branch.as_ref().map(clean));
+        self.read.events.push(TranscriptEvent { at: context.at, key, session, branch, event });
     }
 }
 
-/// A rejected or interrupted use is marked as an error too; only its words tell.
+/// A rejected or interrupted use is marked as an error too; only its text shows the difference.
 fn outcome(is_error: bool, words: &str) -> Outcome {
     const STOPPED: [&str; 3] =
         ["The user doesn't want to proceed", "[Request interrupted", "The user doesn't want to take this action"];
@@ -284,13 +296,13 @@ mod tests {
         line
     }
 
-    fn told(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
+    fn events_of(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let read = read(&BUILT_IN, text.as_bytes());
         let start = Timestamp::parse("2026-01-22T13:35:00Z").unwrap();
-        let shown = |told: &Told| {
-            let seconds = told.at.since(start).as_secs() as i64;
-            (seconds, told.key.to_string(), serde_json::to_value(&told.event).unwrap())
+        let shown = |event: &TranscriptEvent| {
+            let seconds = event.at.since(start).as_secs() as i64;
+            (seconds, event.key.to_string(), serde_json::to_value(&event.event).unwrap())
         };
         (read.events.iter().map(shown).collect(), read.damaged_lines)
     }
@@ -329,7 +341,7 @@ mod tests {
         let read = read(&BUILT_IN, text.as_bytes());
         let unfinished: Vec<_> = read.in_flight.iter().map(|open| (&*open.key, open.shown("/home"))).collect();
         assert_eq!(unfinished, [("toolu_4", "Read: never answered".to_string())]);
-        let (events, damaged) = told(&lines);
+        let (events, damaged) = events_of(&lines);
         assert_eq!(damaged, 0);
         let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();
         let expected = [
@@ -356,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn sidechains_work_but_do_not_speak() {
+    fn a_sidechains_tools_count_but_not_its_words() {
         let side = |mut line: Value| {
             line["isSidechain"] = json!(true);
             line
@@ -367,13 +379,13 @@ mod tests {
             side(result(3, "toolu_1", "content", false, json!({}))),
             side(line("assistant", 4, json!({"message": {"content": [{"type": "text", "text": "done"}]}}))),
         ];
-        let (events, _) = told(&lines);
+        let (events, _) = events_of(&lines);
         assert_eq!(events.len(), 1);
         assert_eq!(events[0].2["tool"]["tool"], "Read");
     }
 
     #[test]
-    fn damage_is_counted_and_passed_over() {
+    fn damage_is_counted_and_skipped() {
         let text = format!(
             "not json\n{{\"type\":\"user\"\n\n[]\n5\n{}\n",
             line("user", 1, json!({"message": {"content": "hi"}}))

@@ -1,4 +1,4 @@
-//! Codex's tool uses, put together from their lines.
+//! Codex's tool uses, joined from several lines of its transcript.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -8,16 +8,16 @@ use serde::Deserialize;
 use crate::agents::loose::{Entries, Flag, List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::tools;
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
-use crate::agents::transcripts::{Scribe, UseKey};
+use crate::agents::transcripts::{TranscriptBuilder, UseKey};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, clip, clip_front};
 use crate::model::event::{FileTouch, Outcome, ToolUse, Touch};
 use crate::model::time::Timestamp;
 
-/// Longer than any output of which the ends are kept.
+/// Longer than any output of which we keep the ends.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-/// What the client told of a use that ended.
+/// What the client reported about a finished tool use.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Ended<'a> {
@@ -76,7 +76,7 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// The files whose changes are told, by what they are called now.
+    /// The changed files, under their current paths.
     fn change(&self, cleaner: &Cleaner) -> ToolUse<'static> {
         let mut used = ToolUse::default();
         for (path, Object(change)) in &self.changes.0 {
@@ -97,10 +97,10 @@ struct Call<'a> {
     number: usize,
     began_at: Option<Timestamp>,
     tool: Cow<'a, str>,
-    /// An object's JSON, or a patch.
+    /// JSON of an object, or a patch.
     arguments: Cow<'a, str>,
     ended: Option<Ended<'a>>,
-    /// What it printed so far, if it went on in the background.
+    /// The output so far, if it runs in the background.
     output: String,
 }
 
@@ -108,14 +108,14 @@ struct Call<'a> {
 pub struct Calls<'a> {
     begun: usize,
     open: HashMap<Cow<'a, str>, Call<'a>>,
-    /// Commands that went on in the background, by the name the client gave them, with their id.
+    /// Commands running in the background, by the client's name for them, with their id.
     running: HashMap<String, (Cow<'a, str>, Call<'a>)>,
-    told: HashSet<Cow<'a, str>>,
+    emitted: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Calls<'a> {
     pub fn begin(&mut self, began_at: Option<Timestamp>, id: Cow<'a, str>, name: Cow<'a, str>, arguments: Raw<'a>) {
-        // What the hooks call it.
+        // The name that the hooks use.
         let tool = match &*name {
             "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" => Cow::Borrowed("Bash"),
             _ => name,
@@ -125,8 +125,8 @@ impl<'a> Calls<'a> {
         self.open.insert(id, Call { number: self.begun, began_at, tool, arguments, ..Call::default() });
     }
 
-    /// The client told how a use ended; its output may follow, or have been there.
-    pub fn ended(&mut self, scribe: &mut Scribe<'a>, id: Option<Cow<'a, str>>, ended: Ended<'a>) {
+    /// The client reported how a use ended. Its output may come before or after.
+    pub fn ended(&mut self, builder: &mut TranscriptBuilder<'a>, id: Option<Cow<'a, str>>, ended: Ended<'a>) {
         let Some(id) = id else { return };
         if let Some(call) = self.open.get_mut(&id) {
             call.ended = Some(ended);
@@ -135,7 +135,7 @@ impl<'a> Calls<'a> {
         let name = self.running.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| name.clone());
         let call = match name.and_then(|name| self.running.remove(&name)) {
             Some((_, call)) => Call { ended: Some(ended), ..call },
-            None if self.told.contains(&id) => return,
+            None if self.emitted.contains(&id) => return,
             None => {
                 let tool = Cow::Borrowed(if ended.changes.0.is_empty() { "Bash" } else { "apply_patch" });
                 let arguments = Cow::Borrowed("{}");
@@ -143,16 +143,16 @@ impl<'a> Calls<'a> {
             }
         };
         let output = Cow::Owned(call.output.clone());
-        self.tell(scribe, id, call, Answer { output, ..Answer::default() });
+        self.emit(builder, id, call, Answer { output, ..Answer::default() });
     }
 
-    pub fn answered(&mut self, scribe: &mut Scribe<'a>, id: &str, output: Cow<'a, str>) {
+    pub fn answered(&mut self, builder: &mut TranscriptBuilder<'a>, id: &str, output: Cow<'a, str>) {
         let Some((id, mut call)) = self.open.remove_entry(id) else { return };
         let printed = Printed::read(&output);
         match (&*call.tool, printed.running) {
             ("write_stdin", _) => {
                 let name = Arguments::read(&call.arguments).session_id.0.unwrap_or_default().into_owned();
-                self.looked_at(scribe, name, &printed);
+                self.polled(builder, name, &printed);
             }
             ("Bash", Some(name)) if call.ended.is_none() => {
                 call.output = clip(&printed.output, OUTPUT_BYTES_MAX).to_string();
@@ -166,50 +166,50 @@ impl<'a> Calls<'a> {
                         Answer { outcome, output: Cow::Borrowed(&*output), ..Answer::default() }
                     }
                 };
-                self.tell(scribe, id, call, Answer { chosen: chosen(&output), ..answer });
+                self.emit(builder, id, call, Answer { chosen: chosen(&output), ..answer });
             }
         }
     }
 
-    /// A later look at a command in the background: more output, perhaps its end.
-    fn looked_at(&mut self, scribe: &mut Scribe<'a>, name: String, printed: &Printed<'_>) {
+    /// A later poll of a background command: more output, perhaps its end.
+    fn polled(&mut self, builder: &mut TranscriptBuilder<'a>, name: String, printed: &Printed<'_>) {
         let Some((id, mut command)) = self.running.remove(&name) else { return };
         let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
-        // Its verdict stands at its end.
+        // The result is at the end of the output.
         command.output.push_str(clip_front(&printed.output, room));
         match printed.exit {
             Some(code) => {
                 let answer = Answer::exited(code, Cow::Owned(std::mem::take(&mut command.output)));
-                self.tell(scribe, id, command, answer);
+                self.emit(builder, id, command, answer);
             }
             None => drop(self.running.insert(name, (id, command))),
         }
     }
 
-    /// What was never answered is in flight; what was still running when the transcript ended has no outcome.
-    pub fn finish(&mut self, scribe: &mut Scribe<'a>) {
+    /// A call without an answer is in flight. A command still running at the end of the transcript has no outcome.
+    pub fn finish(&mut self, builder: &mut TranscriptBuilder<'a>) {
         let mut running: Vec<_> = self.running.drain().map(|(_, call)| call).collect();
         running.sort_by_key(|(_, call)| call.number);
         for (id, mut call) in running {
             let output = Cow::Owned(std::mem::take(&mut call.output));
-            self.tell(scribe, id, call, Answer { outcome: Outcome::Unknown, output, ..Answer::default() });
+            self.emit(builder, id, call, Answer { outcome: Outcome::Unknown, output, ..Answer::default() });
         }
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by_key(|(_, call)| call.number);
         for (id, call) in open {
             match call.ended {
-                Some(_) => self.tell(scribe, id, call, Answer::default()),
+                Some(_) => self.emit(builder, id, call, Answer::default()),
                 None => {
                     let arguments = Arguments::read(&call.arguments);
-                    scribe.in_flight(UseKey::Id(id), call.began_at, &call.tool, &arguments);
+                    builder.in_flight(UseKey::Id(id), call.began_at, &call.tool, &arguments);
                 }
             }
         }
     }
 
-    fn tell(&mut self, scribe: &mut Scribe<'a>, id: Cow<'a, str>, call: Call<'a>, answer: Answer<'_>) {
-        if self.told.insert(id.clone()) {
-            scribe.tool(UseKey::Id(id), call.used(scribe.cleaner, answer));
+    fn emit(&mut self, builder: &mut TranscriptBuilder<'a>, id: Cow<'a, str>, call: Call<'a>, answer: Answer<'_>) {
+        if self.emitted.insert(id.clone()) {
+            builder.tool(UseKey::Id(id), call.used(builder.cleaner, answer));
         }
     }
 }
@@ -239,23 +239,23 @@ impl Call<'_> {
             }
         }
         if let Some(folder) = folder {
-            tools::stands_in(cleaner, &mut used, folder.strip_prefix("file://").unwrap_or(&folder));
+            tools::resolve_paths(cleaner, &mut used, folder.strip_prefix("file://").unwrap_or(&folder));
         }
         used
     }
 }
 
-/// A patch that was given to the shell, which passed it on.
+/// A patch that was applied through the shell.
 fn patch_in_shell(arguments: &Arguments<'_>, answer: &Answer<'_>) -> Option<String> {
     let line = arguments.command_line().filter(|line| line.contains("*** Begin Patch"))?;
     answer.output.contains("Success. Updated the following files").then(|| line.into_owned())
 }
 
-/// What the model was shown of a use: a few lines about it, then what it printed.
+/// The output as the model saw it: a few lines of metadata, then what was printed.
 #[derive(Default)]
 struct Printed<'a> {
     exit: Option<i64>,
-    /// It goes on in the background, under this name.
+    /// The command continues in the background under this name.
     running: Option<&'a str>,
     output: Cow<'a, str>,
 }
@@ -297,7 +297,7 @@ impl<'a> Printed<'a> {
     }
 }
 
-/// An output that says nothing of an exit is a message of the client's.
+/// Output without an exit code is a message from the client.
 fn outcome(message: &str, tool: &str) -> Outcome {
     let line = message.lines().next().unwrap_or_default();
     if line.starts_with("aborted") || line.contains("rejected by user") {
@@ -325,7 +325,7 @@ struct ChosenOne<'a> {
     answers: List<Text<'a>>,
 }
 
-/// What the user answered, question by question.
+/// The user's answers, one per question.
 fn chosen(output: &str) -> Vec<Cow<'_, str>> {
     if !output.starts_with("{\"answers\"") {
         return Vec::new();

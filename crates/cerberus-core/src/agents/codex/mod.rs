@@ -26,7 +26,7 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply,
-    // It cuts at about 2,500 tokens, counted its own way.
+    // Codex truncates at about 2,500 tokens by its own count.
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
     has_exact_starts: false,
     nesting_variables: &[],
@@ -40,7 +40,7 @@ static HEADLESS: Headless = Headless {
     resume: Some("resume"),
     input: Input::Text,
     ask_window: None,
-    tells_cost: false,
+    reports_cost: false,
     read: stream::read,
 };
 

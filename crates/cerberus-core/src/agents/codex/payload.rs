@@ -1,25 +1,25 @@
-//! Codex's hook payloads: Claude Code's protocol with tools of its own.
+//! Codex's hook payloads: Claude Code's protocol with Codex's own tools.
 //!
-//! A tool's response is one text without an exit code, and there is no event for failures: how a command ended is
-//! known only where the text says so. Edits are patches.
+//! A tool's response is one text, and there is no event for failures, so the exit code is known only if the text
+//! mentions it. Edits are patches.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
 use super::AGENT;
-use crate::agents::claude_code::payload::{Call, Payload, heard};
+use crate::agents::claude_code::payload::{Call, Payload, hook_event};
 use crate::agents::loose::{Escaped, List, Object, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Question, Todo, Use};
-use crate::agents::{Heard, WireError, patch};
+use crate::agents::{HookEvent, PayloadError, patch};
 use crate::clean::Cleaner;
 use crate::model::event::ToolUse;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Input<'a> {
-    /// A shell's command, or a patch.
+    /// A shell command, or a patch.
     #[serde(borrow)]
     command: Escaped<'a>,
     #[serde(borrow)]
@@ -28,10 +28,13 @@ struct Input<'a> {
     questions: List<Object<Question<'a>>>,
 }
 
-/// Reads one payload; `None` when it is of no interest to us.
-pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
-    let said: Payload<Object<Input>, Escaped> = serde_json::from_slice(payload)?;
-    heard(cleaner, AGENT, payload, said, tool_use)
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(in crate::agents) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let fields: Payload<Object<Input>, Escaped> = serde_json::from_slice(payload)?;
+    hook_event(cleaner, AGENT, payload, fields, tool_use)
 }
 
 fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
@@ -55,15 +58,15 @@ fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<
     used.of(name)
 }
 
-/// How a command ended and what it printed. The head that says so stands above a line `Output:`, and not always.
+/// Exit code and output of a command. The exit code is above an `Output:` line, but not always present.
 fn ending(response: Cow<'_, str>) -> (Exit, Cow<'_, str>) {
     const HEAD_LINES_MAX: usize = 8;
-    let mut exit = Exit::Untold;
+    let mut exit = Exit::Unknown;
     let mut end = 0;
     for line in response.split_inclusive('\n').take(HEAD_LINES_MAX) {
         end += line.len();
         let line = line.trim_end();
-        if line == "Output:" && exit != Exit::Untold {
+        if line == "Output:" && exit != Exit::Unknown {
             return (exit, Cow::Owned(response[end..].to_string()));
         }
         let code = line.strip_prefix("Exit code: ").or(line.strip_prefix("Process exited with code "));
@@ -71,14 +74,14 @@ fn ending(response: Cow<'_, str>) -> (Exit, Cow<'_, str>) {
             exit = Exit::Code(code);
         }
     }
-    (Exit::Untold, response)
+    (Exit::Unknown, response)
 }
 
-/// `{"answers":{"ID":{"answers":["…"]}}}`, to questions that have ids.
+/// `{"answers":{"ID":{"answers":["…"]}}}`, one entry per question id.
 fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, response: &str) {
-    let said: serde_json::Value = serde_json::from_str(response).unwrap_or_default();
+    let parsed: serde_json::Value = serde_json::from_str(response).unwrap_or_default();
     let answered = questions.0.into_iter().filter_map(|Object(question)| {
-        let given = said["answers"][&*question.id.0?]["answers"].as_array()?;
+        let given = parsed["answers"][&*question.id.0?]["answers"].as_array()?;
         let given: Vec<&str> = given.iter().filter_map(|answer| answer.as_str()).collect();
         Some((question.question.0?, Cow::Owned(given.join(", "))))
     });
@@ -104,11 +107,13 @@ mod tests {
 
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
-        parse(&BUILT_IN, &bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+        parse(&BUILT_IN, &bytes)
+            .unwrap()
+            .map_or(Value::Null, |hook_event| serde_json::to_value(hook_event.event).unwrap())
     }
 
     #[test]
-    fn every_event_we_take_is_reduced_to_what_lasts() {
+    fn every_captured_event_is_reduced() {
         let transcript = "/home/ann/.codex/sessions/2026/01/22/rollout-2026-01a2.jsonl";
         for (name, extra, expected) in [
             (
@@ -142,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_leaves_its_trace() {
+    fn every_tool_use_is_reduced() {
         let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@ fn open() {\n-  x\n+  y\n*** Add File: b.md\n+B\n\
             *** End Patch";
         let files =
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_installed_for_claude_code_hears_the_same() {
+    fn a_hook_installed_for_claude_code_gives_the_same_event() {
         for (name, extra) in [
             ("SessionStart", json!({"source": "startup"})),
             ("UserPromptSubmit", json!({"turn_id": "t", "prompt": "go on", "transcript_path": null})),
@@ -218,9 +223,9 @@ mod tests {
             ("SessionEnd", json!({"reason": "other"})),
         ] {
             let bytes = payload(name, extra);
-            let heard = parse(&BUILT_IN, &bytes).unwrap();
-            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), heard, "{name}");
+            let hook_event = parse(&BUILT_IN, &bytes).unwrap();
+            assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
+            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
         }
     }
 }

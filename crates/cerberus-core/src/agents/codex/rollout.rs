@@ -1,12 +1,12 @@
-//! Codex's session file, of which the loop reads what `codex exec --json` does not tell: how full the context is.
+//! Codex's session file. The loop reads from it what `codex exec --json` does not report: the size of the context.
 //!
-//! It is written when the model's answer is worked off, so while a tool runs it is not known yet. Everything else in it is
-//! skipped here; `wire::transcripts` reads what was done.
+//! Codex writes it after processing the model's answer, so the size is not yet known while a tool runs. Everything
+//! else is skipped here; `super::transcript` reads the events.
 
 use serde::Deserialize;
 
 use crate::agents::loose::{Object, Text};
-use crate::agents::stream::{Amount, Count, Fault, Said, Speaker, Wait};
+use crate::agents::stream::{Amount, Count, Fault, Speaker, StreamEvent, Wait};
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -31,7 +31,7 @@ struct Payload<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RateLimits<'a> {
-    /// Which limit was reached; nothing while none is.
+    /// Which limit was reached; `None` if none was.
     #[serde(borrow)]
     rate_limit_reached_type: Text<'a>,
     primary: Object<RateLimit>,
@@ -60,38 +60,38 @@ struct Tokens {
     total_tokens: Count,
 }
 
-/// What this line tells of the context; mostly nothing.
-pub fn read(line: &[u8]) -> Vec<Said> {
+/// What this line reports about the context; usually nothing.
+pub fn read(line: &[u8]) -> Vec<StreamEvent> {
     let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
     match (line.kind.0.as_deref(), line.payload.0.kind.0.as_deref()) {
-        (Some("compacted"), _) | (Some("event_msg"), Some("context_compacted")) => vec![Said::Compacted],
+        (Some("compacted"), _) | (Some("event_msg"), Some("context_compacted")) => vec![StreamEvent::Compacted],
         (Some("event_msg"), Some("token_count")) => {
-            let mut said = token_count(&line.payload.0.info.0);
-            said.extend(limit_reached(&line.payload.0.rate_limits.0));
-            said
+            let mut events = token_count(&line.payload.0.info.0);
+            events.extend(limit_reached(&line.payload.0.rate_limits.0));
+            events
         }
         _ => Vec::new(),
     }
 }
 
-fn token_count(info: &TokenInfo) -> Vec<Said> {
-    let mut said = Vec::new();
+fn token_count(info: &TokenInfo) -> Vec<StreamEvent> {
+    let mut events = Vec::new();
     if info.model_context_window.0 > 0 {
-        said.push(Said::Window { model: String::new(), tokens: info.model_context_window.0 });
+        events.push(StreamEvent::Window { model: String::new(), tokens: info.model_context_window.0 });
     }
     let last = &info.last_token_usage.0;
     if last.total_tokens.0 > 0 {
         let (context, output) = (last.total_tokens.0, last.output_tokens.0);
-        said.push(Said::Usage { message: None, context, output, own: Speaker::Main });
+        events.push(StreamEvent::Usage { message: None, context, output, own: Speaker::Main });
     }
     if info.total_token_usage.0.total_tokens.0 > 0 {
-        said.push(Said::Spent { tokens: info.total_token_usage.0.total_tokens.0, cost_usd: None });
+        events.push(StreamEvent::Spent { tokens: info.total_token_usage.0.total_tokens.0, cost_usd: None });
     }
-    said
+    events
 }
 
-/// Until the later of the limits that are used up is lifted.
-fn limit_reached(limits: &RateLimits) -> Option<Said> {
+/// Wait until the last exhausted limit resets.
+fn limit_reached(limits: &RateLimits) -> Option<StreamEvent> {
     let kind = limits.rate_limit_reached_type.0.as_deref().filter(|kind| !kind.is_empty())?;
     let used_up = [&limits.primary.0, &limits.secondary.0].into_iter();
     let used_up = used_up.filter(|limit| limit.used_percent.0.is_some_and(|percent| percent >= 100.0));
@@ -99,5 +99,5 @@ fn limit_reached(limits: &RateLimits) -> Option<Said> {
     let wait =
         secs.map_or(Wait::Unknown, |secs| Wait::Until(Timestamp::from_millis(secs.saturating_mul(1_000) as i64)));
     let fault = Fault { kind: kind.to_string(), words: "the usage limit is reached".to_string(), http_status: None };
-    Some(Said::Waiting { wait, fault })
+    Some(StreamEvent::Waiting { wait, fault })
 }

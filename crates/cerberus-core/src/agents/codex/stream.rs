@@ -1,11 +1,11 @@
-//! Codex with `codex exec --json`: one JSON object a line.
+//! Output of `codex exec --json`: one JSON object per line.
 //!
-//! Its usage counts the whole thread, so the context's fill is not here but in its session file ([`super::rollout`]).
+//! Its usage covers the whole thread. The size of the context is only in the session file ([`super::rollout`]).
 
 use serde::Deserialize;
 
 use crate::agents::loose::{List, Object, Text};
-use crate::agents::stream::{Count, Fault, Finish, Said, Wait, http_status, what};
+use crate::agents::stream::{Count, Fault, Finish, StreamEvent, Wait, http_status, what};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -67,37 +67,40 @@ struct Problem<'a> {
     message: Text<'a>,
 }
 
-pub fn read(line: &[u8]) -> Vec<Said> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![Said::Unknown] };
-    let said = match line.kind.0.as_deref() {
+pub fn read(line: &[u8]) -> Vec<StreamEvent> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
+    let events = match line.kind.0.as_deref() {
         Some("thread.started") => {
             let session = line.thread_id.0.filter(|thread| !thread.is_empty());
-            session.map(|session| Said::Started { session: session.into_owned(), model: None }).into_iter().collect()
+            session
+                .map(|session| StreamEvent::Started { session: session.into_owned(), model: None })
+                .into_iter()
+                .collect()
         }
         Some("item.started") => started(&line.item.0).into_iter().collect(),
         Some("item.completed") => completed(line.item.0).into_iter().collect(),
         Some("turn.completed") => {
             let tokens = line.usage.0.input_tokens.0.saturating_add(line.usage.0.output_tokens.0);
-            let spent = (tokens > 0).then_some(Said::Spent { tokens, cost_usd: None });
-            spent.into_iter().chain([Said::Finished(Finish::Done { words: String::new() })]).collect()
+            let spent = (tokens > 0).then_some(StreamEvent::Spent { tokens, cost_usd: None });
+            spent.into_iter().chain([StreamEvent::Finished(Finish::Done { words: String::new() })]).collect()
         }
         Some("turn.failed") => {
             let words = line.error.0.message.0.unwrap_or_default().into_owned();
             let http_status = http_status(&words);
-            vec![Said::Finished(Finish::Failed(Fault { kind: "turn.failed".to_string(), http_status, words }))]
+            vec![StreamEvent::Finished(Finish::Failed(Fault { kind: "turn.failed".to_string(), http_status, words }))]
         }
-        // It tries again by itself; when it gives up, the turn fails.
+        // Codex retries; if it gives up, the turn fails.
         Some("error") => {
             let words = line.message.0.unwrap_or_default().into_owned();
             let fault = Fault { kind: "error".to_string(), http_status: http_status(&words), words };
-            vec![Said::Waiting { wait: Wait::Unknown, fault }]
+            vec![StreamEvent::Waiting { wait: Wait::Unknown, fault }]
         }
         _ => Vec::new(),
     };
-    if said.is_empty() { vec![Said::Unknown] } else { said }
+    if events.is_empty() { vec![StreamEvent::Unknown] } else { events }
 }
 
-fn started(item: &Item) -> Option<Said> {
+fn started(item: &Item) -> Option<StreamEvent> {
     let (name, on) = match item.kind.0.as_deref()? {
         "command_execution" => ("command", item.command.0.as_deref().unwrap_or_default().to_string()),
         "mcp_tool_call" => {
@@ -107,25 +110,25 @@ fn started(item: &Item) -> Option<Said> {
         "web_search" => ("search", item.query.0.as_deref().unwrap_or_default().to_string()),
         _ => return None,
     };
-    Some(Said::Tool { name: name.to_string(), what: what(&on) })
+    Some(StreamEvent::Tool { name: name.to_string(), what: what(&on) })
 }
 
-fn completed(item: Item) -> Option<Said> {
+fn completed(item: Item) -> Option<StreamEvent> {
     match item.kind.0.as_deref()? {
         "agent_message" => {
             let text = item.text.0.filter(|text| !text.trim().is_empty())?;
-            Some(Said::Text(text.into_owned()))
+            Some(StreamEvent::Text(text.into_owned()))
         }
         "file_change" => {
             let paths: Vec<&str> = item.changes.0.iter().filter_map(|change| change.0.path.0.as_deref()).collect();
-            Some(Said::Tool { name: "edit".to_string(), what: what(&paths.join(" ")) })
+            Some(StreamEvent::Tool { name: "edit".to_string(), what: what(&paths.join(" ")) })
         }
         "command_execution" | "mcp_tool_call" => match item.status.0.as_deref() {
-            Some("failed") => Some(Said::ToolFailed),
-            _ => Some(Said::ToolDone),
+            Some("failed") => Some(StreamEvent::ToolFailed),
+            _ => Some(StreamEvent::ToolDone),
         },
-        // A warning, not the end of anything.
-        "error" => item.message.0.map(|message| Said::Text(message.into_owned())),
+        // Only a warning.
+        "error" => item.message.0.map(|message| StreamEvent::Text(message.into_owned())),
         _ => None,
     }
 }

@@ -1,9 +1,10 @@
-//! Codex's rollouts: a line for what the model saw, one for what the client told its user, often both for one thing.
+//! Codex's transcripts (rollouts): lines for what the model saw and lines for what the client showed its user, often
+//! both for the same thing.
 //!
-//! Prompts and words are taken from the client's own events, in whichever of their two forms; what both forms tell
-//! counts once. A tool use is one call and one output, joined by the call's id, which the hooks give too; what the
-//! client told of it in between (exit code, changed files) is added. A command that went on in the background ends
-//! when a later look at it says so.
+//! Prompts and messages come from the client's events. These exist in two forms, and what appears in both counts
+//! once. A tool use is a call and an output with the same call id, which the hooks report too. What the client
+//! reported in between (exit code, changed files) is added. A background command ends when a later poll reports its
+//! end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 
 use super::calls::{Calls, Ended};
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
-use crate::agents::transcripts::{Scribe, Transcript, each_line};
+use crate::agents::transcripts::{Transcript, TranscriptBuilder, each_line};
 use crate::clean::Cleaner;
 
 #[derive(Default, Deserialize)]
@@ -77,7 +78,7 @@ struct Git<'a> {
     branch: Text<'a>,
 }
 
-/// What an `event_msg` says, of whatever kind.
+/// An `event_msg` of any kind.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Message<'a> {
@@ -116,7 +117,7 @@ struct Piece<'a> {
     text: Text<'a>,
 }
 
-/// What the model asked for, or was answered.
+/// A tool call by the model, or its output.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ResponseItem<'a> {
@@ -140,10 +141,10 @@ fn parsed<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
     serde_json::from_str::<Object<T>>(raw.0).map(|found| found.0).unwrap_or_default()
 }
 
-/// Reads a whole rollout.
+/// Parses a whole rollout.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let mut reader = Reader {
-        scribe: Scribe::new(cleaner),
+        builder: TranscriptBuilder::new(cleaner),
         thread: None,
         first_ordinal: 0,
         turn: None,
@@ -151,12 +152,12 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
         calls: Calls::default(),
     };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
-    reader.calls.finish(&mut reader.scribe);
-    reader.scribe.finish();
-    Transcript { damaged_lines, ..reader.scribe.read }
+    reader.calls.finish(&mut reader.builder);
+    reader.builder.finish();
+    Transcript { damaged_lines, ..reader.builder.read }
 }
 
-/// The form in which a prompt was told.
+/// The form in which a prompt was reported.
 #[derive(Clone, Copy)]
 enum Form {
     Message,
@@ -164,12 +165,12 @@ enum Form {
 }
 
 struct Reader<'a> {
-    scribe: Scribe<'a>,
+    builder: TranscriptBuilder<'a>,
     thread: Option<Cow<'a, str>>,
-    /// What stands before it was copied from the session that started this one.
+    /// Lines before this one were copied from the parent session.
     first_ordinal: u64,
     turn: Option<Cow<'a, str>>,
-    /// How often the same words were told in each form. They were said as often as the more frequent form tells.
+    /// How often each form reported the same text. The real count is the larger of the two.
     prompts: HashMap<Cow<'a, str>, [usize; 2]>,
     calls: Calls<'a>,
 }
@@ -182,15 +183,15 @@ impl<'a> Reader<'a> {
         if is_copied && kind != "session_meta" {
             return;
         }
-        self.scribe.stands_at(line.timestamp.0);
+        self.builder.set_time(line.timestamp.0);
         match &*kind {
             "session_meta" => self.session(parsed(line.payload)),
-            "turn_context" => self.stands(parsed(line.payload)),
+            "turn_context" => self.turn_context(parsed(line.payload)),
             "event_msg" => self.message(parsed(line.payload), line.payload),
             "response_item" => self.response(parsed(line.payload)),
             "compacted" => {
-                let key = self.moment();
-                self.scribe.compacted(parsed::<Message>(line.payload).message.0.unwrap_or_default(), &key);
+                let key = self.time_key();
+                self.builder.compacted(parsed::<Message>(line.payload).message.0.unwrap_or_default(), &key);
             }
             _ => {}
         }
@@ -204,49 +205,49 @@ impl<'a> Reader<'a> {
                 || !matches!(meta.source.0.subagent.0, "" | "null")
                 || meta.thread_source.0.as_deref() == Some("subagent");
             let whole = meta.session_id.0.filter(|session| Some(session) != meta.id.0.as_ref());
-            self.scribe.is_subagent = is_subagent;
-            self.scribe.session = if is_subagent { whole.or(parent) } else { None }.or_else(|| meta.id.0.clone());
+            self.builder.is_subagent = is_subagent;
+            self.builder.session = if is_subagent { whole.or(parent) } else { None }.or_else(|| meta.id.0.clone());
             self.first_ordinal = meta.subagent_history_start_ordinal.0.and_then(|at| at.parse().ok()).unwrap_or(0);
-            self.scribe.stands_in(meta.cwd.0);
+            self.builder.set_cwd(meta.cwd.0);
         } else if self.thread != meta.id.0 {
-            // A fork carries the description of what it was forked from.
+            // A fork also carries its parent's metadata.
             return;
         }
-        self.scribe.on_branch(meta.git.0.branch.0);
+        self.builder.set_branch(meta.git.0.branch.0);
         self.thread = meta.id.0;
     }
 
-    fn stands(&mut self, context: Message<'a>) {
-        self.scribe.stands_in(context.cwd.0);
+    fn turn_context(&mut self, context: Message<'a>) {
+        self.builder.set_cwd(context.cwd.0);
         self.turn = context.turn_id.0.or(self.turn.take());
     }
 
-    fn message(&mut self, said: Message<'a>, whole: Raw<'a>) {
-        match said.kind.0.as_deref() {
+    fn message(&mut self, message: Message<'a>, whole: Raw<'a>) {
+        match message.kind.0.as_deref() {
             Some("task_started" | "turn_started") => {
-                self.scribe.finish_turn();
-                self.turn = said.turn_id.0;
+                self.builder.finish_turn();
+                self.turn = message.turn_id.0;
             }
-            Some("user_message") => self.prompt(said.message.0.unwrap_or_default(), Form::Message),
-            Some("agent_message") => self.says(said.message.0),
+            Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), Form::Message),
+            Some("agent_message") => self.agent_message(message.message.0),
             Some("task_complete" | "turn_complete") => {
-                self.turn = said.turn_id.0.or(self.turn.take());
-                self.says(said.last_agent_message.0);
-                self.scribe.finish_turn();
+                self.turn = message.turn_id.0.or(self.turn.take());
+                self.agent_message(message.last_agent_message.0);
+                self.builder.finish_turn();
             }
-            // It never came to its end; what it said on the way is not its answer.
-            Some("turn_aborted") => self.scribe.last_words = None,
+            // The turn was cut short; its last message is not an answer.
+            Some("turn_aborted") => self.builder.last_message = None,
             Some("exec_command_end" | "patch_apply_end") => {
-                self.calls.ended(&mut self.scribe, said.call_id.0, parsed(whole));
+                self.calls.ended(&mut self.builder, message.call_id.0, parsed(whole));
             }
             Some("item_completed") => {
-                let item: Item = parsed(said.item);
+                let item: Item = parsed(message.item);
                 match item.kind.0.as_deref() {
                     Some("UserMessage") => self.prompt(text_of(item.content.0), Form::Item),
-                    Some("AgentMessage") => self.says(Some(text_of(item.content.0))),
+                    Some("AgentMessage") => self.agent_message(Some(text_of(item.content.0))),
                     Some("CommandExecution" | "FileChange") => {
-                        let ended: Ended = parsed(said.item);
-                        self.calls.ended(&mut self.scribe, item.id.0, ended);
+                        let ended: Ended = parsed(message.item);
+                        self.calls.ended(&mut self.builder, item.id.0, ended);
                     }
                     _ => {}
                 }
@@ -257,8 +258,8 @@ impl<'a> Reader<'a> {
 
     fn response(&mut self, item: ResponseItem<'a>) {
         let Some(id) = item.call_id.0 else { return };
-        let at = self.scribe.at;
-        self.scribe.uses_tool();
+        let at = self.builder.at;
+        self.builder.uses_tool();
         match item.kind.0.as_deref() {
             Some("function_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.arguments),
             Some("custom_tool_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.input),
@@ -269,29 +270,29 @@ impl<'a> Reader<'a> {
                     TextOrList::List(pieces) => text_of(pieces),
                     TextOrList::Neither => Cow::Borrowed(""),
                 };
-                self.calls.answered(&mut self.scribe, &id, output);
+                self.calls.answered(&mut self.builder, &id, output);
             }
             _ => {}
         }
     }
 
     fn prompt(&mut self, words: Cow<'a, str>, form: Form) {
-        let told = self.prompts.entry(words.clone()).or_default();
-        let before = told[0].max(told[1]);
-        told[form as usize] += 1;
-        if told[form as usize] > before {
-            let source = format!("{}-{before}", self.moment());
-            self.scribe.prompt(request(words), &source);
+        let counts = self.prompts.entry(words.clone()).or_default();
+        let before = counts[0].max(counts[1]);
+        counts[form as usize] += 1;
+        if counts[form as usize] > before {
+            let source = format!("{}-{before}", self.time_key());
+            self.builder.prompt(request(words), &source);
         }
     }
 
-    fn says(&mut self, words: Option<Cow<'a, str>>) {
-        let key = self.turn.clone().unwrap_or_else(|| Cow::Owned(self.moment()));
-        self.scribe.says(words.unwrap_or_default(), key);
+    fn agent_message(&mut self, words: Option<Cow<'a, str>>) {
+        let key = self.turn.clone().unwrap_or_else(|| Cow::Owned(self.time_key()));
+        self.builder.agent_message(words.unwrap_or_default(), key);
     }
 
-    fn moment(&self) -> String {
-        self.scribe.at.map_or_else(String::new, |at| at.millis().to_string())
+    fn time_key(&self) -> String {
+        self.builder.at.map_or_else(String::new, |at| at.millis().to_string())
     }
 }
 
@@ -301,7 +302,7 @@ fn text_of<'a>(pieces: Vec<Object<Piece<'a>>>) -> Cow<'a, str> {
     texts.fold(first, |all, text| Cow::Owned(format!("{all}\n{text}")))
 }
 
-/// An editor puts what is open in it before what the user asks.
+/// An editor puts its own context before the user's request.
 fn request(words: Cow<'_, str>) -> Cow<'_, str> {
     const ASKED: &str = "## My request for Codex:";
     match words.trim_start().starts_with("# Context from my IDE setup") {

@@ -1,8 +1,9 @@
-//! Copilot CLI's hook payloads: its own, in camelCase and without the event's name, and those it sends to hooks that
-//! were installed for Claude Code, in snake_case.
+//! Copilot CLI's hook payloads: its own, in camelCase and without the event's name, and those it sends to hooks
+//! installed for Claude Code, in snake_case.
 //!
-//! Both say the same at the same millisecond, so fields tell the event and the time makes the key: an event that both
-//! hooks report counts once. Tool uses have no id, and a failing command is only told by its last line.
+//! Both have the same content and the same timestamp in milliseconds. The fields identify the event and the timestamp
+//! makes the key, so an event that both hooks report counts once. Tool uses have no id, and a failed command is only
+//! recognised by its last line.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use crate::agents::loose::{Escaped, Object, Text, TextOrList};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Use};
 use crate::agents::transcripts::use_key;
-use crate::agents::{Heard, WireError, patch};
+use crate::agents::{HookEvent, PayloadError, patch};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
@@ -80,19 +81,22 @@ struct Input<'a> {
     todos: TextOrList<'a, Text<'a>>,
 }
 
-/// Reads one payload; `None` when it is of no interest to us.
-pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
-    let mut said: Payload = serde_json::from_slice(payload)?;
-    let session = said.session.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("sessionId"))?;
-    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
-    let millis = said.timestamp.0.take().and_then(|at| match at.parse() {
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(in crate::agents) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionId"))?;
+    let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let millis = fields.timestamp.0.take().and_then(|at| match at.parse() {
         Ok(millis) => Some(millis),
         Err(_) => Timestamp::parse(&at).ok().map(Timestamp::millis),
     });
-    let input = said.input.map_or("", RawValue::get);
-    let Some(event) = event(cleaner, said, input) else { return Ok(None) };
-    let moment = millis.map_or_else(|| format!("{:016x}", fnv1a(payload)), |millis: i64| millis.to_string());
-    let said_key = match &event {
+    let input = fields.input.map_or("", RawValue::get);
+    let Some(event) = event(cleaner, fields, input) else { return Ok(None) };
+    let time = millis.map_or_else(|| format!("{:016x}", fnv1a(payload)), |millis: i64| millis.to_string());
+    let event_key = match &event {
         Event::Prompt { text } => prompt_key_prefix(text),
         // Several tools may end in the same millisecond.
         Event::Tool(_) => use_key(cleaner, input, "").to_string(),
@@ -101,43 +105,43 @@ pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> R
         Event::Compact { .. } => "compact-".to_string(),
         _ => "end-".to_string(),
     };
-    let key = cleaner.clean(format!("{said_key}{moment}"), Keep::NAME);
+    let key = cleaner.clean(format!("{event_key}{time}"), Keep::NAME);
     let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
-/// What only one event has tells which it is.
-fn event<'a>(cleaner: &'a Cleaner, said: Payload<'a>, input: &'a str) -> Option<Event<'a>> {
-    let failed = said.error.0;
-    match (said.tool.0, said.result, failed) {
+/// Each event is recognised by a field that no other event has.
+fn event<'a>(cleaner: &'a Cleaner, fields: Payload<'a>, input: &'a str) -> Option<Event<'a>> {
+    let failed = fields.error.0;
+    match (fields.tool.0, fields.result, failed) {
         (Some(tool), Some(Object(result)), _) => return Some(Event::Tool(tool_use(cleaner, tool, input, result))),
         (Some(tool), None, Some(error)) => {
             let mut used = Use::new(cleaner);
             tool::failed(&mut used, error);
             return Some(Event::Tool(used.of(own_name(tool))));
         }
-        // It has not run yet.
+        // The tool has not run yet.
         (Some(_), None, None) => return None,
         (None, ..) => {}
     }
-    if let Some(prompt) = said.prompt.0 {
+    if let Some(prompt) = fields.prompt.0 {
         return Some(Event::Prompt { text: cleaner.clean(prompt, Keep::PROMPT) });
     }
-    if said.stop_reason.0.is_some() {
+    if fields.stop_reason.0.is_some() {
         return Some(Event::Stop { message: Clean::default() });
     }
-    if said.trigger.0.is_some() {
+    if fields.trigger.0.is_some() {
         return Some(Event::Compact { stage: CompactStage::Before, summary: None });
     }
-    if let Some(source) = said.source.0 {
-        // A new session is `new`.
+    if let Some(source) = fields.source.0 {
+        // A new session has the source `new`.
         let source = StartSource::from_name(&source).unwrap_or(StartSource::Startup);
         return Some(Event::Start { source, transcript: None, phase: None, process: None });
     }
-    said.reason.0.map(|reason| Event::End { reason: cleaner.clean(reason, Keep::SUBJECT) })
+    fields.reason.0.map(|reason| Event::End { reason: cleaner.clean(reason, Keep::SUBJECT) })
 }
 
-/// Hooks that were installed for Claude Code are told its names.
+/// Hooks installed for Claude Code receive its tool names.
 fn own_name(tool: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Borrowed(match &*tool {
         "Bash" => "bash",
@@ -159,7 +163,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result
             tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
         }
         (_, Some("failure" | "denied" | "rejected")) => tool::failed(&mut used, result.text.unescaped()),
-        // Claude Code has no name of its own for a patch.
+        // Claude Code has no separate name for a patch.
         ("apply_patch" | "edit", _) if !input.input.0.is_empty() => patch::apply_patch(&mut used, input.input),
         ("create", _) => tool::edited(&mut used, input.path, [input.file_text], Vec::new()),
         ("edit", _) => tool::edited(&mut used, input.path, [input.new_str], vec![FileTouch::SOMEWHERE]),
@@ -174,14 +178,14 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result
     used.of(name)
 }
 
-/// How a command ended and what it printed: `<shellId: 1 completed with exit code 3>` is the last line.
+/// Exit code and output of a command; the last line is `<shellId: 1 completed with exit code 3>`.
 fn ending(text: &str) -> (Exit, String) {
     let text = text.trim_end();
     let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));
     let code = last.strip_prefix('<').and_then(|last| last.strip_suffix('>')?.rsplit_once("exit code "));
     match code.and_then(|(_, code)| code.parse().ok()) {
         Some(code) => (Exit::Code(code), output.to_string()),
-        None => (Exit::Untold, text.to_string()),
+        None => (Exit::Unknown, text.to_string()),
     }
 }
 
@@ -202,7 +206,7 @@ mod tests {
     use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
-    /// The same event as the client sends it to its own hook and to one installed for Claude Code.
+    /// The same event as sent to Copilot's own hook and to one installed for Claude Code.
     fn pair(name: &str, own: Value, borrowed: Value) -> (Vec<u8>, Vec<u8>) {
         let mut first = json!({"sessionId": "cop-1", "timestamp": 1769088914120_u64, "cwd": "/home/ann/hydra"});
         let mut second = json!({"hook_event_name": name, "session_id": "cop-1",
@@ -212,14 +216,14 @@ mod tests {
         (first.to_string().into_bytes(), second.to_string().into_bytes())
     }
 
-    /// Both payloads, heard through the hooks they are sent to, are one event.
+    /// Both payloads must give the same event.
     fn check(name: &str, own: Value, borrowed: Value, expected: Value) {
         let (first, second) = pair(name, own, borrowed);
         let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
         assert_eq!(first, second, "{name}");
-        let event = first.map_or(Value::Null, |heard| {
-            assert_eq!((heard.agent, &*heard.session), (AGENT, "cop-1"));
-            serde_json::to_value(heard.event).unwrap()
+        let event = first.map_or(Value::Null, |hook_event| {
+            assert_eq!((hook_event.agent, &*hook_event.session), (AGENT, "cop-1"));
+            serde_json::to_value(hook_event.event).unwrap()
         });
         assert_eq!(event, expected, "{name}");
     }
@@ -336,7 +340,7 @@ mod tests {
         let input = json!({"input": "*** Begin Patch\n*** Add File: a.rs\n+fn a() {}\n*** End Patch"});
         for name in ["apply_patch", "Edit"] {
             let (bytes, _) = pair("", json!({"toolName": name, "toolArgs": input, "toolResult": {}}), json!({}));
-            let Some(Heard { event: Event::Tool(used), .. }) = parse(&BUILT_IN, &bytes).unwrap() else {
+            let Some(HookEvent { event: Event::Tool(used), .. }) = parse(&BUILT_IN, &bytes).unwrap() else {
                 panic!("{name}")
             };
             assert_eq!((&*used.files[0].path, &*used.names[0]), ("a.rs", "a"));
@@ -344,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn times_tell_events_apart() {
+    fn timestamps_tell_events_apart() {
         let key = |millis: u64, command: &str| {
             let extra =
                 json!({"timestamp": millis, "toolName": "bash", "toolArgs": {"command": command}, "toolResult": {}});

@@ -1,7 +1,7 @@
-//! Copilot CLI's session events: `events.jsonl`, one event a line.
+//! Copilot CLI's session events: `events.jsonl`, one event per line.
 //!
-//! Its hooks do not say which tool use they report on, so a use is known by what it was given. What a subagent does carries
-//! the subagent's name; it works for the session but does not speak.
+//! The hooks report no tool use ids, so a tool use is identified by its arguments. A subagent's events carry its
+//! name; its tool uses count, its messages do not.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::agents::loose::{Flag, Object, Raw, Text};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
-use crate::agents::transcripts::{Scribe, Transcript, UseKey, each_line};
+use crate::agents::transcripts::{Transcript, TranscriptBuilder, UseKey, each_line};
 use crate::clean::Cleaner;
 use crate::model::event::Outcome;
 use crate::model::time::Timestamp;
@@ -24,7 +24,7 @@ struct Line<'a> {
     id: Text<'a>,
     #[serde(borrow)]
     timestamp: Text<'a>,
-    /// The subagent, if it is not the session's own.
+    /// The subagent, if the event is not the main agent's.
     #[serde(rename = "agentId", borrow)]
     agent: Text<'a>,
     #[serde(borrow)]
@@ -38,7 +38,7 @@ struct Data<'a> {
     session: Text<'a>,
     #[serde(borrow)]
     context: Object<Context<'a>>,
-    // What was changed of the context stands beside the rest.
+    // Changes to the context are beside the other fields.
     #[serde(borrow)]
     cwd: Text<'a>,
     #[serde(borrow)]
@@ -95,16 +95,16 @@ struct Error<'a> {
     code: Text<'a>,
 }
 
-/// Reads a whole session.
+/// Parses a whole session.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader { scribe: Scribe::new(cleaner), open: HashMap::new(), begun: 0 };
+    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), begun: 0 };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
     reader.finish(damaged_lines)
 }
 
 struct Reader<'a> {
-    scribe: Scribe<'a>,
-    /// By their id.
+    builder: TranscriptBuilder<'a>,
+    /// By id.
     open: HashMap<Cow<'a, str>, Open<'a>>,
     begun: usize,
 }
@@ -122,32 +122,32 @@ impl<'a> Reader<'a> {
         let data = line.data.0;
         let is_own = line.agent.0.is_none() && data.parent_call.0.is_none();
         let id = line.id.0.unwrap_or_default();
-        self.scribe.stands_at(line.timestamp.0);
+        self.builder.set_time(line.timestamp.0);
         match line.kind.0.as_deref() {
             Some("session.start" | "session.resume") => self.session(data),
             Some("session.context_changed") => {
-                self.scribe.stands_in(data.cwd.0);
-                self.scribe.on_branch(data.branch.0);
+                self.builder.set_cwd(data.cwd.0);
+                self.builder.set_branch(data.branch.0);
             }
             Some("user.message") if is_own => {
                 let is_users = data.source.0.is_none_or(|source| source == "user") && !data.is_continuation.0;
                 if is_users {
-                    self.scribe.finish_turn();
-                    self.scribe.prompt(data.content.0.unwrap_or_default(), &id);
+                    self.builder.finish_turn();
+                    self.builder.prompt(data.content.0.unwrap_or_default(), &id);
                 }
             }
-            Some("assistant.message") if is_own => self.scribe.says(data.content.0.unwrap_or_default(), id),
-            Some("abort") => self.scribe.last_words = None,
+            Some("assistant.message") if is_own => self.builder.agent_message(data.content.0.unwrap_or_default(), id),
+            Some("abort") => self.builder.last_message = None,
             Some("session.compaction_complete") if data.success.0 => {
-                self.scribe.compacted(data.summary.0.unwrap_or_default(), &id);
+                self.builder.compacted(data.summary.0.unwrap_or_default(), &id);
             }
             Some("tool.execution_start") => {
                 if is_own {
-                    self.scribe.uses_tool();
+                    self.builder.uses_tool();
                 }
                 if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
                     self.begun += 1;
-                    let (number, began_at) = (self.begun, self.scribe.at);
+                    let (number, began_at) = (self.begun, self.builder.at);
                     self.open.insert(call, Open { number, tool, given: data.arguments, began_at });
                 }
             }
@@ -157,11 +157,11 @@ impl<'a> Reader<'a> {
     }
 
     fn session(&mut self, data: Data<'a>) {
-        self.scribe.session = self.scribe.session.take().or(data.session.0);
+        self.builder.session = self.builder.session.take().or(data.session.0);
         let context = data.context.0;
-        self.scribe.read.cwd = self.scribe.read.cwd.take().or(context.root.0);
-        self.scribe.stands_in(context.cwd.0);
-        self.scribe.on_branch(context.branch.0);
+        self.builder.read.cwd = self.builder.read.cwd.take().or(context.root.0);
+        self.builder.set_cwd(context.cwd.0);
+        self.builder.set_branch(context.branch.0);
     }
 
     fn answered(&mut self, data: Data<'a>) {
@@ -188,23 +188,23 @@ impl<'a> Reader<'a> {
                 Answer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..Answer::default() }
             }
         };
-        let used = tool_use(self.scribe.cleaner, &tool, &Arguments::read(&unpacked(&given)), &answer);
-        self.scribe.tool(UseKey::Given { arguments: given.0, id }, used);
+        let used = tool_use(self.builder.cleaner, &tool, &Arguments::read(&unpacked(&given)), &answer);
+        self.builder.tool(UseKey::Given { arguments: given.0, id }, used);
     }
 
     fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
-        self.scribe.finish();
+        self.builder.finish();
         let mut open: Vec<_> = self.open.into_iter().collect();
         open.sort_by_key(|(_, call)| call.number);
         for (id, Open { tool, given, began_at, .. }) in open {
             let key = UseKey::Given { arguments: given.0, id };
-            self.scribe.in_flight(key, began_at, &tool, &Arguments::read(&unpacked(&given)));
+            self.builder.in_flight(key, began_at, &tool, &Arguments::read(&unpacked(&given)));
         }
-        Transcript { damaged_lines, ..self.scribe.read }
+        Transcript { damaged_lines, ..self.builder.read }
     }
 }
 
-/// The exit code that stands in the last line of a command's output, and the output without it.
+/// The exit code in the last line of a command's output, and the output without that line.
 fn exit(content: &str) -> Option<(i64, &str)> {
     let (output, last) = content.rsplit_once('\n').unwrap_or(("", content));
     let (_, code) = last.strip_prefix('<')?.strip_suffix('>')?.split_once("exit code ")?;

@@ -26,7 +26,7 @@ pub(super) static PROFILE: Profile = Profile {
 fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     match occasion {
         Occasion::Start => Some(json!({"additional_context": context})),
-        // Its prompt hook can only stop a prompt.
+        // Cursor's prompt hook can only block a prompt.
         Occasion::Prompt => None,
     }
 }

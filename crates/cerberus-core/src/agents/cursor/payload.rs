@@ -1,8 +1,8 @@
-//! Cursor's hook payloads, its own and those it sends to hooks that were installed for Claude Code.
+//! Cursor's hook payloads: its own, and those it sends to hooks installed for Claude Code.
 //!
-//! Unverified: written from its documentation, never seen from the real client. So every field has a fallback. Only the
-//! general tool event is read; the narrower ones (`afterFileEdit`, `afterShellExecution`) report the same uses again,
-//! without their ids.
+//! Unverified: written from the documentation, never checked with the real client, so every field has a fallback.
+//! Only the general tool event is read; the specific ones (`afterFileEdit`, `afterShellExecution`) report the same
+//! uses again, without ids.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, List, Object, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Todo, Use};
-use crate::agents::{Heard, WireError};
+use crate::agents::{HookEvent, PayloadError};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
@@ -51,7 +51,7 @@ struct Payload<'a> {
     #[serde(borrow)]
     error_message: Text<'a>,
     is_interrupt: Flag,
-    /// The agent's words.
+    /// The agent's text.
     #[serde(borrow)]
     text: Text<'a>,
     #[serde(borrow)]
@@ -94,17 +94,21 @@ struct Printed<'a> {
     stderr: Text<'a>,
 }
 
-/// Reads one payload; `None` when it is of no interest to us.
-pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
-    let mut said: Payload = serde_json::from_slice(payload)?;
-    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
-    let session = said.conversation_id.0.take().or(said.session_id.0.take()).filter(|id| !id.is_empty());
-    let session = session.ok_or(WireError::Missing("conversation_id"))?;
-    let root = std::mem::take(&mut said.workspace_roots).0.into_iter().find_map(|root| root.0);
-    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).or(root).ok_or(WireError::Missing("workspace_roots"))?;
-    let (turn, tool_use_id) = (said.generation_id.0.take().unwrap_or_default(), said.tool_use_id.0.take());
-    let Some(event) = event(cleaner, &name, said) else { return Ok(None) };
-    // A hook that was installed for another host gets the event under another name: the turn is what both have.
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(in crate::agents) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
+    let session = fields.conversation_id.0.take().or(fields.session_id.0.take()).filter(|id| !id.is_empty());
+    let session = session.ok_or(PayloadError::Missing("conversation_id"))?;
+    let root = std::mem::take(&mut fields.workspace_roots).0.into_iter().find_map(|root| root.0);
+    let cwd =
+        fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).or(root).ok_or(PayloadError::Missing("workspace_roots"))?;
+    let (turn, tool_use_id) = (fields.generation_id.0.take().unwrap_or_default(), fields.tool_use_id.0.take());
+    let Some(event) = event(cleaner, &name, fields) else { return Ok(None) };
+    // A hook installed for another host receives the event under another name; the turn is the same in both.
     let key = match (&event, tool_use_id) {
         (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
         (Event::Tool(_), None) => Clean::hashes("", &[fnv1a(payload)]),
@@ -117,48 +121,48 @@ pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> R
         _ => Clean::word("end"),
     };
     let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
-fn event<'a>(cleaner: &'a Cleaner, name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "sessionStart" | "SessionStart" => Event::Start {
-            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
             transcript: None,
             phase: None,
             process: None,
         },
         "beforeSubmitPrompt" | "UserPromptSubmit" => {
-            Event::Prompt { text: cleaner.clean(said.prompt.0?, Keep::PROMPT) }
+            Event::Prompt { text: cleaner.clean(fields.prompt.0?, Keep::PROMPT) }
         }
-        "postToolUse" | "PostToolUse" => Event::Tool(tool_use(cleaner, said)?),
+        "postToolUse" | "PostToolUse" => Event::Tool(tool_use(cleaner, fields)?),
         "postToolUseFailure" | "PostToolUseFailure" => {
-            let outcome = if said.is_interrupt.0 { Outcome::Interrupted } else { Outcome::Failed };
-            let (tool, command) = (said.tool_name.0?, said.tool_input.0.command);
+            let outcome = if fields.is_interrupt.0 { Outcome::Interrupted } else { Outcome::Failed };
+            let (tool, command) = (fields.tool_name.0?, fields.tool_input.0.command);
             let mut used = Use::new(cleaner);
             used.outcome = outcome;
-            tool::shell(&mut used, command, Some(said.error_message.0.unwrap_or_default()), || Cow::Borrowed(""));
+            tool::shell(&mut used, command, Some(fields.error_message.0.unwrap_or_default()), || Cow::Borrowed(""));
             Event::Tool(used.of(tool))
         }
-        "afterAgentResponse" => Event::Stop { message: message(said.text) },
+        "afterAgentResponse" => Event::Stop { message: message(fields.text) },
         "stop" | "Stop" => Event::Stop { message: Clean::default() },
-        "subagentStop" | "SubagentStop" => Event::SubagentStop { message: message(said.summary) },
+        "subagentStop" | "SubagentStop" => Event::SubagentStop { message: message(fields.summary) },
         "preCompact" | "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
         "sessionEnd" | "SessionEnd" => {
-            Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) }
+            Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) }
         }
         _ => return None,
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, said: Payload<'a>) -> Option<ToolUse<'a>> {
-    let (name, Object(input)) = (said.tool_name.0?, said.tool_input);
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: Payload<'a>) -> Option<ToolUse<'a>> {
+    let (name, Object(input)) = (fields.tool_name.0?, fields.tool_input);
     let path = Text(input.file_path.0.or(input.path.0).or(input.target_file.0));
     let mut used = Use::new(cleaner);
     match &*name {
         "Shell" | "Bash" => {
-            let (exit, output) = ending(&said.tool_output.unescaped());
+            let (exit, output) = ending(&fields.tool_output.unescaped());
             tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
         }
         "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" => {
@@ -175,12 +179,12 @@ fn tool_use<'a>(cleaner: &'a Cleaner, said: Payload<'a>) -> Option<ToolUse<'a>> 
     Some(used.of(name))
 }
 
-/// How a command ended and what it printed; what is no JSON is all that it printed.
+/// Exit code and output of a command. Anything that is not JSON is all output.
 fn ending(tool_output: &str) -> (Exit, String) {
     let Ok(Object(printed)) = serde_json::from_str::<Object<Printed>>(tool_output) else {
-        return (Exit::Untold, tool_output.to_string());
+        return (Exit::Unknown, tool_output.to_string());
     };
-    let exit = printed.exit_code.0.and_then(|code| code.parse().ok()).map_or(Exit::Untold, Exit::Code);
+    let exit = printed.exit_code.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
     let texts = [printed.stdout, printed.output, printed.stderr];
     let texts: Vec<Cow<str>> = texts.into_iter().filter_map(|text| text.0).filter(|text| !text.is_empty()).collect();
     (exit, texts.join("\n"))
@@ -193,7 +197,7 @@ mod tests {
     use crate::clean::BUILT_IN;
     use serde_json::{Value, json};
 
-    /// A payload with the base fields that the documentation promises.
+    /// A payload with the base fields that the documentation describes.
     fn payload(name: &str, extra: Value) -> Vec<u8> {
         let mut value = json!({
             "conversation_id": "c-77", "generation_id": "g-1", "model": "m", "hook_event_name": name,
@@ -275,9 +279,12 @@ mod tests {
             let (first, second) = (payload(own, extra.clone()), payload(borrowed, extra));
             let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
             assert_eq!(first, second, "{own}");
-            let event = first.map_or(Value::Null, |heard| {
-                assert_eq!((heard.agent, &*heard.session, &*heard.cwd), (AGENT, "c-77", "/home/ann/hydra"));
-                serde_json::to_value(heard.event).unwrap()
+            let event = first.map_or(Value::Null, |hook_event| {
+                assert_eq!(
+                    (hook_event.agent, &*hook_event.session, &*hook_event.cwd),
+                    (AGENT, "c-77", "/home/ann/hydra")
+                );
+                serde_json::to_value(hook_event.event).unwrap()
             });
             assert_eq!(event, expected, "{own}");
         }
@@ -292,7 +299,9 @@ mod tests {
         assert_eq!(key("g-1"), key("g-1"));
         assert_ne!(key("g-1"), key("g-2"));
         let words = payload("afterAgentResponse", json!({"text": "Done."}));
-        let Some(Heard { event: Event::Stop { message }, .. }) = parse(&BUILT_IN, &words).unwrap() else { panic!() };
+        let Some(HookEvent { event: Event::Stop { message }, .. }) = parse(&BUILT_IN, &words).unwrap() else {
+            panic!()
+        };
         assert_eq!(&*message, "Done.");
         assert!(parse(&BUILT_IN, b"{").is_err() && parse(&BUILT_IN, b"{}").is_err());
     }

@@ -1,8 +1,8 @@
 //! Gemini CLI's hook payloads.
 //!
-//! Tool uses have no id: what they were given, and the payload, which says when to the millisecond, are the key. A
-//! command's exit code stands only in the text for the model, below its output, and only when it is not zero. A prompt
-//! may begin with what hooks told the session, ours too; that is not the user's.
+//! Tool uses have no id, so the key is made from the arguments and the payload, which has a timestamp in
+//! milliseconds. A command's exit code appears only in the text for the model, below the output, and only if it is
+//! not zero. A prompt may start with context from hooks, including ours, which is not the user's text.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::agents::loose::{Escaped, List, Object, Pairs, Raw, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Question, Todo, Use};
 use crate::agents::transcripts::use_key;
-use crate::agents::{Heard, WireError, patch};
+use crate::agents::{HookEvent, PayloadError, patch};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
@@ -54,7 +54,7 @@ struct Payload<'a> {
 struct Input<'a> {
     #[serde(borrow)]
     file_path: Text<'a>,
-    /// What older versions call it.
+    /// The name in older versions.
     #[serde(borrow)]
     absolute_path: Text<'a>,
     #[serde(borrow)]
@@ -97,7 +97,7 @@ struct Failure<'a> {
     message: Text<'a>,
 }
 
-/// What a tool was given, as it stands there: a transcript knows the same use by it.
+/// The arguments exactly as sent; the transcript identifies a tool use by the same text.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Given<'a> {
@@ -105,13 +105,16 @@ struct Given<'a> {
     tool_input: Raw<'a>,
 }
 
-/// Reads one payload; `None` when it is of no interest to us.
-pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
-    let mut said: Payload = serde_json::from_slice(payload)?;
-    let name = said.hook_event_name.0.take().ok_or(WireError::Missing("hook_event_name"))?;
-    let session = said.session_id.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("session_id"))?;
-    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
-    let Some(event) = event(cleaner, &name, said) else {
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(in crate::agents) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
+    let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
+    let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let Some(event) = event(cleaner, &name, fields) else {
         return Ok(None);
     };
     let key = match &event {
@@ -123,54 +126,54 @@ pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> R
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
     let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
-fn event<'a>(cleaner: &'a Cleaner, name: &str, said: Payload<'a>) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
     Some(match name {
         "SessionStart" => Event::Start {
-            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
-            transcript: said.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: fields.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
             phase: None,
             process: None,
         },
-        "BeforeAgent" => Event::Prompt { text: cleaner.clean(without_context(said.prompt.0?), Keep::PROMPT) },
-        "AfterTool" => Event::Tool(tool_use(cleaner, said.tool_name.0?, said.tool_input.0, said.tool_response.0)),
+        "BeforeAgent" => Event::Prompt { text: cleaner.clean(without_context(fields.prompt.0?), Keep::PROMPT) },
+        "AfterTool" => Event::Tool(tool_use(cleaner, fields.tool_name.0?, fields.tool_input.0, fields.tool_response.0)),
         "AfterAgent" => {
-            let message = said.prompt_response.0.unwrap_or_default();
+            let message = fields.prompt_response.0.unwrap_or_default();
             Event::Stop { message: cleaner.clean(without_repeated_end(&message), Keep::MESSAGE) }
         }
-        // The automatic one is sent before every call of the model, whether anything is compressed or not.
-        "PreCompress" if said.trigger.0.as_deref() == Some("manual") => {
+        // The automatic one is sent before every model call, even if nothing is compressed.
+        "PreCompress" if fields.trigger.0.as_deref() == Some("manual") => {
             Event::Compact { stage: CompactStage::Before, summary: None }
         }
-        "SessionEnd" => Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        "SessionEnd" => Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
 
-/// An answer that was streamed comes whole, and after it again all of its pieces but the first, with spaces between.
+/// A streamed answer arrives complete, followed by all of its chunks except the first, separated by spaces.
 fn without_repeated_end(answer: &str) -> String {
-    let said: Vec<(usize, char)> = answer.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
+    let chars: Vec<(usize, char)> = answer.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
     let same = |(one, two): (&(usize, char), &(usize, char))| one.1 == two.1;
     let repeats = |length: &usize| {
-        let (before, end) = said.split_at(said.len() - length);
+        let (before, end) = chars.split_at(chars.len() - length);
         let starts_after_a_space = answer[..end[0].0].ends_with(' ');
         starts_after_a_space && before[before.len() - length..].iter().zip(end).all(same)
     };
-    // The first piece does not come again, so the end is shorter than what stands before it.
-    let longest = (1..said.len().div_ceil(2)).rev().find(repeats);
-    let kept = longest.map_or(answer.len(), |length| said[said.len() - length].0);
+    // The first chunk is not repeated, so the repetition is shorter than the answer.
+    let longest = (1..chars.len().div_ceil(2)).rev().find(repeats);
+    let kept = longest.map_or(answer.len(), |length| chars[chars.len() - length].0);
     answer[..kept].trim_end().to_string()
 }
 
-/// What the user said: the prompt without the contexts of hooks that stand before it.
+/// The user's text: the prompt without the hook contexts before it.
 pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
-    let mut said = &*prompt;
-    while let Some((_, after)) = said.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
-        said = after.trim_start();
+    let mut rest = &*prompt;
+    while let Some((_, after)) = rest.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
+        rest = after.trim_start();
     }
-    let cut = prompt.len() - said.len();
+    let cut = prompt.len() - rest.len();
     match prompt {
         Cow::Borrowed(prompt) => Cow::Borrowed(&prompt[cut..]),
         Cow::Owned(prompt) => Cow::Owned(prompt[cut..].to_string()),
@@ -193,7 +196,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, resp
         }
         ("read_file", None) => tool::read(&mut used, Text(input.file_path.0.or(input.absolute_path.0))),
         ("read_many_files", None) => {
-            // Patterns name no file.
+            // A glob pattern is not a file.
             let is_plain = |path: &Text| path.0.as_deref().is_some_and(|path| !path.contains(['*', '?', '{', '[']));
             input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
         }
@@ -206,18 +209,18 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, resp
     used.of(name)
 }
 
-/// How a command ended and what it printed: `Output: …`, then lines with labels, not all of them always.
+/// Exit code and output of a command: `Output: …`, then labelled lines, some of which may be missing.
 fn ending(for_model: &str) -> (Exit, String) {
     let text = for_model.trim().trim_start_matches("<untrusted_context>").trim_end_matches("</untrusted_context>");
     let Some(text) = text.trim().strip_prefix("Output: ") else {
         let is_cancelled = text.trim().starts_with("Command was") && text.contains("cancelled");
-        return (if is_cancelled { Exit::Interrupted } else { Exit::Untold }, text.trim().to_string());
+        return (if is_cancelled { Exit::Interrupted } else { Exit::Unknown }, text.trim().to_string());
     };
     let mut exit = Exit::Code(0);
     let mut output = text;
     while let Some((before, last)) = output.rsplit_once('\n') {
         match last.split_once(": ") {
-            Some(("Exit Code", code)) => exit = code.parse().map_or(Exit::Untold, Exit::Code),
+            Some(("Exit Code", code)) => exit = code.parse().map_or(Exit::Unknown, Exit::Code),
             Some(("Signal", _)) => exit = Exit::Interrupted,
             Some(("Process Group PGID" | "Background PIDs", _)) => {}
             _ => break,
@@ -227,7 +230,7 @@ fn ending(for_model: &str) -> (Exit, String) {
     (exit, if output == "(empty)" { String::new() } else { output.to_string() })
 }
 
-/// `{"answers":{"0":"…"}}`: to the questions, by their number.
+/// `{"answers":{"0":"…"}}`, by question number.
 fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -263,11 +266,13 @@ mod tests {
 
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
-        parse(&BUILT_IN, &bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+        parse(&BUILT_IN, &bytes)
+            .unwrap()
+            .map_or(Value::Null, |hook_event| serde_json::to_value(hook_event.event).unwrap())
     }
 
     #[test]
-    fn every_event_we_take_is_reduced_to_what_lasts() {
+    fn every_captured_event_is_reduced() {
         let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl";
         for (name, extra, expected) in [
             (
@@ -307,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_leaves_its_trace() {
+    fn every_tool_use_is_reduced() {
         let printed = |text: &str| json!({"llmContent": format!("<untrusted_context>\n{text}\n</untrusted_context>")});
         let diff = json!({"returnDisplay": {"fileDiff": "--- a\n+++ a\n@@ -4,2 +4,2 @@\n x\n-y\n+fn z() {\n"}});
         for (name, input, response, expected) in [
@@ -385,12 +390,12 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_taken_over_from_claude_code_hears_the_same() {
+    fn a_hook_installed_for_claude_code_gives_the_same_event() {
         for name in ["SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"] {
             let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
-            let heard = parse(&BUILT_IN, &bytes).unwrap();
-            assert_eq!(heard.as_ref().map(|heard| heard.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), heard, "{name}");
+            let hook_event = parse(&BUILT_IN, &bytes).unwrap();
+            assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
+            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! Gemini CLI's chats: one message a line, the whole message again whenever more is known of it. Older files are one
-//! object that holds them all.
+//! Gemini CLI's chats: one message per line, repeated in full whenever it grows. Older files are one object with all
+//! messages.
 //!
-//! Its hooks do not say which tool use they report on, so a use is known by what it was given. What the user took back
-//! still happened. A history that was rewritten for the model tells nothing new but its summary, and which folder the chat
-//! speaks of; where it does not, whoever found the file may know.
+//! The hooks report no tool use ids, so a tool use is identified by its arguments. Messages that the user rewound
+//! still happened. A history rewritten for the model adds only its summary and the folder of the chat. If the folder
+//! is missing, the caller may know it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::payload::without_context;
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
-use crate::agents::transcripts::{MESSAGES_MAX, Scribe, Transcript, UseKey, each_line};
+use crate::agents::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
 use crate::clean::Cleaner;
 use crate::model::event::Outcome;
 
@@ -30,7 +30,7 @@ struct Line<'a> {
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
     #[serde(rename = "$set", borrow)]
     set: Object<Change<'a>>,
-    // A message stands on a line of its own.
+    // A message on a line of its own.
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -120,12 +120,12 @@ struct Display<'a> {
     diff: Text<'a>,
 }
 
-/// The role of a text that took the place of the messages before it.
+/// The role of a text that replaced the messages before it.
 const SUMMARY: &str = "summary";
 
-/// Reads a whole chat.
+/// Parses a whole chat.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader { scribe: Scribe::new(cleaner), messages: Vec::new(), known: HashMap::new() };
+    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), messages: Vec::new(), known: HashMap::new() };
     // An older file is one object, often over many lines.
     let damaged_lines = match serde_json::from_slice::<Object<Line>>(bytes) {
         Ok(Object(whole)) => {
@@ -134,12 +134,12 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
         }
         Err(_) => each_line(bytes, |Object(line)| reader.line(line)),
     };
-    reader.tell(damaged_lines)
+    reader.finish(damaged_lines)
 }
 
 struct Reader<'a> {
-    scribe: Scribe<'a>,
-    /// In the order in which they were begun, as they were last told.
+    builder: TranscriptBuilder<'a>,
+    /// In the order in which they started, each in its latest version.
     messages: Vec<Message<'a>>,
     known: HashMap<Cow<'a, str>, usize>,
 }
@@ -147,9 +147,9 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn line(&mut self, line: Line<'a>) {
         let Line { session, kind, directories, messages, set, id, timestamp, role, content, shown, calls } = line;
-        self.scribe.session = self.scribe.session.take().or(session.0);
-        self.scribe.is_subagent |= kind.0.as_deref() == Some("subagent");
-        self.scribe.stands_in(directories.0.into_iter().find_map(|folder| folder.0));
+        self.builder.session = self.builder.session.take().or(session.0);
+        self.builder.is_subagent |= kind.0.as_deref() == Some("subagent");
+        self.builder.set_cwd(directories.0.into_iter().find_map(|folder| folder.0));
         set.0.messages.0.into_iter().for_each(|rewritten| self.rewritten(rewritten.0));
         messages.0.into_iter().for_each(|message| self.message(message.0));
         self.message(Message { id, timestamp, role, content, shown, calls });
@@ -167,48 +167,48 @@ impl<'a> Reader<'a> {
     }
 
     fn rewritten(&mut self, message: Message<'a>) {
-        let words = spoken(message.content);
+        let words = text_of(message.content);
         if words.contains("<state_snapshot>") && message.id.0.as_ref().is_some_and(|id| !self.known.contains_key(id)) {
             self.message(Message { role: Text(Some(Cow::Borrowed(SUMMARY))), ..message });
-        } else if self.scribe.cwd.is_none() && words.trim_start().starts_with("<session_context>") {
-            self.scribe.stands_in(workspace(&words).map(Cow::Owned));
+        } else if self.builder.cwd.is_none() && words.trim_start().starts_with("<session_context>") {
+            self.builder.set_cwd(workspace(&words).map(Cow::Owned));
         }
     }
 
-    fn tell(mut self, damaged_lines: usize) -> Transcript<'a> {
+    fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
         for message in std::mem::take(&mut self.messages) {
             let id = message.id.0.unwrap_or_default();
-            self.scribe.stands_at(message.timestamp.0);
+            self.builder.set_time(message.timestamp.0);
             match message.role.0.as_deref() {
                 Some("user") => {
-                    let words = Some(spoken(message.shown)).filter(|shown| !shown.is_empty());
-                    let words = words.unwrap_or_else(|| without_files(without_context(spoken(message.content))));
+                    let words = Some(text_of(message.shown)).filter(|shown| !shown.is_empty());
+                    let words = words.unwrap_or_else(|| without_files(without_context(text_of(message.content))));
                     // A command to the client itself.
                     if !words.trim_start().starts_with(['/', '?']) && !words.trim().is_empty() {
-                        self.scribe.finish_turn();
-                        self.scribe.prompt(words, &id);
+                        self.builder.finish_turn();
+                        self.builder.prompt(words, &id);
                     }
                 }
-                Some(SUMMARY) => self.scribe.compacted(spoken(message.content), &id),
+                Some(SUMMARY) => self.builder.compacted(text_of(message.content), &id),
                 Some("gemini") => {
                     let is_at_work = !message.calls.0.is_empty();
                     message.calls.0.into_iter().for_each(|call| self.call(call.0));
-                    self.scribe.says(spoken(message.content), id);
+                    self.builder.agent_message(text_of(message.content), id);
                     // It is asked again with what the tools returned.
                     if is_at_work {
-                        self.scribe.uses_tool();
+                        self.builder.uses_tool();
                     }
                 }
                 _ => {}
             }
         }
-        self.scribe.finish();
-        Transcript { damaged_lines, ..self.scribe.read }
+        self.builder.finish();
+        Transcript { damaged_lines, ..self.builder.read }
     }
 
     fn call(&mut self, call: Call<'a>) {
         let (Some(id), Some(name)) = (call.id.0, call.name.0) else { return };
-        self.scribe.stands_at(call.timestamp.0);
+        self.builder.set_time(call.timestamp.0);
         let arguments = Arguments::read(call.args.0);
         let printed = match call.result {
             TextOrList::Text(text) => text,
@@ -227,11 +227,11 @@ impl<'a> Reader<'a> {
             Some("cancelled") => Answer { outcome: Outcome::Interrupted, output: printed, ..Answer::default() },
             _ => {
                 let key = UseKey::Given { arguments: call.args.0, id };
-                return self.scribe.in_flight(key, self.scribe.at, &name, &arguments);
+                return self.builder.in_flight(key, self.builder.at, &name, &arguments);
             }
         };
-        let used = tool_use(self.scribe.cleaner, &name, &arguments, &answer);
-        self.scribe.tool(UseKey::Given { arguments: call.args.0, id }, used);
+        let used = tool_use(self.builder.cleaner, &name, &arguments, &answer);
+        self.builder.tool(UseKey::Given { arguments: call.args.0, id }, used);
     }
 }
 
@@ -242,40 +242,42 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What was said: a text, a part with one, or a list of either.
-fn spoken(content: Raw<'_>) -> Cow<'_, str> {
+/// The text of a message: a string, a part with a text, or a list of either.
+fn text_of(content: Raw<'_>) -> Cow<'_, str> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Said<'a> {
+    struct TextPart<'a> {
         #[serde(borrow)]
         text: Text<'a>,
     }
     match serde_json::from_str::<TextOrList<Raw>>(content.0) {
         Ok(TextOrList::Text(text)) => text,
         Ok(TextOrList::List(parts)) => {
-            let mut texts = parts.into_iter().map(spoken).filter(|text| !text.is_empty());
+            let mut texts = parts.into_iter().map(text_of).filter(|text| !text.is_empty());
             let first = texts.next().unwrap_or_default();
             texts.fold(first, |all, text| Cow::Owned(format!("{all}\n{text}")))
         }
-        _ => serde_json::from_str::<Object<Said>>(content.0).ok().and_then(|said| said.0.text.0).unwrap_or_default(),
+        _ => {
+            serde_json::from_str::<Object<TextPart>>(content.0).ok().and_then(|part| part.0.text.0).unwrap_or_default()
+        }
     }
 }
 
-/// The folder that the client told the model it works in.
+/// The folder that the client named to the model.
 fn workspace(context: &str) -> Option<String> {
     let (_, listed) = context.split_once("Workspace Directories:**\n")?;
     listed.lines().next()?.trim().strip_prefix("- ").map(str::to_string)
 }
 
-/// Files that the user referred to are put behind the words; their contents are not words.
+/// The contents of files the user referred to follow the prompt; they are not part of it.
 fn without_files(words: Cow<'_, str>) -> Cow<'_, str> {
     match words.split_once("\n--- Content from referenced files ---") {
-        Some((said, _)) => Cow::Owned(said.to_string()),
+        Some((before, _)) => Cow::Owned(before.to_string()),
         None => words,
     }
 }
 
-/// A command's output as the model was shown it: `Output: …`, then `Exit Code: 3` where it failed.
+/// A command's output as the model saw it: `Output: …`, then `Exit Code: 3` if it failed.
 fn exit(printed: &str) -> (i64, &str) {
     let Some((_, output)) = printed.split_once("Output: ") else { return (0, printed) };
     let Some((output, rest)) = output.rsplit_once("\nExit Code: ") else {

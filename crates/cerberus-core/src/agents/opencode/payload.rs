@@ -1,8 +1,8 @@
-//! What our plugin in opencode sends: one object an event, in a shape of our own.
+//! What our opencode plugin sends: one object per event, in our own format.
 //!
-//! opencode has no hooks that start a program, so `plugin/opencode/cerberus.js` does, and the two files change together.
-//! Every message says when (`at`, milliseconds); tool uses and prompts have opencode's own ids. Subagents are sessions of
-//! their own there; the plugin reports them as part of the session that started them.
+//! opencode has no hooks that start a program, so `plugin/opencode/cerberus.js` does. The two files must change
+//! together. Every message has a timestamp (`at`, milliseconds); tool uses and prompts have opencode's own ids. In
+//! opencode a subagent is a session of its own; the plugin reports it as part of its parent.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, List, Object, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Question, Todo, Use};
-use crate::agents::{Heard, WireError, patch};
+use crate::agents::{HookEvent, PayloadError, patch};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
@@ -50,7 +50,7 @@ struct Message<'a> {
     answers: List<Text<'a>>,
 }
 
-/// What opencode's tools take, under its own names.
+/// The arguments of opencode's tools, under its own names.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Args<'a> {
@@ -70,14 +70,17 @@ struct Args<'a> {
     questions: List<Object<Question<'a>>>,
 }
 
-/// Reads one message; `None` when it is of no interest to us.
-pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<Heard<'a>>, WireError> {
-    let mut said: Message = serde_json::from_slice(payload)?;
-    let name = said.event.0.take().ok_or(WireError::Missing("event"))?;
-    let session = said.session.0.take().filter(|id| !id.is_empty()).ok_or(WireError::Missing("sessionID"))?;
-    let cwd = said.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(WireError::Missing("cwd"))?;
-    let id = said.id.0.take().filter(|id| !id.is_empty());
-    let Some(event) = event(cleaner, &name, said) else { return Ok(None) };
+/// Parses one message. Returns `None` for events we do not capture.
+pub(in crate::agents) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Message = serde_json::from_slice(payload)?;
+    let name = fields.event.0.take().ok_or(PayloadError::Missing("event"))?;
+    let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionID"))?;
+    let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let id = fields.id.0.take().filter(|id| !id.is_empty());
+    let Some(event) = event(cleaner, &name, fields) else { return Ok(None) };
     let key = match (&event, id) {
         (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
         (Event::Prompt { text }, None) => prompt_key(text, payload),
@@ -85,39 +88,39 @@ pub(in crate::agents) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> R
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
     let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
-    Ok(Some(Heard { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
-fn event<'a>(cleaner: &'a Cleaner, name: &str, said: Message<'a>) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Message<'a>) -> Option<Event<'a>> {
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "start" => Event::Start {
-            source: said.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
             transcript: None,
             phase: None,
             process: None,
         },
-        "prompt" => Event::Prompt { text: cleaner.clean(said.text.0?, Keep::PROMPT) },
-        "tool" => Event::Tool(tool_use(cleaner, said)?),
-        "stop" => Event::Stop { message: message(said.text) },
-        "subagent-stop" => Event::SubagentStop { message: message(said.text) },
-        "failure" => Event::StopFailure { error: cleaner.clean(said.text.0.unwrap_or_default(), Keep::ERROR) },
+        "prompt" => Event::Prompt { text: cleaner.clean(fields.text.0?, Keep::PROMPT) },
+        "tool" => Event::Tool(tool_use(cleaner, fields)?),
+        "stop" => Event::Stop { message: message(fields.text) },
+        "subagent-stop" => Event::SubagentStop { message: message(fields.text) },
+        "failure" => Event::StopFailure { error: cleaner.clean(fields.text.0.unwrap_or_default(), Keep::ERROR) },
         "compact" => Event::Compact { stage: CompactStage::Before, summary: None },
-        "end" => Event::End { reason: cleaner.clean(said.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        "end" => Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) },
         _ => return None,
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, said: Message<'a>) -> Option<ToolUse<'a>> {
-    let (name, Object(args)) = (said.tool.0?, said.args);
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: Message<'a>) -> Option<ToolUse<'a>> {
+    let (name, Object(args)) = (fields.tool.0?, fields.args);
     let mut used = Use::new(cleaner);
     match &*name {
         "bash" => {
-            let exit = said.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Untold, Exit::Code);
-            tool::shell_with_exit(&mut used, args.command, exit, said.output.0.unwrap_or_default());
+            let exit = fields.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
+            tool::shell_with_exit(&mut used, args.command, exit, fields.output.0.unwrap_or_default());
         }
         "write" => tool::edited(&mut used, args.file_path, [args.content], Vec::new()),
-        "edit" => tool::edited(&mut used, args.file_path, [args.new_string], patch::unified(said.diff)),
+        "edit" => tool::edited(&mut used, args.file_path, [args.new_string], patch::unified(fields.diff)),
         "patch" | "apply_patch" => patch::apply_patch(&mut used, args.patch_text),
         "multiedit" => tool::edited(&mut used, args.file_path, [], vec![FileTouch::SOMEWHERE]),
         "read" => tool::read(&mut used, args.file_path),
@@ -126,7 +129,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, said: Message<'a>) -> Option<ToolUse<'a>> 
         }
         "question" => {
             let questions = args.questions.0.into_iter().map(|Object(asked)| asked.question.0);
-            let pairs = questions.zip(said.answers.0.into_iter().map(|answer| answer.0));
+            let pairs = questions.zip(fields.answers.0.into_iter().map(|answer| answer.0));
             let answered = |(question, answer): (Option<Cow<'a, str>>, Option<Cow<'a, str>>)| {
                 Some((question?, answer.filter(|answer| !answer.is_empty())?))
             };
@@ -152,11 +155,13 @@ mod tests {
 
     fn event_of(event: &str, extra: Value) -> Value {
         let bytes = message(event, extra);
-        parse(&BUILT_IN, &bytes).unwrap().map_or(Value::Null, |heard| serde_json::to_value(heard.event).unwrap())
+        parse(&BUILT_IN, &bytes)
+            .unwrap()
+            .map_or(Value::Null, |hook_event| serde_json::to_value(hook_event.event).unwrap())
     }
 
     #[test]
-    fn every_message_is_reduced_to_what_lasts() {
+    fn every_captured_event_is_reduced() {
         for (event, extra, expected) in [
             ("start", json!({"source": "compact"}), json!({"start": {"source": "compact"}})),
             ("prompt", json!({"id": "msg_1", "text": "go on"}), json!({"prompt": {"text": "go on"}})),
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_leaves_its_trace() {
+    fn every_tool_use_is_reduced() {
         for (tool, extra, expected) in [
             (
                 "bash",
@@ -221,7 +226,7 @@ mod tests {
             extra["id"] = json!("call_1");
             assert_eq!(event_of("tool", extra.clone())["tool"], expected, "{extra}");
         }
-        let heard = message("tool", json!({"tool": "read", "id": "call_1"}));
-        assert_eq!(&*parse(&BUILT_IN, &heard).unwrap().unwrap().key, "call_1");
+        let hook_event = message("tool", json!({"tool": "read", "id": "call_1"}));
+        assert_eq!(&*parse(&BUILT_IN, &hook_event).unwrap().unwrap().key, "call_1");
     }
 }

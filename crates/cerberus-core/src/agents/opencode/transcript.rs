@@ -1,6 +1,6 @@
-//! opencode's sessions, as `opencode export` prints them: one object with the session and all its messages.
+//! opencode's sessions as printed by `opencode export`: one object with the session and all its messages.
 //!
-//! Several may follow one another. A tool use carries the id that the plugin's hooks give too.
+//! Several exports may follow one another. A tool use has the same id as in the plugin's payloads.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::agents::loose::{Flag, List, Object, Raw, Text};
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
-use crate::agents::transcripts::{MESSAGES_MAX, Scribe, Transcript, UseKey};
+use crate::agents::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
 use crate::clean::Cleaner;
 use crate::model::event::Outcome;
 use crate::model::time::Timestamp;
@@ -36,7 +36,7 @@ struct Session<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Message<'a> {
-    /// Where the description itself does not hold it.
+    /// Set if `info` does not contain it.
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -75,7 +75,7 @@ struct Part<'a> {
     kind: Text<'a>,
     #[serde(borrow)]
     text: Text<'a>,
-    /// The client's words, or not part of the conversation any more.
+    /// Text from the client, or text that is no longer part of the conversation.
     synthetic: Flag,
     ignored: Flag,
     #[serde(rename = "callID", borrow)]
@@ -114,16 +114,16 @@ struct Metadata<'a> {
     answers: List<List<Text<'a>>>,
 }
 
-/// Reads one or more exported sessions.
+/// Parses one or more exported sessions.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let mut read = Transcript::default();
     for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<Export>>() {
         match export {
             Ok(Object(export)) => {
-                let told = session(cleaner, export);
-                read.cwd = read.cwd.or(told.cwd);
-                read.events.extend(told.events);
-                read.in_flight.extend(told.in_flight);
+                let one = session(cleaner, export);
+                read.cwd = read.cwd.or(one.cwd);
+                read.events.extend(one.events);
+                read.in_flight.extend(one.in_flight);
             }
             Err(_) => read.damaged_lines += 1,
         }
@@ -134,12 +134,12 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
 fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
     let Session { id, parent, directory } = export.info.0;
     let is_subagent = parent.0.is_some();
-    let mut scribe = Scribe { session: parent.0.or(id.0), is_subagent, ..Scribe::new(cleaner) };
-    scribe.stands_in(directory.0);
+    let mut builder = TranscriptBuilder { session: parent.0.or(id.0), is_subagent, ..TranscriptBuilder::new(cleaner) };
+    builder.set_cwd(directory.0);
     for Object(message) in export.messages.0 {
         let info = message.info.0;
         let id = info.id.0.or(message.id.0).unwrap_or_default();
-        stands_at(&mut scribe, &info.time.0.created);
+        set_time(&mut builder, &info.time.0.created);
         let is_users = match info.role.0.as_deref() {
             Some("user") => true,
             Some("assistant") => false,
@@ -156,28 +156,28 @@ fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
                     is_at_work = false;
                 }
                 Some("tool") => {
-                    used(&mut scribe, part);
+                    used(&mut builder, part);
                     is_at_work = true;
                 }
                 _ => {}
             }
         }
         if is_users && !words.trim().is_empty() {
-            scribe.finish_turn();
-            scribe.prompt(words, &id);
+            builder.finish_turn();
+            builder.prompt(words, &id);
         } else if !is_users {
-            stands_at(&mut scribe, &info.time.0.completed);
+            set_time(&mut builder, &info.time.0.completed);
             match info.summary.0 {
-                true => scribe.compacted(words, &id),
-                false => scribe.says(words, id),
+                true => builder.compacted(words, &id),
+                false => builder.agent_message(words, id),
             }
             if is_at_work {
-                scribe.uses_tool();
+                builder.uses_tool();
             }
         }
     }
-    scribe.finish();
-    scribe.read
+    builder.finish();
+    builder.read
 }
 
 /// `opencode run` puts an argument that has spaces in quotes; our plugin takes them off too.
@@ -189,12 +189,12 @@ fn unquoted(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn stands_at(scribe: &mut Scribe<'_>, millis: &Text<'_>) {
+fn set_time(builder: &mut TranscriptBuilder<'_>, millis: &Text<'_>) {
     let at = millis.0.as_deref().and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis);
-    scribe.at = at.or(scribe.at);
+    builder.at = at.or(builder.at);
 }
 
-fn used<'a>(scribe: &mut Scribe<'a>, part: Part<'a>) {
+fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: Part<'a>) {
     let (Some(call), Some(tool)) = (part.call.0, part.tool.0) else { return };
     let state = part.state.0;
     let arguments = Arguments::read(state.input.0);
@@ -213,8 +213,8 @@ fn used<'a>(scribe: &mut Scribe<'a>, part: Part<'a>) {
             let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
             Answer { outcome, output: error, ..Answer::default() }
         }
-        _ => return scribe.in_flight(UseKey::Id(call), scribe.at, &tool, &arguments),
+        _ => return builder.in_flight(UseKey::Id(call), builder.at, &tool, &arguments),
     };
-    stands_at(scribe, &state.time.0.end);
-    scribe.tool(UseKey::Id(call), tool_use(scribe.cleaner, &tool, &arguments, &answer));
+    set_time(builder, &state.time.0.end);
+    builder.tool(UseKey::Id(call), tool_use(builder.cleaner, &tool, &arguments, &answer));
 }

@@ -1,7 +1,7 @@
-//! One line of an agent's output becomes what it says. One file an agent.
+//! Parses an agent's output, line by line. Each agent has its own reader.
 //!
-//! A line of a kind nobody knows, a torn one or none at all is [`Said::Unknown`], never an error: agents add events with
-//! every release. Texts are as they came: whoever shows or stores one cleans it first.
+//! A line that is torn or of an unknown kind is [`StreamEvent::Unknown`], never an error, because agents add events
+//! with every release. Texts are not cleaned here; clean them before showing or storing them.
 
 pub mod plain;
 
@@ -12,65 +12,65 @@ use serde::{Deserialize, Deserializer};
 use crate::clean::text::line;
 use crate::model::time::Timestamp;
 
-/// What one line of an agent's output says.
+/// What one line of an agent's output reports.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
-    /// A session began, or, where the agent says so at every turn, goes on under the same name.
+pub enum StreamEvent {
+    /// A session started. Some agents repeat this at every turn of the same session.
     Started {
         session: String,
         model: Option<String>,
     },
-    /// The agent's words.
+    /// Text from the agent.
     Text(String),
-    /// It uses a tool, on what.
+    /// A tool call: its name and what it works on.
     Tool {
         name: String,
         what: String,
     },
-    /// A tool came back.
+    /// A tool returned.
     ToolDone,
     ToolFailed,
-    /// What the model was sent and answered. The same message may be told several times.
+    /// The token usage of one model call. The same message may be reported several times.
     Usage {
         message: Option<String>,
         context: u64,
         output: u64,
         own: Speaker,
     },
-    /// All that the session spent so far, cached tokens and subagents included.
+    /// What the session has spent so far, including cached tokens and subagents.
     Spent {
         tokens: u64,
         cost_usd: Option<f64>,
     },
-    /// How much fits into a context of this model; an empty name is whichever model is running.
+    /// The context window of this model. An empty name means the model that is running.
     Window {
         model: String,
         tokens: u64,
     },
-    /// The context was replaced by a summary: how full it is now, nobody knows yet.
+    /// The context was replaced by a summary; its size is unknown until the next usage.
     Compacted,
-    /// The model cannot be reached now, and why; the agent tries again by itself, or says next that it gave up.
+    /// The model cannot be reached, and why. The agent retries, or reports next that it gave up.
     Waiting {
         wait: Wait,
         fault: Fault,
     },
-    /// It was not allowed to use a tool, and nobody is there to be asked.
+    /// A tool was not permitted, and there is nobody to ask.
     Denied {
         tool: String,
     },
-    /// The turn is over.
+    /// The turn ended.
     Finished(Finish),
     Unknown,
 }
 
-/// Whose context a message fills.
+/// Whose context a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     Main,
     Subagent,
 }
 
-/// How long there is nothing to be done.
+/// How long the agent will wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     Until(Timestamp),
@@ -81,43 +81,43 @@ pub enum Wait {
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finish {
-    /// With these last words; empty where the agent said them before.
+    /// The final text; empty if the agent sent it earlier.
     Done {
         words: String,
     },
     Failed(Fault),
 }
 
-/// What an agent says about its failure; what it means for the loop is decided elsewhere.
+/// A failure as the agent reports it. The loop decides what it means.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fault {
-    /// The agent's own word for it: `error_max_turns`, `rate_limit`, `turn.failed`, …
+    /// The agent's own name for it: `error_max_turns`, `rate_limit`, `turn.failed`, …
     pub kind: String,
-    /// Of the model's server, where it is told.
+    /// From the model's server, if known.
     pub http_status: Option<u16>,
     pub words: String,
 }
 
-/// What a line says to `reader`; nothing when it is empty.
-pub fn read(reader: fn(&[u8]) -> Vec<Said>, line: &[u8]) -> Vec<Said> {
+/// Parses one line with `reader`. An empty line gives no events.
+pub fn read(reader: fn(&[u8]) -> Vec<StreamEvent>, line: &[u8]) -> Vec<StreamEvent> {
     if line.trim_ascii().is_empty() { Vec::new() } else { reader(line) }
 }
 
-/// What is shown of a tool's input.
+/// The longest description of a tool's input.
 pub(crate) const WHAT_CHARS_MAX: usize = 120;
 
 pub(crate) fn what(text: &str) -> String {
     line(text, WHAT_CHARS_MAX)
 }
 
-/// A count of tokens, or zero. Larger than any context is a mistake, yet no error.
+/// A token count, or zero. Implausible values are kept, not rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
 pub(crate) struct Count(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let amount = Amount::deserialize(deserializer)?;
-        // A float beyond the range becomes its end.
+        // The cast saturates.
         Ok(Count(amount.0.unwrap_or_default().max(0.0) as u64))
     }
 }
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-/// The HTTP status that an error's words begin with or name: `API Error: 529 {…}`, `unexpected status 401 Unauthorized`.
+/// The HTTP status named in an error message: `API Error: 529 {…}`, `unexpected status 401 Unauthorized`.
 pub(crate) fn http_status(words: &str) -> Option<u16> {
     const MARKS: [&str; 5] =
         ["API Error: ", "API Error (", "Request rejected (", "unexpected status ", "last status: "];

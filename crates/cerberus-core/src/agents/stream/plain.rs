@@ -1,8 +1,8 @@
-//! Any program: its lines are words, and nothing more is known.
+//! Any other program: every line is text.
 
-use super::Said;
+use super::StreamEvent;
 
-pub fn read(line: &[u8]) -> Vec<Said> {
+pub fn read(line: &[u8]) -> Vec<StreamEvent> {
     let text = String::from_utf8_lossy(line);
-    vec![Said::Text(text.trim_end_matches(['\n', '\r']).to_string())]
+    vec![StreamEvent::Text(text.trim_end_matches(['\n', '\r']).to_string())]
 }

@@ -3,47 +3,47 @@ use proptest::prelude::*;
 use super::*;
 use crate::agents::{claude_code, codex};
 
-fn check(reader: fn(&[u8]) -> Vec<Said>, line: &str, said: &[Said]) {
-    assert_eq!(read(reader, line.as_bytes()), said, "{line}");
+fn check(reader: fn(&[u8]) -> Vec<StreamEvent>, line: &str, events: &[StreamEvent]) {
+    assert_eq!(read(reader, line.as_bytes()), events, "{line}");
 }
 
-fn done(words: &str) -> Said {
-    Said::Finished(Finish::Done { words: words.into() })
+fn done(words: &str) -> StreamEvent {
+    StreamEvent::Finished(Finish::Done { words: words.into() })
 }
 
-fn failed(kind: &str, http_status: Option<u16>, words: &str) -> Said {
-    Said::Finished(Finish::Failed(Fault { kind: kind.into(), http_status, words: words.into() }))
+fn failed(kind: &str, http_status: Option<u16>, words: &str) -> StreamEvent {
+    StreamEvent::Finished(Finish::Failed(Fault { kind: kind.into(), http_status, words: words.into() }))
 }
 
-fn waiting(wait: Wait, kind: &str, http_status: Option<u16>, words: &str) -> Said {
-    Said::Waiting { wait, fault: Fault { kind: kind.into(), http_status, words: words.into() } }
+fn waiting(wait: Wait, kind: &str, http_status: Option<u16>, words: &str) -> StreamEvent {
+    StreamEvent::Waiting { wait, fault: Fault { kind: kind.into(), http_status, words: words.into() } }
 }
 
-fn usage(message: &str, context: u64, output: u64, own: Speaker) -> Said {
-    Said::Usage { message: Some(message.into()), context, output, own }
+fn usage(message: &str, context: u64, output: u64, own: Speaker) -> StreamEvent {
+    StreamEvent::Usage { message: Some(message.into()), context, output, own }
 }
 
-fn tool(name: &str, what: &str) -> Said {
-    Said::Tool { name: name.into(), what: what.into() }
+fn tool(name: &str, what: &str) -> StreamEvent {
+    StreamEvent::Tool { name: name.into(), what: what.into() }
 }
 
-fn window(model: &str, tokens: u64) -> Said {
-    Said::Window { model: model.into(), tokens }
+fn window(model: &str, tokens: u64) -> StreamEvent {
+    StreamEvent::Window { model: model.into(), tokens }
 }
 
 #[test]
-fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
+fn claude_code_reports_session_text_tools_and_usage() {
     let at = |secs: i64| Wait::Until(Timestamp::from_millis(secs * 1_000));
-    for (line, said) in [
+    for (line, events) in [
         (
             r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"s1","model":"claude-x","tools":["Bash"]}"#,
-            vec![Said::Started { session: "s1".into(), model: Some("claude-x".into()) }],
+            vec![StreamEvent::Started { session: "s1".into(), model: Some("claude-x".into()) }],
         ),
-        (r#"{"type":"system","subtype":"init"}"#, vec![Said::Unknown]),
-        (r#"{"type":"system","subtype":"task_started","task_id":"b"}"#, vec![Said::Unknown]),
+        (r#"{"type":"system","subtype":"init"}"#, vec![StreamEvent::Unknown]),
+        (r#"{"type":"system","subtype":"task_started","task_id":"b"}"#, vec![StreamEvent::Unknown]),
         (
             r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto","pre_tokens":160000}}"#,
-            vec![Said::Compacted],
+            vec![StreamEvent::Compacted],
         ),
         (
             r#"{"type":"system","subtype":"api_retry","attempt":1,"retry_delay_ms":580,"error_status":529,"error":"overloaded"}"#,
@@ -55,14 +55,14 @@ fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
         ),
         (
             r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1769083200}}"#,
-            vec![Said::Unknown],
+            vec![StreamEvent::Unknown],
         ),
         (
             r#"{"type":"assistant","message":{"id":"m1","model":"claude-x","content":[{"type":"text","text":"I look."},
                 {"type":"tool_use","id":"t","name":"Bash","input":{"description":"list","command":"ls -l\nwc"}}],
                 "usage":{"input_tokens":3,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":7}},
                 "parent_tool_use_id":null,"session_id":"s1"}"#,
-            vec![Said::Text("I look.".into()), tool("Bash", "ls -l wc"), usage("m1", 123, 7, Speaker::Main)],
+            vec![StreamEvent::Text("I look.".into()), tool("Bash", "ls -l wc"), usage("m1", 123, 7, Speaker::Main)],
         ),
         (
             r#"{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"found"}],
@@ -71,24 +71,24 @@ fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
         ),
         (
             r#"{"type":"assistant","message":{"id":"m3","content":[{"type":"thinking","thinking":"hm"}],"usage":{}}}"#,
-            vec![Said::Unknown],
+            vec![StreamEvent::Unknown],
         ),
         (
             r#"{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}],
                 "usage":{"input_tokens":0}},"error":"overloaded"}"#,
-            vec![Said::Unknown],
+            vec![StreamEvent::Unknown],
         ),
         (
             r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"hi"}]}}"#,
-            vec![Said::ToolDone],
+            vec![StreamEvent::ToolDone],
         ),
         (
             r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","is_error":true,"content":"x"}]}}"#,
-            vec![Said::ToolFailed],
+            vec![StreamEvent::ToolFailed],
         ),
         (
             r#"{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result","is_error":true}]}}"#,
-            vec![Said::Unknown],
+            vec![StreamEvent::Unknown],
         ),
         (
             r#"{"type":"control_response","response":{"subtype":"success","request_id":"r","response":
@@ -97,15 +97,15 @@ fn claude_code_says_who_speaks_what_it_does_and_how_much_it_read() {
         ),
         (
             r#"{"type":"control_response","response":{"subtype":"error","error":"no such request"}}"#,
-            vec![Said::Unknown],
+            vec![StreamEvent::Unknown],
         ),
     ] {
-        check(claude_code::stream::read, line, &said);
+        check(claude_code::stream::read, line, &events);
     }
 }
 
 #[test]
-fn what_is_written_to_claude_code_is_one_line() {
+fn input_for_claude_code_is_one_line() {
     let line = crate::agents::claude_code::stream::prompt("first\nsecond \"third\"");
     assert_eq!(line.find('\n'), Some(line.len() - 1), "{line}");
     let read: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -114,9 +114,9 @@ fn what_is_written_to_claude_code_is_one_line() {
 }
 
 #[test]
-fn claude_codes_result_counts_the_session_and_tells_the_window() {
-    let spent = |tokens, cost_usd| Said::Spent { tokens, cost_usd };
-    for (line, said) in [
+fn claude_codes_result_has_the_totals_and_the_window() {
+    let spent = |tokens, cost_usd| StreamEvent::Spent { tokens, cost_usd };
+    for (line, events) in [
         (
             r#"{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":0.5,"usage":{"input_tokens":2},
                 "modelUsage":{"claude-x":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":3,
@@ -135,32 +135,32 @@ fn claude_codes_result_counts_the_session_and_tells_the_window() {
         (
             r#"{"type":"result","subtype":"error_max_turns","is_error":false,"usage":{"input_tokens":2,"output_tokens":1},
                 "permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"rm x"}}]}"#,
-            vec![spent(3, None), Said::Denied { tool: "Bash".into() }, failed("error_max_turns", None, "")],
+            vec![spent(3, None), StreamEvent::Denied { tool: "Bash".into() }, failed("error_max_turns", None, "")],
         ),
     ] {
-        check(claude_code::stream::read, line, &said);
+        check(claude_code::stream::read, line, &events);
     }
 }
 
 #[test]
-fn codex_says_what_it_does_and_what_the_thread_spent() {
-    for (line, said) in [
+fn codex_reports_tools_text_and_the_threads_totals() {
+    for (line, events) in [
         (
             r#"{"type":"thread.started","thread_id":"019d"}"#,
-            vec![Said::Started { session: "019d".into(), model: None }],
+            vec![StreamEvent::Started { session: "019d".into(), model: None }],
         ),
-        (r#"{"type":"turn.started"}"#, vec![Said::Unknown]),
+        (r#"{"type":"turn.started"}"#, vec![StreamEvent::Unknown]),
         (
             r#"{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"bash -lc ls","status":"in_progress"}}"#,
             vec![tool("command", "bash -lc ls")],
         ),
         (
             r#"{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"bash -lc ls","exit_code":0}}"#,
-            vec![Said::ToolDone],
+            vec![StreamEvent::ToolDone],
         ),
         (
             r#"{"type":"item.completed","item":{"type":"command_execution","command":"ls","exit_code":1,"status":"failed"}}"#,
-            vec![Said::ToolFailed],
+            vec![StreamEvent::ToolFailed],
         ),
         (
             r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"/r/a.rs","kind":"add"},{"path":"/r/b.rs"}]}}"#,
@@ -172,11 +172,11 @@ fn codex_says_what_it_does_and_what_the_thread_spent() {
         ),
         (
             r#"{"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"It is done."}}"#,
-            vec![Said::Text("It is done.".into())],
+            vec![StreamEvent::Text("It is done.".into())],
         ),
         (
             r#"{"type":"turn.completed","usage":{"input_tokens":24763,"cached_input_tokens":24448,"output_tokens":122}}"#,
-            vec![Said::Spent { tokens: 24_885, cost_usd: None }, done("")],
+            vec![StreamEvent::Spent { tokens: 24_885, cost_usd: None }, done("")],
         ),
         (
             r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected status 503 Service Unavailable)"}"#,
@@ -195,23 +195,23 @@ fn codex_says_what_it_does_and_what_the_thread_spent() {
             r#"{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}"#,
             vec![failed("turn.failed", Some(429), "exceeded retry limit, last status: 429 Too Many Requests")],
         ),
-        (r#"{"type":"thread.renamed","name":"x"}"#, vec![Said::Unknown]),
+        (r#"{"type":"thread.renamed","name":"x"}"#, vec![StreamEvent::Unknown]),
     ] {
-        check(codex::stream::read, line, &said);
+        check(codex::stream::read, line, &events);
     }
 }
 
 #[test]
-fn codexs_session_file_tells_how_full_the_context_is() {
-    let main = |context, output| Said::Usage { message: None, context, output, own: Speaker::Main };
-    for (line, said) in [
+fn codexs_session_file_has_the_size_of_the_context() {
+    let main = |context, output| StreamEvent::Usage { message: None, context, output, own: Speaker::Main };
+    for (line, events) in [
         (
             r#"{"timestamp":"2026-06-18T04:00:00Z","type":"event_msg","payload":{"type":"token_count","info":{
                 "total_token_usage":{"input_tokens":9000,"output_tokens":500,"total_tokens":9500},
                 "last_token_usage":{"input_tokens":4000,"output_tokens":90,"total_tokens":4090},
                 "model_context_window":258400},"rate_limits":{"primary":{"used_percent":14.0,"resets_at":1781750650},
                 "rate_limit_reached_type":null}}}"#,
-            vec![window("", 258_400), main(4_090, 90), Said::Spent { tokens: 9_500, cost_usd: None }],
+            vec![window("", 258_400), main(4_090, 90), StreamEvent::Spent { tokens: 9_500, cost_usd: None }],
         ),
         (
             r#"{"type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"rate_limit_reached_type":
@@ -224,24 +224,24 @@ fn codexs_session_file_tells_how_full_the_context_is() {
                 "the usage limit is reached",
             )],
         ),
-        (r#"{"type":"compacted","payload":{"message":"summary"}}"#, vec![Said::Compacted]),
+        (r#"{"type":"compacted","payload":{"message":"summary"}}"#, vec![StreamEvent::Compacted]),
         (r#"{"type":"event_msg","payload":{"type":"token_count","info":null}}"#, vec![]),
         (r#"{"type":"response_item","payload":{"type":"message"}}"#, vec![]),
         (r#"{"type":"event_msg","payload":{"type":"token_cou"#, vec![]),
     ] {
-        assert_eq!(codex::rollout::read(line.as_bytes()), said, "{line}");
+        assert_eq!(codex::rollout::read(line.as_bytes()), events, "{line}");
     }
 }
 
 #[test]
-fn a_program_of_any_kind_speaks_lines() {
-    check(plain::read, "building…\r\n", &[Said::Text("building…".into())]);
+fn any_other_program_prints_text() {
+    check(plain::read, "building…\r\n", &[StreamEvent::Text("building…".into())]);
     check(plain::read, "  \n", &[]);
-    assert_eq!(plain::read(b"a\xffb"), [Said::Text("a\u{fffd}b".into())]);
+    assert_eq!(plain::read(b"a\xffb"), [StreamEvent::Text("a\u{fffd}b".into())]);
 }
 
 #[test]
-fn a_status_is_taken_only_from_where_one_stands() {
+fn a_status_is_only_read_from_known_phrases() {
     for (words, status) in [
         ("API Error: 529 Overloaded", Some(529)),
         ("API Error (500 internal)", Some(500)),
@@ -267,8 +267,8 @@ proptest! {
         let torn = &SAMPLES[sample].as_bytes()[..cut.min(SAMPLES[sample].len())];
         for bytes in [line.as_slice(), torn] {
             for reader in [claude_code::stream::read, codex::stream::read, plain::read] {
-                let said = read(reader, bytes);
-                prop_assert_eq!(said.is_empty(), bytes.trim_ascii().is_empty());
+                let events = read(reader, bytes);
+                prop_assert_eq!(events.is_empty(), bytes.trim_ascii().is_empty());
             }
             codex::rollout::read(bytes);
         }

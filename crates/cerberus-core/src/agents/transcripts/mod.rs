@@ -1,8 +1,8 @@
-//! Sessions as the agents wrote them down themselves, read back as the events that their hooks report.
+//! Parses the transcripts that agents write themselves into the events that their hooks report.
 //!
-//! One file an agent, each with a `read` that never fails: what is damaged is counted, what is unknown is skipped, a
-//! text that the client put into the user's mouth is no prompt. What a subagent did belongs to the session that
-//! started it; what it was told and what it answered does not. Nothing here looks at a disk.
+//! Each agent has a `read` that never fails: damaged lines are counted, unknown ones skipped. Text that the client
+//! wrote in the user's name is not a prompt. A subagent's tool uses belong to the session that started it; its
+//! prompts and answers are dropped. This module does no I/O.
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ pub(crate) const MESSAGES_MAX: usize = 1_000_000;
 
 /// One event of a transcript.
 #[derive(Debug, PartialEq)]
-pub struct Told<'a> {
+pub struct TranscriptEvent<'a> {
     pub at: Timestamp,
     pub key: Clean<'a>,
     pub session: Clean<'a>,
@@ -37,15 +37,15 @@ pub struct Told<'a> {
     pub event: Event<'a>,
 }
 
-/// A whole transcript, read.
+/// A parsed transcript.
 #[derive(Debug, Default)]
 pub struct Transcript<'a> {
-    pub events: Vec<Told<'a>>,
-    /// The folder the session began in.
+    pub events: Vec<TranscriptEvent<'a>>,
+    /// The folder where the session started.
     pub cwd: Option<Cow<'a, str>>,
     /// Tool uses without a result, newest last.
     pub in_flight: Vec<Unfinished>,
-    /// Lines that are no JSON.
+    /// Lines that are not JSON.
     pub damaged_lines: usize,
 }
 
@@ -77,13 +77,13 @@ impl Unfinished {
     }
 }
 
-/// Reads a transcript of `agent`; `None` when we know of none that it writes.
+/// Parses a transcript of `agent`; `None` if we know no transcript format for it.
 pub fn read<'a>(cleaner: &'a Cleaner, agent: Agent, bytes: &'a [u8]) -> Option<Transcript<'a>> {
     agents::profile(agent)?.transcript.map(|read| read(cleaner, bytes))
 }
 
-/// The part of a key that others may share: prompts of the same words, tool uses that were given the same. The n-th of
-/// them in a transcript is the n-th that was heard, whatever the rest of its key.
+/// The part of a key that several events may share: prompts with the same text, tool uses with the same arguments.
+/// The n-th of them in a transcript is the n-th that the hooks reported, whatever the rest of its key.
 pub fn shared_part(key: &str) -> Option<&str> {
     let (shared, _) = key.rsplit_once('-')?;
     let hash = shared.strip_prefix("prompt-").or(shared.strip_prefix("tool-"))?;
@@ -91,21 +91,21 @@ pub fn shared_part(key: &str) -> Option<&str> {
     is_hash.then(|| &key[..=shared.len()])
 }
 
-/// The key of a tool use whose id the hooks do not give: what it was given, as the agent wrote it in JSON, and what
-/// tells it from others of the same.
+/// The key of a tool use whose hooks report no id: a hash of the arguments as the agent wrote them in JSON, and
+/// `other` to tell equal ones apart.
 pub(crate) fn use_key(cleaner: &Cleaner, arguments: &str, other: impl Display) -> Clean<'static> {
     cleaner.clean(format!("tool-{:016x}-{other}", fnv1a(arguments.as_bytes())), Keep::NAME)
 }
 
-/// Whether the client, not the user, wrote these words.
-pub(crate) fn is_machine(words: &str) -> bool {
-    // What the user keeps private stands in a tag too.
+/// Whether the client wrote this text, not the user.
+pub(crate) fn is_from_client(words: &str) -> bool {
+    // A passage that the user marked as private starts with a tag too.
     let words = without_private(words);
     let words = words.trim_start();
     words.is_empty() || words.starts_with('<') || words.starts_with("# AGENTS.md instructions")
 }
 
-/// Lines of JSON, each on its own; `take` gets what could be read, the rest is counted.
+/// Parses lines of JSON and passes each to `take`. Returns the number of damaged lines.
 pub(crate) fn each_line<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8], mut take: impl FnMut(T)) -> usize {
     let mut damaged_lines = 0;
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
@@ -117,11 +117,11 @@ pub(crate) fn each_line<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8], mut take
     damaged_lines
 }
 
-/// The key under which a tool use is known.
+/// How the key of a tool use is made.
 pub(crate) enum UseKey<'a> {
-    /// The agent's own id, which its hooks give too.
+    /// From the agent's own id, which its hooks report too.
     Id(Cow<'a, str>),
-    /// Its hooks give none, only what it was given.
+    /// From the arguments, because the hooks report no id.
     Given { arguments: &'a str, id: Cow<'a, str> },
 }
 
@@ -136,57 +136,67 @@ impl<'a> UseKey<'a> {
     }
 }
 
-/// Writes a transcript event by event. Where a line stands is carried on to lines that do not say.
-pub(crate) struct Scribe<'a> {
+/// Builds a transcript event by event. Time, session, branch and folder carry over to lines that do not set them.
+pub(crate) struct TranscriptBuilder<'a> {
     pub(crate) cleaner: &'a Cleaner,
     pub(crate) read: Transcript<'a>,
     pub(crate) at: Option<Timestamp>,
     pub(crate) session: Option<Cow<'a, str>>,
     pub(crate) branch: Option<Cow<'a, str>>,
-    /// Where commands run now; relative paths begin there.
+    /// The current folder; relative paths start here.
     pub(crate) cwd: Option<Cow<'a, str>>,
     pub(crate) is_subagent: bool,
-    /// The agent's last words of this turn, when it said them, and their key.
-    pub(crate) last_words: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
-    /// It used a tool after its last words, so its turn goes on.
+    /// The agent's last message of this turn, its time and its key.
+    pub(crate) last_message: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
+    /// It used a tool after its last message, so its turn goes on.
     pub(crate) is_at_work: bool,
 }
 
-impl<'a> Scribe<'a> {
-    pub(crate) fn new(cleaner: &'a Cleaner) -> Scribe<'a> {
+impl<'a> TranscriptBuilder<'a> {
+    pub(crate) fn new(cleaner: &'a Cleaner) -> TranscriptBuilder<'a> {
         let read = Transcript::default();
-        let (at, session, branch, cwd, last_words) = (None, None, None, None, None);
-        Scribe { cleaner, read, at, session, branch, cwd, is_subagent: false, last_words, is_at_work: false }
+        let (at, session, branch, cwd, last_message) = (None, None, None, None, None);
+        TranscriptBuilder {
+            cleaner,
+            read,
+            at,
+            session,
+            branch,
+            cwd,
+            is_subagent: false,
+            last_message,
+            is_at_work: false,
+        }
     }
 
-    pub(crate) fn stands_at(&mut self, timestamp: Option<Cow<'a, str>>) {
+    pub(crate) fn set_time(&mut self, timestamp: Option<Cow<'a, str>>) {
         self.at = timestamp.and_then(|at| Timestamp::parse(&at).ok()).or(self.at);
     }
 
-    /// The first folder is the session's, later ones are where it went.
-    pub(crate) fn stands_in(&mut self, cwd: Option<Cow<'a, str>>) {
+    /// The first folder is the session's; later ones are where it moved.
+    pub(crate) fn set_cwd(&mut self, cwd: Option<Cow<'a, str>>) {
         let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else { return };
         self.read.cwd.get_or_insert_with(|| cwd.clone());
         self.cwd = Some(cwd);
     }
 
-    pub(crate) fn on_branch(&mut self, branch: Option<Cow<'a, str>>) {
+    pub(crate) fn set_branch(&mut self, branch: Option<Cow<'a, str>>) {
         self.branch = branch.filter(|branch| !branch.is_empty()).or(self.branch.take());
     }
 
-    /// `source` tells this prompt from others of the same words.
+    /// `source` tells prompts with the same text apart.
     pub(crate) fn prompt(&mut self, words: Cow<'a, str>, source: &str) {
         let words = without_handoff(words);
-        if self.is_subagent || is_machine(&words) {
+        if self.is_subagent || is_from_client(&words) {
             return;
         }
         let text = self.cleaner.clean(words, Keep::PROMPT);
         self.push(prompt_key(&text, source.as_bytes()), Event::Prompt { text });
     }
 
-    pub(crate) fn says(&mut self, words: Cow<'a, str>, key: Cow<'a, str>) {
+    pub(crate) fn agent_message(&mut self, words: Cow<'a, str>, key: Cow<'a, str>) {
         if let Some(at) = self.at.filter(|_| !self.is_subagent && !words.trim().is_empty()) {
-            self.last_words = Some((words, at, key));
+            self.last_message = Some((words, at, key));
             self.is_at_work = false;
         }
     }
@@ -195,16 +205,16 @@ impl<'a> Scribe<'a> {
         self.is_at_work = true;
     }
 
-    /// The end of the transcript. Words before a tool use announce it: a turn that ended there was cut off.
+    /// The end of the transcript. A message before a tool use announces it; a turn that ended there was cut off.
     pub(crate) fn finish(&mut self) {
         if !self.is_at_work {
             self.finish_turn();
         }
     }
 
-    /// The agent's last words are what it ended its turn with.
+    /// The agent's last message ends its turn.
     pub(crate) fn finish_turn(&mut self) {
-        if let Some((words, at, key)) = self.last_words.take() {
+        if let Some((words, at, key)) = self.last_message.take() {
             let message = self.cleaner.clean(words, Keep::MESSAGE);
             let key = self.cleaner.clean(format!("stop-{key}"), Keep::NAME);
             self.push_at(at, key, Event::Stop { message });
@@ -213,7 +223,7 @@ impl<'a> Scribe<'a> {
 
     pub(crate) fn tool(&mut self, key: UseKey<'a>, mut used: ToolUse<'static>) {
         if let Some(cwd) = self.cwd.as_deref() {
-            tools::stands_in(self.cleaner, &mut used, cwd);
+            tools::resolve_paths(self.cleaner, &mut used, cwd);
         }
         self.push(key.clean(self.cleaner), Event::Tool(used));
     }
@@ -244,6 +254,6 @@ impl<'a> Scribe<'a> {
         let Some(session) = self.session.clone().filter(|session| !session.is_empty()) else { return };
         let session = self.cleaner.clean(session, Keep::NAME);
         let branch = self.branch.clone().map(|branch| self.cleaner.clean(branch, Keep::NAME));
-        self.read.events.push(Told { at, key, session, branch, event });
+        self.read.events.push(TranscriptEvent { at, key, session, branch, event });
     }
 }

@@ -1,4 +1,4 @@
-//! Every kind of transcript, event by event, from fixtures written by hand in the shapes of the clients.
+//! Every kind of transcript, event by event. The fixtures are written by hand in the clients' formats.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -25,12 +25,12 @@ const ALL: [(Agent, &str); 7] = [
     (opencode::AGENT, OPENCODE),
 ];
 
-/// Each event as its second, its key and what it says. Of a key that is counted, only its first word.
+/// Each event as its second, its key and its content. A shared key is reduced to its first word.
 fn told(agent: Agent, text: &str) -> Vec<(i64, String, Value)> {
     let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
     assert_eq!(read.damaged_lines, 0);
     let start = Timestamp::parse("2026-02-03T09:00:00Z").unwrap();
-    let shown = |told: &Told| {
+    let shown = |told: &TranscriptEvent| {
         let key = match shared_part(&told.key) {
             Some(shared) => shared.split('-').next().unwrap().to_string(),
             None => told.key.to_string(),
@@ -145,7 +145,7 @@ fn codex_in_its_newer_form_and_both_at_once() {
 }
 
 #[test]
-fn a_codex_subagent_works_for_its_session_and_does_not_speak() {
+fn a_codex_subagents_work_counts_but_not_its_words() {
     let expected =
         tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
     check(codex::AGENT, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
@@ -254,12 +254,12 @@ fn opencode_exports() {
         ],
     );
     let read = agents::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes());
-    assert!(read.events.iter().all(|told| &*told.session == "ses_1"), "what a subagent did is its session's");
+    assert!(read.events.iter().all(|told| &*told.session == "ses_1"), "a subagent's work belongs to the session");
     assert_eq!(unfinished(&read), [("c7", "read: go.mod".to_string())]);
 }
 
 #[test]
-fn the_client_speaks_through_the_user() {
+fn text_from_the_client_is_not_a_prompt() {
     for words in [
         "<environment_context>x</environment_context>",
         "  <user_instructions>x</user_instructions>",
@@ -275,22 +275,22 @@ fn the_client_speaks_through_the_user() {
 }
 
 #[test]
-fn what_a_hook_could_not_name_is_known_by_what_it_was_given() {
+fn a_tool_use_without_an_id_is_matched_by_its_arguments() {
     let args = json!({"path": "/home/dev/hydra/README.md"});
-    let heard = json!({"sessionId": "cop-1", "timestamp": 1, "cwd": "/home/dev/hydra", "toolName": "view", "toolArgs": args,
+    let hook_event = json!({"sessionId": "cop-1", "timestamp": 1, "cwd": "/home/dev/hydra", "toolName": "view", "toolArgs": args,
         "toolResult": {"resultType": "success", "textResultForLlm": "hi"}});
-    let heard = heard.to_string();
-    let heard = agents::parse(&BUILT_IN, copilot::AGENT, heard.as_bytes()).unwrap().unwrap();
+    let hook_event = hook_event.to_string();
+    let hook_event = agents::parse(&BUILT_IN, copilot::AGENT, hook_event.as_bytes()).unwrap().unwrap();
     let read = agents::copilot::transcript::read(&BUILT_IN, COPILOT.as_bytes());
-    assert_eq!(shared_part(&heard.key), shared_part(&read.events[9].key));
+    assert_eq!(shared_part(&hook_event.key), shared_part(&read.events[9].key));
     let args = json!({"file_path": "README.md"});
-    let heard = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
+    let hook_event = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
         "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});
-    let heard = heard.to_string();
-    let heard = agents::parse(&BUILT_IN, gemini::AGENT, heard.as_bytes()).unwrap().unwrap();
+    let hook_event = hook_event.to_string();
+    let hook_event = agents::parse(&BUILT_IN, gemini::AGENT, hook_event.as_bytes()).unwrap().unwrap();
     let read = agents::gemini::transcript::read(&BUILT_IN, GEMINI.as_bytes());
-    assert_eq!(shared_part(&heard.key), shared_part(&read.events[4].key));
-    assert!(shared_part(&heard.key).is_some());
+    assert_eq!(shared_part(&hook_event.key), shared_part(&read.events[4].key));
+    assert!(shared_part(&hook_event.key).is_some());
     for key in ["call_1-2", "toolu_1", "tool-abc-1", "prompt-x", "stop-0123456789abcdef-1"] {
         assert_eq!(shared_part(key), None, "{key}");
     }
@@ -337,7 +337,7 @@ fn an_edit_that_was_never_answered_is_named_by_its_file() {
 
 /// Each agent announces a tool use, uses it, and is cut off: it never came to the end of its turn.
 #[test]
-fn words_before_a_tool_use_do_not_end_a_turn() {
+fn a_message_before_a_tool_use_does_not_end_a_turn() {
     let codex =
         |kind: &str, payload: Value| json!({"timestamp": "2026-02-03T09:00:00Z", "type": kind, "payload": payload});
     let copilot =
@@ -389,12 +389,16 @@ fn words_before_a_tool_use_do_not_end_a_turn() {
     ];
     for (agent, text) in texts {
         let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
-        assert!(matches!(read.events[..], [Told { event: Event::Tool(_), .. }]), "{agent}: {:?}", read.events);
+        assert!(
+            matches!(read.events[..], [TranscriptEvent { event: Event::Tool(_), .. }]),
+            "{agent}: {:?}",
+            read.events
+        );
     }
 }
 
 #[test]
-fn damage_is_counted_and_passed_over() {
+fn damage_is_counted_and_skipped() {
     for (agent, text) in ALL.into_iter().filter(|(_, text)| !text.starts_with("{\n")) {
         let damaged = format!("not json\n{{\"type\":\n{text}\n[\n\u{0}\n");
         let (whole, damaged) =
@@ -421,7 +425,7 @@ const ODD: [&str; 12] = [
     "99999999999999999999",
 ];
 
-/// The `number`-th value below, or at, `value`.
+/// The `number`-th value in `value`, counting `value` itself.
 fn nth<'v>(value: &'v mut Value, number: &mut usize) -> Option<&'v mut Value> {
     if *number == 0 {
         return Some(value);

@@ -1,6 +1,6 @@
-//! What the tools of Codex, Copilot, Gemini and opencode take and return, reduced to what outlives their use.
+//! What is kept of the tool uses of Codex, Copilot, Gemini and opencode.
 //!
-//! Their names do not overlap in meaning, so one table serves all. File contents are scanned for names and dropped.
+//! Their tool names do not clash, so one table serves all. File contents are scanned for names and dropped.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::clean::text::Keep;
 use crate::model::event::{Outcome, ToolUse, Touch};
 use crate::model::path;
 
-/// What a tool is for.
+/// What a tool does.
 enum Verb {
     Run,
     Edit,
@@ -87,7 +87,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// `json` is an object, or the inside of a string that holds one. Anything else is taken as the text of a patch.
+    /// `json` is an object, or the content of a string that holds one. Anything else is taken as a patch.
     pub fn read(json: &'a str) -> Arguments<'a> {
         match serde_json::from_str(json) {
             Ok(Object(arguments)) => arguments,
@@ -95,7 +95,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The command line, without the shell that some agents spell out.
+    /// The command line without the shell that some agents put before it.
     pub fn command_line(&self) -> Option<Cow<'_, str>> {
         let TextOrList::List(words) = &self.command else {
             return match &self.command {
@@ -125,9 +125,11 @@ impl<'a> Arguments<'a> {
         [&self.input, &self.patch_text, &self.patch].into_iter().find_map(|text| text.0.as_deref())
     }
 
-    fn asked(&self) -> impl Iterator<Item = &str> {
+    fn question_texts(&self) -> impl Iterator<Item = &str> {
         let single = self.question.0.as_deref();
-        single.into_iter().chain(self.questions.0.iter().filter_map(|asked| asked.0.question.0.as_deref()))
+        single
+            .into_iter()
+            .chain(self.questions.0.iter().filter_map(|question_texts| question_texts.0.question.0.as_deref()))
     }
 
     /// What a use is about: a command, or the first file that is touched.
@@ -138,7 +140,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Arguments as they stand in a transcript: an object, or a string.
+/// The arguments of a tool call: an object, or a string that holds one.
 pub fn unpacked<'a>(arguments: &Raw<'a>) -> Cow<'a, str> {
     match arguments.0.starts_with('"') {
         true => serde_json::from_str(arguments.0).map_or(Cow::Borrowed(""), Cow::Owned),
@@ -146,19 +148,19 @@ pub fn unpacked<'a>(arguments: &Raw<'a>) -> Cow<'a, str> {
     }
 }
 
-/// What came of a use.
+/// The result of a tool use.
 #[derive(Default)]
 pub struct Answer<'a> {
     pub outcome: Outcome,
     pub output: Cow<'a, str>,
-    /// What it changed in its one file.
+    /// The change to its one file.
     pub diff: Cow<'a, str>,
-    /// What the user chose, question by question.
+    /// The user's choices, one per question.
     pub chosen: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Answer<'a> {
-    /// A command that ended by itself; a failure says its code first, as the agents' own messages do.
+    /// A command that exited. A failure starts with its exit code, as in the agents' own messages.
     pub fn exited(code: i64, output: Cow<'a, str>) -> Answer<'a> {
         let (outcome, output) = match code {
             0 => (Outcome::Done, output),
@@ -168,7 +170,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// What one use of a tool leaves.
+/// What is kept of one tool use.
 pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
     let (new_texts, diff) = (arguments.new_texts().map(escaped).collect::<Vec<_>>(), escaped(&answer.diff));
     let patch_text = escaped(arguments.patch_text().unwrap_or_default());
@@ -178,13 +180,13 @@ pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer
     match verb(name) {
         Verb::Run => {
             let output = Cow::Borrowed(&*answer.output);
-            let is_told = !answer.outcome.may_be_done() && !output.is_empty();
-            let error = is_told.then(|| output.clone());
+            let has_error_text = !answer.outcome.may_be_done() && !output.is_empty();
+            let error = has_error_text.then(|| output.clone());
             tool::shell(&mut used, Text(arguments.command_line()), error, || output);
         }
         _ if !answer.outcome.may_be_done() => tool::failed(&mut used, Cow::Borrowed(&*answer.output)),
         Verb::Edit => {
-            // A new text without a diff is the whole file.
+            // New text without a diff is the whole file.
             let is_whole = diff.is_empty() && (arguments.content.0.is_some() || arguments.file_text.0.is_some());
             let lines = if is_whole { Vec::new() } else { patch::unified(Escaped(&diff)) };
             tool::edited(&mut used, path, new_texts.iter().map(|text| Escaped(text)), lines);
@@ -194,7 +196,7 @@ pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer
         Verb::List => todos(&mut used, arguments),
         Verb::Ask => {
             let chosen = answer.chosen.iter().map(|chosen| Cow::Borrowed(&**chosen));
-            tool::answers(&mut used, arguments.asked().map(Cow::Borrowed).zip(chosen));
+            tool::answers(&mut used, arguments.question_texts().map(Cow::Borrowed).zip(chosen));
         }
         Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         Verb::Other => {}
@@ -202,7 +204,7 @@ pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer
     used.of(Cow::Borrowed(name)).into_owned()
 }
 
-/// A change that is told as a diff, or as a whole new file.
+/// A change given as a diff, or as the whole new file.
 pub fn changed(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, diff: &str, content: &str) {
     let (diff, content) = (escaped(diff), escaped(content));
     let added = Escaped(&diff).lines().filter_map(|line| line.0.strip_prefix('+')).map(Escaped);
@@ -212,21 +214,21 @@ pub fn changed(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, diff:
     *used = one.into_owned();
 }
 
-/// A file that was touched besides.
+/// Another file that was touched.
 pub fn touched(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, how: Touch, lines: Vec<(u32, u32)>) {
     let mut one = Use::with(cleaner, std::mem::take(used));
     tool::push_file(&mut one, Cow::Borrowed(path), how, lines);
     *used = one.into_owned();
 }
 
-/// Relative paths begin at `cwd`.
-pub fn stands_in(cleaner: &Cleaner, used: &mut ToolUse<'static>, cwd: &str) {
+/// Makes relative paths absolute, starting at `cwd`.
+pub fn resolve_paths(cleaner: &Cleaner, used: &mut ToolUse<'static>, cwd: &str) {
     for touched in &mut used.files {
         touched.path = cleaner.clean(path::joined(cwd, &touched.path).into_owned(), Keep::NAME);
     }
 }
 
-/// The text as it stands in JSON, which is how names and patches are read.
+/// The text with JSON escapes, which is what the name and patch parsers read.
 fn escaped(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_default();
     quoted.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or_default().to_string()
@@ -239,14 +241,14 @@ fn todos<'a>(used: &mut Use<'a>, arguments: &'a Arguments<'_>) {
                 let items = items.iter().map(|Object(todo)| todo.borrowed());
                 return tool::todos(used, items);
             }
-            TextOrList::Text(checklist) => return tool::todos(used, checklist.lines().filter_map(ticked)),
+            TextOrList::Text(checklist) => return tool::todos(used, checklist.lines().filter_map(checked_item)),
             TextOrList::Neither => {}
         }
     }
 }
 
 /// `- [x] written` or `- [ ] to write`.
-fn ticked(line: &str) -> Option<(Text<'_>, Text<'_>)> {
+fn checked_item(line: &str) -> Option<(Text<'_>, Text<'_>)> {
     let (mark, subject) = line.trim_start().trim_start_matches(['-', '*', ' ']).strip_prefix('[')?.split_once(']')?;
     let status = if mark.trim().is_empty() { "pending" } else { "completed" };
     Some((Text(Some(Cow::Borrowed(subject.trim()))), Text(Some(Cow::Borrowed(status)))))

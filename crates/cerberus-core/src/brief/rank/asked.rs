@@ -1,4 +1,4 @@
-//! What a prompt says about files: paths and folders it names, words it shares with their names.
+//! Matches a prompt with files: the paths and folders it names, and the words it shares with their names.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use super::terms::{each_term, path_like, terms};
 use super::weights::PROMPT_BYTES_MAX;
 use crate::brief::base;
 
-/// Adds what `prompt` says to every file that has a trace.
+/// Adds the prompt's evidence to every file that has a trace.
 pub fn of_prompt(prompt: &str, traces: &mut Traces) {
     let prompt = crate::clean::text::clip(prompt, PROMPT_BYTES_MAX);
     shared_words(prompt, traces);
     named_paths(prompt, traces);
 }
 
-/// A word counts the more, the fewer files have it in their path.
+/// A word counts more if fewer paths contain it.
 fn shared_words(prompt: &str, traces: &mut Traces) {
     let asked = terms(prompt);
     let mut vocabulary = Vocabulary::default();
@@ -24,19 +24,19 @@ fn shared_words(prompt: &str, traces: &mut Traces) {
     let count = traces.list.len() as f64;
     let rarity = |word: &usize| (1.0 + count / vocabulary.holders[*word] as f64).ln();
     for ((path, trace), words) in traces.list.iter_mut().zip(&paths) {
-        let said: f64 = words.iter().filter(|word| is_asked[**word]).map(rarity).sum();
-        if said == 0.0 {
+        let weight: f64 = words.iter().filter(|word| is_asked[**word]).map(rarity).sum();
+        if weight == 0.0 {
             continue;
         }
-        trace.words_said = words.iter().filter(|word| is_asked[**word]).count();
-        trace.path_words = said / (1.0 + count).ln();
+        trace.shared_words = words.iter().filter(|word| is_asked[**word]).count();
+        trace.path_words = weight / (1.0 + count).ln();
         let name = vocabulary.places(base(path));
-        let said: f64 = name.iter().filter(|word| is_asked[**word]).map(rarity).sum();
-        trace.name_words = said / name.iter().map(rarity).sum::<f64>().max(f64::MIN_POSITIVE);
+        let weight: f64 = name.iter().filter(|word| is_asked[**word]).map(rarity).sum();
+        trace.name_words = weight / name.iter().map(rarity).sum::<f64>().max(f64::MIN_POSITIVE);
     }
 }
 
-/// Every word of the paths, and how many paths have it.
+/// All words of the paths, and how many paths contain each.
 #[derive(Default)]
 struct Vocabulary {
     places: HashMap<String, usize>,
@@ -44,7 +44,7 @@ struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The places of a path's words, each counted once more.
+    /// The indexes of a path's words; counts each word once for this path.
     fn count(&mut self, path: &str) -> Vec<usize> {
         let mut found = Vec::new();
         each_term(path, |word| {
@@ -61,7 +61,7 @@ impl Vocabulary {
                 found.push(place);
             }
         });
-        // Sums of the same numbers in another order are other numbers.
+        // Floating-point sums depend on the order.
         found.sort_unstable();
         found
     }
@@ -101,7 +101,7 @@ fn named_paths(prompt: &str, traces: &mut Traces) {
             folders.entry(token).or_default().push(place);
         }
     }
-    // A name that several files share says less about each.
+    // A name shared by several files says less about each.
     let share = |places: &Vec<usize>| 1.0 / (places.len() as f64).sqrt();
     for places in named.values() {
         places.iter().for_each(|place| {
@@ -117,7 +117,7 @@ fn named_paths(prompt: &str, traces: &mut Traces) {
     }
 }
 
-/// Is `end` the end of `path` in whole components?
+/// Whether `end` is the end of `path`, in whole components.
 pub fn ends_in(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

@@ -1,8 +1,8 @@
-//! Which files the next session will most likely work on: what sessions touched, what git says was committed, what the
-//! agent's last words named, and what a prompt speaks of.
+//! Ranks the files that the next session will most likely work on, by what sessions touched, what was committed,
+//! which files the agent's last messages named, and the prompt.
 //!
-//! Pure functions of traces; the weights are in `weights.rs`. Every file has the reasons for its place. Nothing is ranked
-//! that is known to be gone, and a renamed file keeps its traces under its new name.
+//! Pure functions of traces; the weights are in `weights.rs`. Every file has the reasons for its rank. Deleted files
+//! are not ranked, and a renamed file keeps its traces under its new name.
 
 mod asked;
 mod renames;
@@ -19,12 +19,12 @@ pub use renames::Renames;
 pub use trace::Trace;
 use weights::{AT_START, COMMITS_HALF, TRACKED_FILES_MAX, WITH_PROMPT};
 
-/// What one session did with the project's files.
+/// One session's work on the project's files.
 #[derive(Clone, Debug)]
-pub struct Worked {
+pub struct SessionWork {
     pub session: SessionId,
     pub touched: Vec<Touched>,
-    /// What looks like a path in the words that closed its turns, the last turn first.
+    /// Path-like words in the messages that ended its turns, the last turn first.
     pub mentions: Vec<Vec<String>>,
 }
 
@@ -39,7 +39,7 @@ pub struct Touched {
     pub last_read: Option<Timestamp>,
 }
 
-/// A commit, with the paths as it left them.
+/// A commit, with the paths after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Commit {
     pub at: Timestamp,
@@ -49,34 +49,34 @@ pub struct Commit {
     pub deleted: Vec<String>,
 }
 
-/// What ranking is made from.
+/// Input of the ranking.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub now: Timestamp,
-    /// The session last at work first.
-    pub sessions: &'a [Worked],
+    /// The latest session first.
+    pub sessions: &'a [SessionWork],
     /// Newest first.
     pub commits: &'a [Commit],
-    /// What git tracks: a prompt may bring up a file that nobody touched.
+    /// Files tracked by git: a prompt may refer to a file that nobody touched.
     pub tracked: &'a [String],
-    /// Files that differ on disk from what git holds.
+    /// Files that differ on disk from git.
     pub changed: &'a HashSet<String>,
-    /// Files that are known not to exist any more.
+    /// Files that no longer exist.
     pub gone: &'a HashSet<String>,
     pub prompt: Option<&'a str>,
 }
 
-/// A file and its place in the order.
+/// A file with its score.
 #[derive(Clone, Debug)]
 pub struct Ranked {
     pub path: String,
     pub score: f64,
-    /// What the prompt alone gave it.
+    /// The part of the score that comes from the prompt.
     pub asked_score: f64,
     pub trace: Trace,
 }
 
-/// The files worth telling, the likeliest first.
+/// The files worth showing, the likeliest first.
 pub fn files(evidence: &Evidence) -> Vec<Ranked> {
     let mut traces = Traces::default();
     trace::of_sessions(evidence, &mut traces);
@@ -101,12 +101,12 @@ pub fn files(evidence: &Evidence) -> Vec<Ranked> {
             Ranked { score: score + asked_score, asked_score, path, trace }
         })
         .collect();
-    // What is equally likely stays in the order in which it was met: the last touched first.
+    // Files with equal scores are ordered by their last touch, newest first.
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.trace.last_at().cmp(&a.trace.last_at())));
     ranked
 }
 
-/// The traces of every file, in the order in which the files were met.
+/// The traces of every file, in the order in which the files were found.
 #[derive(Debug, Default)]
 struct Traces {
     list: Vec<(String, Trace)>,
@@ -127,12 +127,12 @@ impl Traces {
     }
 }
 
-/// What is left of one after `steps`, when `half` steps leave half.
+/// Exponential decay: what is left of one after `steps`, with `half` as the half-life.
 fn faded(steps: f64, half: f64) -> f64 {
     0.5_f64.powf(steps / half)
 }
 
-/// How much the `place`-th newest commit counts.
+/// The weight of the `place`-th newest commit.
 fn commit_share(place: usize) -> f64 {
     faded(place as f64, COMMITS_HALF)
 }

@@ -2,22 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Commit, Worked};
+use super::{Commit, SessionWork};
 use crate::brief::Known;
 use crate::model::fact::{Fact, Kind};
 
-/// A file renamed more often than this within the commits looked at is not followed.
+/// A file renamed more often than this is not followed.
 const STEPS_MAX: usize = 8;
 
-/// What files that are no longer tracked are called now, and which were deleted.
+/// The current names of files that are no longer tracked, and which were deleted.
 #[derive(Debug, Default)]
 pub struct Renames {
-    now_called: HashMap<String, String>,
+    current_name: HashMap<String, String>,
     deleted: HashSet<String>,
 }
 
 impl Renames {
-    /// `commits` are newest first; a name that is tracked again is nobody's old name.
+    /// `commits` are newest first. A name that is tracked again is not an old name.
     pub fn new(commits: &[Commit], tracked: &HashSet<&str>) -> Renames {
         let mut next: HashMap<&str, &str> = HashMap::new();
         let mut deleted = HashSet::new();
@@ -27,7 +27,7 @@ impl Renames {
             }
             deleted.extend(commit.deleted.iter().filter(|path| !tracked.contains(path.as_str())).cloned());
         }
-        let mut now_called = HashMap::new();
+        let mut current_name = HashMap::new();
         for old in next.keys().filter(|old| !tracked.contains(**old)) {
             let mut name = *old;
             for _ in 0..STEPS_MAX {
@@ -37,29 +37,29 @@ impl Renames {
                 }
             }
             if tracked.contains(name) {
-                now_called.insert(old.to_string(), name.to_string());
+                current_name.insert(old.to_string(), name.to_string());
             }
         }
-        deleted.retain(|path| !now_called.contains_key(path));
-        Renames { now_called, deleted }
+        deleted.retain(|path| !current_name.contains_key(path));
+        Renames { current_name, deleted }
     }
 
-    pub fn now_called<'a>(&'a self, path: &'a str) -> &'a str {
-        self.now_called.get(path).map_or(path, String::as_str)
+    pub fn current_name<'a>(&'a self, path: &'a str) -> &'a str {
+        self.current_name.get(path).map_or(path, String::as_str)
     }
 
-    /// Did a commit delete it, and nothing bring it back?
+    /// Whether a commit deleted it and nothing restored it.
     pub fn is_deleted(&self, path: &str) -> bool {
         self.deleted.contains(path)
     }
 
-    /// Gives facts the names that their files have now.
+    /// Gives facts the current names of their files.
     pub fn follow_facts(&self, facts: &mut [Known]) {
-        if self.now_called.is_empty() {
+        if self.current_name.is_empty() {
             return;
         }
         for known in facts {
-            let Some(new) = known.fact.path.as_deref().and_then(|path| self.now_called.get(path)) else { continue };
+            let Some(new) = known.fact.path.as_deref().and_then(|path| self.current_name.get(path)) else { continue };
             match known.fact.kind {
                 Kind::File | Kind::Read => known.fact = Fact::file(known.fact.kind, new),
                 _ => known.fact.path = Some(new.clone()),
@@ -67,23 +67,23 @@ impl Renames {
         }
     }
 
-    pub fn follow_work(&self, sessions: &mut [Worked]) {
-        if self.now_called.is_empty() {
+    pub fn follow_work(&self, sessions: &mut [SessionWork]) {
+        if self.current_name.is_empty() {
             return;
         }
         for touched in sessions.iter_mut().flat_map(|worked| &mut worked.touched) {
-            if let Some(new) = self.now_called.get(&touched.path) {
+            if let Some(new) = self.current_name.get(&touched.path) {
                 touched.path = new.clone();
             }
         }
     }
 
     pub fn follow_commits(&self, commits: &mut [Commit]) {
-        if self.now_called.is_empty() {
+        if self.current_name.is_empty() {
             return;
         }
         for path in commits.iter_mut().flat_map(|commit| &mut commit.files) {
-            if let Some(new) = self.now_called.get(path.as_str()) {
+            if let Some(new) = self.current_name.get(path.as_str()) {
                 *path = new.clone();
             }
         }

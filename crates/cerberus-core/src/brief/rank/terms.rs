@@ -1,9 +1,9 @@
-//! The words that paths and prompts share, and the paths that a text names outright.
+//! The words that paths and prompts share, and the paths that a text names.
 
 use std::collections::HashSet;
 
-/// Words that say nothing about which file is meant, in order.
-const EMPTY_WORDS: &[&str] = &[
+/// Words that do not identify a file, sorted.
+const STOP_WORDS: &[&str] = &[
     "add", "also", "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "dont",
     "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me",
     "my", "need", "not", "now", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their",
@@ -14,7 +14,8 @@ const EMPTY_WORDS: &[&str] = &[
 const ENDINGS: [&str; 5] = ["ing", "ies", "ed", "es", "s"];
 const STEM_CHARS_MIN: usize = 3;
 
-/// `parseHTTPHeaders_test.go` is `parse`, `httpheader`, `test`, `go`: cut at humps and signs, lower case, endings off.
+/// `parseHTTPHeaders_test.go` gives `parse`, `httpheader`, `test`, `go`: split at case changes and punctuation, in
+/// lower case, without endings.
 pub fn terms(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     each_term(text, |term| {
@@ -25,15 +26,16 @@ pub fn terms(text: &str) -> HashSet<String> {
     found
 }
 
-/// The same one by one, as often as they stand there: a prompt is compared with every path of a project.
-pub fn each_term(text: &str, mut tell: impl FnMut(&str)) {
+/// The same one by one, including repetitions. This is fast, because a prompt is compared with every path of a
+/// project.
+pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut before = ' ';
     for c in text.chars().chain(std::iter::once(' ')) {
         let is_hump = c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit());
         if is_hump || !c.is_alphanumeric() {
-            if word.len() > 1 && word.chars().nth(1).is_some() && EMPTY_WORDS.binary_search(&word.as_str()).is_err() {
-                tell(stem(&word));
+            if word.len() > 1 && word.chars().nth(1).is_some() && STOP_WORDS.binary_search(&word.as_str()).is_err() {
+                take(stem(&word));
             }
             word.clear();
         }
@@ -51,7 +53,7 @@ fn stem(word: &str) -> &str {
     ENDINGS.iter().find_map(bare).unwrap_or(word)
 }
 
-/// What in a text looks like a path or a file's name, in lower case: `@src/a.rs`, `/home/me/p/src/a.rs:12`, `a.rs`.
+/// Path-like or file-name-like words in a text, in lower case: `@src/a.rs`, `/home/me/p/src/a.rs:12`, `a.rs`.
 pub fn path_like(text: &str) -> HashSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || "._@+~-/".contains(c);
     let tokens = text.split(|c: char| !is_part(c));
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_cut_at_humps_and_signs() {
+    fn words_are_split_at_case_changes_and_punctuation() {
         for (text, expected) in [
             ("src/parseHeaders_test.go", vec!["go", "header", "parse", "src", "test"]),
             ("Please fix the parsers!", vec!["fix", "parser"]),
@@ -79,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn empty_words_are_found() {
-        assert!(EMPTY_WORDS.is_sorted());
+    fn stop_words_are_ignored() {
+        assert!(STOP_WORDS.is_sorted());
         assert_eq!(terms("you and your files"), terms("files"));
     }
 
     #[test]
-    fn paths_are_known_by_their_look() {
+    fn paths_are_recognised_by_their_form() {
         for (text, expected) in [
             ("look at @src/A.rs:12, then `b.rs`.", vec!["b.rs", "src/a.rs"]),
             ("in (/home/me/p/lib/) e.g. now", vec!["home/me/p/lib"]),

@@ -12,8 +12,8 @@ fn hours_ago(hours: u64) -> Timestamp {
     now().minus(Duration::from_secs(3600 * hours))
 }
 
-/// One session: edited and read files, and what its last words name.
-fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], said: &str) -> Worked {
+/// One session: edited and read files, and the text of its last message.
+fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], said: &str) -> SessionWork {
     let touched = |path: &&str, edits: usize| Touched {
         path: path.to_string(),
         edits,
@@ -26,7 +26,7 @@ fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], said: &str) ->
     let touched: Vec<Touched> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
     let mut said: Vec<String> = terms::path_like(said).into_iter().collect();
     said.sort();
-    Worked { session: SessionId::new(name), touched, mentions: vec![said] }
+    SessionWork { session: SessionId::new(name), touched, mentions: vec![said] }
 }
 
 fn commit(hours: u64, files: &[&str]) -> Commit {
@@ -34,19 +34,19 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
     Commit { at: hours_ago(hours), files, renamed: Vec::new(), deleted: Vec::new() }
 }
 
-fn ranked(sessions: &[Worked], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
+fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
     let none = HashSet::new();
     files(&Evidence { now: now(), sessions, commits, tracked: &tracked, changed: &none, gone: &none, prompt })
 }
 
-fn order(sessions: &[Worked], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
+fn order(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
     ranked(sessions, commits, tracked, prompt).into_iter().map(|one| one.path).collect()
 }
 
 #[test]
 fn more_of_any_trace_comes_first() {
-    let none: &[Worked] = &[];
+    let none: &[SessionWork] = &[];
     let old = |edited: &[&str]| worked("old", 90, edited, &[], "");
     for (what, sessions, commits, first) in [
         ("newer", vec![worked("new", 1, &["b.rs"], &[], ""), old(&["a.rs"])], vec![], "b.rs"),
@@ -60,7 +60,7 @@ fn more_of_any_trace_comes_first() {
 }
 
 #[test]
-fn a_file_named_at_the_end_of_a_turn_comes_before_its_equal() {
+fn a_file_named_at_the_end_of_a_turn_ranks_above_its_equal() {
     let score = |message| {
         let found = ranked(&[worked("n", 1, &["src/b.rs", "src/a.rs"], &[], message)], &[], &[], None);
         found.iter().find(|one| one.path == "src/b.rs").unwrap().score
@@ -69,7 +69,7 @@ fn a_file_named_at_the_end_of_a_turn_comes_before_its_equal() {
 }
 
 #[test]
-fn what_was_read_after_the_last_edit_is_where_the_work_goes_on() {
+fn a_file_read_after_the_last_edit_ranks_high() {
     let mut session = worked("s", 2, &["a.rs"], &["before.rs", "after.rs"], "");
     session.touched[2].last_read = Some(hours_ago(1));
     let order = order(&[session], &[], &[], None);
@@ -78,14 +78,14 @@ fn what_was_read_after_the_last_edit_is_where_the_work_goes_on() {
 }
 
 #[test]
-fn files_beside_those_edited_last_come_before_others() {
+fn files_beside_those_edited_last_rank_above_others() {
     let sessions = [worked("s", 1, &["src/wire/a.rs"], &[], "")];
     let commits = [commit(9, &["docs/c.rs", "src/wire/b.rs"])];
     assert_eq!(order(&sessions, &commits, &[], None), ["src/wire/a.rs", "src/wire/b.rs", "docs/c.rs"]);
 }
 
 #[test]
-fn what_was_touched_last_comes_first_among_equals() {
+fn the_file_touched_last_comes_first_among_equals() {
     let mut session = worked("s", 5, &["a.rs", "b.rs"], &["c.rs", "d.rs"], "");
     for (place, hours) in [(0, 4), (1, 2), (2, 8), (3, 7)] {
         session.touched[place].last_at = hours_ago(hours);
@@ -94,7 +94,7 @@ fn what_was_touched_last_comes_first_among_equals() {
 }
 
 #[test]
-fn what_is_not_committed_yet_counts_for_a_day_or_two() {
+fn uncommitted_edits_count_for_a_day_or_two() {
     let score = |hours| ranked(&[worked("s", hours, &["a.rs"], &[], "")], &[], &[], None)[0].score;
     assert!(score(1) > score(30) && score(30) > score(90));
     let committed =
@@ -103,7 +103,7 @@ fn what_is_not_committed_yet_counts_for_a_day_or_two() {
 }
 
 #[test]
-fn what_differs_from_git_is_open_work_however_old_the_session() {
+fn a_file_that_differs_from_git_is_open_work_however_old_the_session() {
     let sessions = [worked("s", 200, &["a.rs", "b.rs", "c.rs"], &[], "")];
     let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
     let changed = HashSet::from(["b.rs".to_string()]);
@@ -137,23 +137,23 @@ fn a_prompt_finds_files_by_path_folder_and_words() {
     }
     let in_folder = order(&sessions, &[], &tracked, Some("everything in src/wire/ please"));
     assert!(in_folder[..2].iter().all(|path| path.starts_with("src/wire/")), "{in_folder:?}");
-    assert_eq!(order(&sessions, &[], &tracked, None).len(), 2, "what only git tracks needs a prompt");
+    assert_eq!(order(&sessions, &[], &tracked, None).len(), 2, "a file known only from git needs a prompt");
 }
 
 #[test]
-fn a_renamed_file_keeps_its_traces_and_a_gone_one_has_no_place() {
+fn a_renamed_file_keeps_its_traces_and_a_deleted_one_is_not_ranked() {
     let renamed = |old: &str, new: &str| (old.to_string(), new.to_string());
     let mut commits = [commit(1, &["c.rs"]), commit(2, &["b.rs"]), commit(3, &["x.rs"])];
     commits[0].renamed.push(renamed("b.rs", "c.rs"));
     commits[1].renamed.push(renamed("a.rs", "b.rs"));
     commits[2].deleted.push("x.rs".to_string());
     let renames = Renames::new(&commits, &HashSet::from(["c.rs"]));
-    for (path, now_called) in [("a.rs", "c.rs"), ("b.rs", "c.rs"), ("c.rs", "c.rs"), ("d.rs", "d.rs")] {
-        assert_eq!(renames.now_called(path), now_called);
+    for (path, current_name) in [("a.rs", "c.rs"), ("b.rs", "c.rs"), ("c.rs", "c.rs"), ("d.rs", "d.rs")] {
+        assert_eq!(renames.current_name(path), current_name);
     }
-    // Somebody made a new file of the old name.
+    // A new file has the old name.
     let again = Renames::new(&commits, &HashSet::from(["a.rs", "c.rs"]));
-    assert_eq!(again.now_called("a.rs"), "a.rs");
+    assert_eq!(again.current_name("a.rs"), "a.rs");
     let mut sessions = [worked("s", 9, &["a.rs", "other.rs"], &[], "")];
     renames.follow_work(&mut sessions);
     renames.follow_commits(&mut commits);
@@ -172,7 +172,7 @@ fn a_renamed_file_keeps_its_traces_and_a_gone_one_has_no_place() {
 }
 
 #[test]
-fn every_place_has_its_reasons() {
+fn every_rank_has_its_reasons() {
     let sessions =
         [worked("b", 2, &["src/a.rs"], &[], "src/a.rs is done"), worked("a", 30, &["src/a.rs"], &["b.rs"], "")];
     let commits = [commit(26, &["src/a.rs"]), commit(24 * 9, &["c.rs"])];
@@ -181,7 +181,7 @@ fn every_place_has_its_reasons() {
         all.iter().find(|one| one.path == path).unwrap().trace.why(now())
     };
     let edited = "edited in 2 sessions, last 2 h ago, not committed since; committed yesterday; \
-        named in the agent's last words";
+        named in the agent's last message";
     assert_eq!(why("src/a.rs", None), edited);
     assert_eq!(why("b.rs", None), "read in 1 session, last yesterday");
     assert_eq!(why("c.rs", Some("fix c.rs")), "named by the prompt; committed 9 days ago");

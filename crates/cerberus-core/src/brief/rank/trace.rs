@@ -1,4 +1,4 @@
-//! What is left of work on a file, trace by trace; and the same in words, as the reason for its place.
+//! The evidence about one file, and the reasons for its rank in words.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -13,37 +13,37 @@ use crate::brief::rank::asked::ends_in;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-/// Everything that is known about one file.
+/// Everything known about one file.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Edits, the more the newer their session.
+    /// Edits, weighted by how recent their session is.
     worked: f64,
     pub sessions_edited: usize,
     pub sessions_read: usize,
     pub last_edit: Option<Timestamp>,
-    /// Who touched it last, and when.
+    /// The last touch: when, and in which session.
     pub last_touch: Option<(Timestamp, SessionId)>,
-    /// Sessions that read it, the more the newer.
+    /// Sessions that read it, weighted by how recent they are.
     read: f64,
-    /// Its place among all files by when they were last touched.
+    /// Its position among all files by last touch.
     touched_last: f64,
-    /// How much of the last sessions' work was in its folder.
+    /// The share of the last sessions' work in its folder.
     folder_worked: f64,
-    /// Read when the editing was over: what the work came to next.
-    looked_at_last: f64,
+    /// Read after the last edit: where the work was heading.
+    read_last: f64,
     committed: f64,
     pub commits: usize,
-    /// How many commits are newer, and when.
+    /// How many commits are newer, and its time.
     last_commit: Option<(usize, Timestamp)>,
-    /// Edited since it was last committed.
+    /// Edited since its last commit.
     is_uncommitted: bool,
-    /// Git holds something else than the disk.
+    /// The file on disk differs from git.
     is_changed: bool,
     mentioned: f64,
-    /// The share of files of its kind that sessions edited.
+    /// The share of files of its type that sessions edited.
     of_a_kind: f64,
-    /// How many of its path's words the prompt says, and what they are worth.
-    pub(super) words_said: usize,
+    /// How many words its path shares with the prompt; their weights follow.
+    pub(super) shared_words: usize,
     pub(super) path_words: f64,
     pub(super) name_words: f64,
     pub(super) named: f64,
@@ -76,7 +76,7 @@ pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
     for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
         let last_edit = worked.touched.iter().filter_map(|touched| touched.last_edit).max();
         for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
-            traces.of(&touched.path).looked_at_last += faded(place as f64, STOPS_HALF_SESSIONS);
+            traces.of(&touched.path).read_last += faded(place as f64, STOPS_HALF_SESSIONS);
         }
     }
     let here = traces.list.iter_mut().filter(|(path, _)| !evidence.gone.contains(path));
@@ -88,7 +88,7 @@ pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
     }
 }
 
-/// Files beside those that the last sessions edited.
+/// Files in the same folder as those that the last sessions edited.
 pub fn of_folders(evidence: &Evidence, traces: &mut Traces) {
     let mut folders: HashMap<&str, f64> = HashMap::new();
     for (place, worked) in evidence.sessions.iter().take(FOLDER_SESSIONS_MAX).enumerate() {
@@ -108,7 +108,7 @@ fn folder(path: &str) -> &str {
 }
 
 pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
-    // Of a file that no commit looked at holds, only a later edit is surely not committed.
+    // If no examined commit contains the file, only an edit after the oldest of them is surely uncommitted.
     let oldest = evidence.commits.last().map(|commit| commit.at);
     for (_, trace) in &mut traces.list {
         trace.is_uncommitted = trace.last_edit > oldest;
@@ -124,18 +124,18 @@ pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
             }
         }
     }
-    // Whoever has no other trace has no place.
+    // Adds no trace to files without any.
     for (path, trace) in &mut traces.list {
         trace.is_changed = evidence.changed.contains(path);
     }
 }
 
-/// Files that the agent named when it closed a turn, the last turns of the last sessions most.
+/// Files that the agent named at the end of a turn; the latest turns of the latest sessions count most.
 pub fn of_mentions(evidence: &Evidence, traces: &mut Traces) {
     let sessions = evidence.sessions.iter().take(MENTIONING_SESSIONS_MAX);
     let tokens = sessions.clone().flat_map(|worked| worked.mentions.iter().take(MENTIONING_TURNS_MAX)).flatten();
     let mut by_base: HashMap<&str, Vec<String>> = tokens.map(|token| (base(token), Vec::new())).collect();
-    // A name means less when untouched files have it too.
+    // A name means less if untouched files share it.
     let known: BTreeSet<&String> = traces.list.iter().map(|(path, _)| path).chain(evidence.tracked).collect();
     for path in known {
         if let Some(same_base) = by_base.get_mut(base(path).to_lowercase().as_str()) {
@@ -168,7 +168,7 @@ fn is_meant(token: &str, path: &str) -> bool {
     ends_in(&path, token) || ends_in(token, &path)
 }
 
-/// Some kinds of files are worked on, others only lie there: each project shows by itself which.
+/// Some types of files are edited, others are not; each project's history shows which.
 pub fn of_kinds(evidence: &Evidence, traces: &mut Traces) {
     let mut kinds: HashMap<&str, (f64, f64)> = HashMap::new();
     let untouched = evidence.tracked.iter().filter(|path| !traces.places.contains_key(*path));
@@ -178,7 +178,7 @@ pub fn of_kinds(evidence: &Evidence, traces: &mut Traces) {
         *edited += if trace.sessions_edited > 0 { 1.0 } else { 0.0 };
         *all += 1.0;
     }
-    // As if three more were known, of which half of one was edited: one file is no rule.
+    // Smoothed, as if three more files were known with half an edit among them: one file proves nothing.
     let shares: Vec<f64> = traces
         .list
         .iter()
@@ -197,27 +197,27 @@ impl Trace {
         self.last_touch.as_ref().map(|(at, _)| *at)
     }
 
-    /// When it was last touched, by whomever.
+    /// When it was last touched by anyone.
     pub fn last_known(&self) -> Option<Timestamp> {
         self.last_at().max(self.last_commit.map(|(_, at)| at))
     }
 
-    /// Does the prompt name it outright?
+    /// Whether the prompt names it outright.
     pub fn is_named(&self) -> bool {
         self.named > 0.0
     }
 
-    /// How much of its name the prompt says.
+    /// The share of its name that the prompt mentions.
     pub fn name_share(&self) -> f64 {
         self.name_words
     }
 
-    /// How many of its path's words the prompt says.
-    pub fn words_said(&self) -> usize {
-        self.words_said
+    /// How many words its path shares with the prompt.
+    pub fn shared_words(&self) -> usize {
+        self.shared_words
     }
 
-    /// What work on it says.
+    /// The score from past work.
     pub fn score(&self, weights: &Weights, now: Timestamp) -> f64 {
         let part = |weight: f64, trace: f64| weight * trace.ln_1p();
         let last_commit = self.last_commit.map_or(0.0, |(newer, _)| 1.0 / (newer as f64 + 1.0).sqrt());
@@ -235,12 +235,12 @@ impl Trace {
             + part(weights.read, self.read)
             + part(weights.touched_last, self.touched_last)
             + part(weights.folder_worked, self.folder_worked)
-            + part(weights.looked_at_last, self.looked_at_last)
+            + part(weights.read_last, self.read_last)
             + part(weights.mentioned, self.mentioned)
             + part(weights.of_a_kind, self.of_a_kind)
     }
 
-    /// What the prompt says.
+    /// The score from the prompt.
     pub fn asked_score(&self, weights: &Weights) -> f64 {
         weights.path_words * self.path_words.ln_1p()
             + weights.name_words * self.name_words.ln_1p()
@@ -268,14 +268,14 @@ impl Trace {
         } else if let Some((at, _)) = &self.last_touch {
             reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), ago(*at, now)));
         }
-        if self.looked_at_last > 0.0 {
-            reasons.push("looked at when the last edits were done".to_string());
+        if self.read_last > 0.0 {
+            reasons.push("read after the last edits".to_string());
         }
         if let Some((_, at)) = self.last_commit {
             reasons.push(format!("committed {}", ago(at, now)));
         }
         if self.mentioned > 0.0 {
-            reasons.push("named in the agent's last words".to_string());
+            reasons.push("named in the agent's last message".to_string());
         }
         reasons.join("; ")
     }

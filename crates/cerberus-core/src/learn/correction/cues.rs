@@ -1,9 +1,9 @@
-//! Finds the cues of `tables`: which words at which place correct the agent, what sort of correction that is, and how
-//! sure.
+//! Matches the cues in `tables`: which words in which position correct the agent, the kind of correction, and the
+//! confidence.
 //!
-//! A cue that begins with `~` may stand anywhere in a clause that supposes nothing, one with `^` begins a sentence, one
-//! with `?` asks; any other begins a clause or a polite order. Whoever says "always show the date" describes the
-//! product: orders are taken only for the agent's own work.
+//! A cue with `~` may be anywhere in an unconditional clause, one with `^` starts a sentence, one with `?` is a
+//! question; any other starts a clause or a polite request. "Always show the date" describes the product:
+//! instructions count only if they are about the agent's own work.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::language::matcher::{Pattern, Set};
 use crate::language::sentence::{Clause, Mood, Word, fillers};
 use crate::language::speech::{DENYING, SUBJECTS, SUPPOSING, request};
 
-/// Where a cue may stand.
+/// Where a cue may appear.
 enum Place {
     Anywhere,
     SentenceStart,
@@ -28,7 +28,7 @@ pub(crate) struct Cue {
     pattern: Pattern,
 }
 
-/// A line of a table; none when it is not written as one.
+/// Parses a line of a table; `None` if it is malformed.
 fn cue(line: &'static str) -> Option<Cue> {
     let (kind, rest) = line.split_once(' ')?;
     let (hundredths, pattern) = rest.split_once(' ')?;
@@ -54,19 +54,19 @@ static AFTER: LazyLock<Vec<Cue>> = LazyLock::new(|| table(tables::AFTER).collect
 static OFFERED: LazyLock<Vec<Cue>> = LazyLock::new(|| table(tables::OFFERED).collect());
 static STOPPED: LazyLock<Vec<Cue>> = LazyLock::new(|| table(tables::STOPPED).collect());
 
-/// The cues that may be looked for in this turn.
-pub(crate) fn heard_in(turn: &Turn) -> impl Iterator<Item = &'static Cue> {
+/// The cues that apply to this turn.
+pub(crate) fn for_turn(turn: &Turn) -> impl Iterator<Item = &'static Cue> {
     let after = turn.has_acted().then_some(&*AFTER);
     let offered = turn.was_offered().then_some(&*OFFERED);
     let stopped = turn.is_interruption.then_some(&*STOPPED);
     [&*ANY].into_iter().chain(after).chain(offered).chain(stopped).flatten()
 }
 
-/// "Would you prefer …" asks what the agent likes.
+/// "Would you prefer …" asks for the agent's opinion.
 static LIKING: LazyLock<Set> = LazyLock::new(|| Set::new("prefer|like|want|favour|favor"));
 
 impl Cue {
-    pub fn stands_in(&self, sentence: &[Word], clause: &Clause) -> bool {
+    pub fn applies_to(&self, sentence: &[Word], clause: &Clause) -> bool {
         let words = &sentence[clause.start..];
         let own = &words[..clause.end - clause.start];
         match (&self.place, clause.mood) {
@@ -82,19 +82,22 @@ impl Cue {
                 (0..own.len()).any(|at| self.pattern.matches_at(words, at) && is_meant(&own[..at]))
             }
             (Place::SentenceStart, Mood::Statement) => clause.start == 0 && self.begins(words, fillers(own)),
-            (Place::ClauseStart, Mood::Statement) => !is_told_on(sentence, clause) && self.begins(words, fillers(own)),
+            (Place::ClauseStart, Mood::Statement) => {
+                !continues_statement(sentence, clause) && self.begins(words, fillers(own))
+            }
         }
     }
 
-    /// Does it stand after at most so many words that say nothing? "I" says who: "I never saw it" is no order.
+    /// Whether it follows at most `silent` filler words. After "I" it is no instruction: "I never saw it".
     fn begins(&self, words: &[Word], silent: usize) -> bool {
         let follows_speaker = |at: usize| at > 0 && words[at - 1].low == "i";
         (0..=silent).any(|at| !follows_speaker(at) && self.pattern.matches_at(words, at))
     }
 }
 
-/// "The flag is set but never read" goes on about the flag; "run it once and never commit it" goes on ordering.
-fn is_told_on(sentence: &[Word], clause: &Clause) -> bool {
+/// "The flag is set but never read" continues about the flag; "run it once and never commit it" continues the
+/// instruction.
+fn continues_statement(sentence: &[Word], clause: &Clause) -> bool {
     let low = |at: usize| sentence.get(at).map_or("", |word| word.low.as_str());
     let goes_on = clause.start > 0
         && matches!(low(clause.start), "and" | "but" | "or")
@@ -103,7 +106,7 @@ fn is_told_on(sentence: &[Word], clause: &Clause) -> bool {
     goes_on && !is_imperative(opening) && !matches!(opening, "you" | "don't" | "do" | "always" | "never")
 }
 
-/// Do the words before it leave it as it is?
+/// Whether the words before it leave its meaning unchanged.
 fn is_meant(before: &[Word]) -> bool {
     let near = &before[before.len().saturating_sub(3)..];
     !SUPPOSING.has_any(before) && !DENYING.has_any(near)
@@ -114,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_tables_is_a_cue() {
+    fn every_line_of_the_tables_is_valid() {
         let all = [
             tables::UNIVERSAL,
             tables::CUSTOMS,

@@ -1,9 +1,9 @@
-//! What the user says against what the agent did: found sentence by sentence, with how sure that is.
+//! Finds corrections: what the user says against what the agent did, sentence by sentence, with a confidence.
 //!
-//! A standing rule is taken wherever it is said; most other things correct only an agent that has already acted. What
-//! holds only for the moment is a fix, and what describes the product is nothing. Only explicit standing rules reach
-//! 0.9: nobody is asked about them. It reads what the user typed and nothing else, in time linear in its length, and
-//! rather misses a correction than invents one.
+//! A standing rule counts anywhere; most other corrections count only after the agent has acted. Something that holds
+//! only for now is a `Fix`; a description of the product is not a correction. Only explicit standing rules reach 0.9,
+//! from which on the user is not asked. It reads only what the user typed, in linear time, and prefers missing a
+//! correction to inventing one.
 
 mod cues;
 mod tables;
@@ -16,18 +16,18 @@ use crate::language::matcher::{Pattern, Set, patterns};
 use crate::language::outline;
 use crate::language::sentence::{Clause, Word, clauses, fillers, sentences};
 
-/// What sort of correction it is. All but `Fix` are durable: they hold beyond the moment.
+/// The kind of a correction. All but `Fix` are durable: they hold beyond the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CorrectionKind {
     /// What must or must never be done.
     Rule,
     /// What the user likes better.
     Preference,
-    /// How the agent should go about its work.
+    /// How the agent should work.
     Behaviour,
     /// How code or text should look.
     Style,
-    /// Wanted here and now, once.
+    /// Wanted once, here and now.
     Fix,
 }
 
@@ -59,13 +59,13 @@ impl CorrectionKind {
     }
 }
 
-/// What the user said, and what came before it.
+/// A prompt and what came before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn<'a> {
     pub prompt: &'a str,
-    /// The end of the agent's last words; empty when it had said nothing yet.
+    /// The end of the agent's last message; empty if there was none.
     pub before: &'a str,
-    /// The user stopped the agent, or rejected what it was about to do.
+    /// The user interrupted the agent, or rejected a tool use.
     pub is_interruption: bool,
 }
 
@@ -74,7 +74,7 @@ impl Turn<'_> {
         self.is_interruption || !self.before.trim().is_empty()
     }
 
-    /// Its last words ask whether to do something, or tell the user to.
+    /// The agent's last message offers to do something, or asks the user to.
     fn was_offered(&self) -> bool {
         const OFFERS: &[&str] =
             &["want me to", "would you like", "shall i", "should i", "do you want", "you'll need to", "you need to"];
@@ -86,27 +86,27 @@ impl Turn<'_> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correction {
     pub kind: CorrectionKind,
-    /// The sentence that corrects, in the user's own words, one line.
+    /// The correcting sentence in the user's own words, on one line.
     pub text: String,
-    /// From 0 to 1. What reaches 0.9 is taken without asking.
+    /// From 0 to 1. From 0.9 on it is accepted without asking.
     pub confidence: f64,
 }
 
-/// More than this in one message is a document.
+/// A message with more is a document.
 const CORRECTIONS_MAX: usize = 5;
 const LINES_MAX: usize = 40;
-/// What is longer describes a task, and what it demands holds for that.
+/// A longer message describes a task, and its demands apply to that task.
 const TASK_BYTES_MIN: usize = 1500;
-/// An offer stands at the end of what the agent said.
+/// An offer is at the end of the agent's message.
 const OFFER_BYTES_MAX: usize = 400;
-/// A durable correction below this is not told at all.
+/// A less certain durable correction is dropped.
 const DURABLE_MIN: f64 = 0.7;
-/// From here on nobody is asked; what only leans that way stays just below it.
+/// From here on the user is not asked. An uncertain correction stays just below.
 const APPROVED_MIN: f64 = 0.9;
 const ASKED_MAX: f64 = 0.89;
 const FIX_LIKELY: f64 = 0.7;
 
-/// With one of these it holds for the moment only.
+/// With one of these, a correction is only temporary.
 static LIMITS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
         "for|right|just|until|only now",
@@ -117,7 +117,7 @@ static LIMITS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
          fix|part|release|ticket|section|step|round|phase|batch",
     ])
 });
-/// What a product has and shows: a rule about it is a requirement, not a way of working.
+/// Things that a product has and shows: a rule about them is a requirement, not a way of working.
 static PRODUCT: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
         "user|users|customer|customers|visitor|visitors|button|buttons|modal|page|pages|screen|tab|card|cards|header|footer|\
@@ -128,7 +128,7 @@ static SUPPOSED: LazyLock<Set> = LazyLock::new(|| Set::new("if|when|once|unless|
 static ADDRESSED: LazyLock<Set> = LazyLock::new(|| Set::new("you|your|you're|i|we|our|me|you've"));
 static REASONS: LazyLock<Set> = LazyLock::new(|| Set::new("because|since|otherwise|cause|reason|ruins|breaks"));
 static LOOKS: LazyLock<Set> = LazyLock::new(|| Set::new("@looks|english|naming|markdown|wording|tone"));
-/// A line with one of these over a list says that its items are rules.
+/// A list after a line with one of these consists of rules.
 const RULE_LABELS: &[&str] = &[
     "some rules",
     "ground rules",
@@ -149,16 +149,16 @@ const RULE_LABELS: &[&str] = &[
     "from now on",
     "going forward",
 ];
-/// A game has rules too.
+/// Not certain, because a game has rules too.
 const LISTED: f64 = 0.88;
 
-/// The words with which the user rejected a tool use, in what the agent was told of it.
+/// The user's words in the error of a rejected tool use.
 pub fn feedback(error: &str) -> Option<&str> {
-    let (_, said) = error.split_once("the user said:")?;
-    Some(said.trim()).filter(|said| !said.is_empty())
+    let (_, text) = error.split_once("the user said:")?;
+    Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-/// What `turn` corrects, in the user's words; the same thing once, the surest of a sentence.
+/// The corrections in `turn`, in the user's words, without duplicates; the most certain one of each sentence.
 pub fn corrections(turn: &Turn) -> Vec<Correction> {
     let text = own::without_blocks(clip(turn.prompt, READ_BYTES_MAX));
     let own = own::own(&text);
@@ -178,14 +178,14 @@ pub fn corrections(turn: &Turn) -> Vec<Correction> {
             continue;
         }
         let line = outline::item(line).map_or(*line, |item| item.text);
-        spoken(turn, line, &mut found);
+        add_from_line(turn, line, &mut found);
     }
     found.sort_by_key(|one| !one.kind.is_durable());
     found.truncate(CORRECTIONS_MAX);
     found
 }
 
-/// The rules of a list whose label says that they are some; gives how many lines were read.
+/// The rules of a labelled list; returns how many lines were read.
 fn listed(lines: &[&str], found: &mut Vec<Correction>) -> usize {
     let Some((first, rest)) = lines.split_first() else { return 0 };
     let is_rules =
@@ -200,12 +200,12 @@ fn listed(lines: &[&str], found: &mut Vec<Correction>) -> usize {
     if items.is_empty() { 0 } else { 1 + items.len() }
 }
 
-/// What the sentences of one line correct.
-fn spoken(turn: &Turn, line: &str, found: &mut Vec<Correction>) {
+/// Adds the corrections in the sentences of one line.
+fn add_from_line(turn: &Turn, line: &str, found: &mut Vec<Correction>) {
     let mut before = None;
     sentences(line, |words| {
         let clauses = clauses(words);
-        // A question may be what a complaint points at.
+        // A complaint may refer back to a question.
         let antecedent = before.filter(|_| points_back(words));
         before = Some(words[0].start);
         let Some(judged) = judge(turn, words, &clauses) else { return };
@@ -217,7 +217,7 @@ fn spoken(turn: &Turn, line: &str, found: &mut Vec<Correction>) {
 
 fn add(kind: CorrectionKind, confidence: f64, text: &str, found: &mut Vec<Correction>) {
     let Some(text) = tidy(text) else { return };
-    // A sentence that is told again together with the next one was only its beginning.
+    // A sentence that is repeated together with the next one was only its beginning.
     if let Some(known) = found.iter_mut().find(|known| text.contains(&known.text) && kind.is_durable()) {
         let confidence = if known.kind.is_durable() { confidence.max(known.confidence) } else { confidence };
         *known = Correction { kind, text, confidence };
@@ -232,12 +232,12 @@ struct Judged<'a> {
     clause: &'a Clause,
 }
 
-/// The surest correction of a sentence; a durable one before a fix.
+/// The most certain correction of a sentence; a durable one before a fix.
 fn judge<'a>(turn: &Turn, words: &[Word], clauses: &'a [Clause]) -> Option<Judged<'a>> {
     let is_limited = (0..words.len()).any(|at| LIMITS.iter().any(|limit| limit.matches_at(words, at)));
     let mut best: Option<Judged> = None;
-    for cue in cues::heard_in(turn) {
-        let Some(clause) = clauses.iter().find(|clause| cue.stands_in(words, clause)) else { continue };
+    for cue in cues::for_turn(turn) {
+        let Some(clause) = clauses.iter().find(|clause| cue.applies_to(words, clause)) else { continue };
         let confidence = weighed(turn, cue, words, clause);
         let is_weak = is_limited || confidence < DURABLE_MIN;
         let (kind, confidence) = match cue.kind {
@@ -255,14 +255,14 @@ fn judge<'a>(turn: &Turn, words: &[Word], clauses: &'a [Clause]) -> Option<Judge
     Some(if is_look { Judged { kind: CorrectionKind::Style, ..best } } else { best })
 }
 
-/// How sure the cue is in this sentence and this turn.
+/// The confidence of the cue in this sentence and turn.
 fn weighed(turn: &Turn, cue: &cues::Cue, words: &[Word], clause: &Clause) -> f64 {
     let supposes = words.first().is_some_and(|word| SUPPOSED.has(&word.low)) && !ADDRESSED.has_any(words);
     let is_task = turn.prompt.len() > TASK_BYTES_MIN;
     let doubt = if PRODUCT.has_any(words) || supposes || is_task { 0.15 } else { 0.0 };
     let stress = if turn.is_interruption { 0.05 } else { 0.0 };
     let reason = if REASONS.has_any(words) { 0.03 } else { 0.0 };
-    // What is said in passing is not said outright.
+    // A remark in passing is less certain.
     let is_outright = fillers(words) >= clause.start || ADDRESSED.has_any(&words[..clause.start]);
     let most = if cue.confidence >= APPROVED_MIN && is_outright { 1.0 } else { ASKED_MAX };
     let weighed = (cue.confidence + stress + reason - doubt).min(most);

@@ -1,6 +1,6 @@
-//! The tables of cues: a kind, how sure in hundredths, and a pattern, one a line. `cues` says how they are read.
+//! The tables of cues, one per line: a kind, the confidence in percent, and a pattern. `cues` describes the syntax.
 
-/// Rules in so many words.
+/// Explicit rules.
 pub(crate) const UNIVERSAL: &str = "\
 rule 92 always|never ?ever|again @labour !at|by|yet
 rule 92 always|never ?ever write|name|call !the|this|that|it|these|those|\" +
@@ -90,7 +90,7 @@ rule 78 the|our ?correct|right|proper command ?for|to * is \"
 rule 85 @not add|include|put|mention|write|sign|credit * co-authored-by|claude|attribution|yourself|co-author
 ";
 
-/// What the user likes.
+/// The user's preferences.
 pub(crate) const PREFERENCES: &str = "\
 preference 85 i|we ?really|generally|usually|always|strongly|much|personally|typically prefer|prefere|favour|favor \
     !the|this|that|it|its|option|if|your|these|those|a|an|\" +
@@ -107,7 +107,7 @@ preference 78 i ?really|just|do don't|dont|never ?not want ?to ?see ?any|so|too 
     abbreviations|docstrings|@looks
 ";
 
-/// How the agent goes about its work.
+/// How the agent should work.
 pub(crate) const CONDUCT: &str = "\
 behaviour 85 stop|quit = !the|this|that|it|and|now
 behaviour 80 stop|quit = everything|me|random|unrelated|all|every|so
@@ -187,7 +187,7 @@ style 80 answer|reply|respond|speak|talk|explain ?to ?me ?always|only in|with|us
     english|german|french|spanish|italian|dutch|bullet|bullets|sentence|sentences|language|terms
 ";
 
-/// What corrects an agent that has already said or done something.
+/// Corrections of an agent that has already said or done something.
 pub(crate) const AFTER: &str = "\
 rule 76 ^ ?yes|no|this|that|it|those|these|they|that's|it's|its|is|all ?is|are|was|were ?is|all|quite|indeed \
     intentional|deliberate|intended !or|about|about|that|if|for
@@ -238,7 +238,7 @@ fix 70 wrong file|one|place|branch|folder|directory|approach|way|name|path|order
 fix 70 @not %|do +
 ";
 
-/// Standing facts that answer an agent's offer: what it would do happens anyway, or is not wanted at all.
+/// Facts that answer an agent's offer: it happens anyway, or is not wanted at all.
 pub(crate) const OFFERED: &str = "\
 rule 74 ?if|once|when ?you|it|we * it|that|this|they|ci|everything * by itself|itselfs|themselves
 rule 74 ?if|once|when ?you|it|we * it|that|this|they|ci|everything * on its|their own
@@ -252,7 +252,7 @@ behaviour 74 no need to ?ever|manually run|deploy|push|commit|restart|rebuild|in
     stop
 ";
 
-/// What corrects an agent that was stopped.
+/// Corrections of an agent that was interrupted.
 pub(crate) const STOPPED: &str = "\
 behaviour 76 you ?just|can|could ?just|simply|only should|can|need|have|must|could ?to|just|simply|only run|use|\
     call|read|ask|do * \"|@tool|skill|script

@@ -18,28 +18,28 @@ fn stopped(prompt: &str) -> Vec<Correction> {
     corrections(&Turn { prompt, before: DONE, is_interruption: true })
 }
 
-/// Each prompt gives one correction of this kind, at least this sure and below that.
+/// Each prompt gives one correction of this kind, with a confidence in this range.
 #[track_caller]
-fn check(hear: fn(&str) -> Vec<Correction>, cases: &[(&str, CorrectionKind, std::ops::Range<f64>)]) {
-    let is_right = |prompt: &str, kind: CorrectionKind, sure: &std::ops::Range<f64>| matches!(&hear(prompt)[..], [one] if one.kind == kind && sure.contains(&one.confidence));
+fn check(read: fn(&str) -> Vec<Correction>, cases: &[(&str, CorrectionKind, std::ops::Range<f64>)]) {
+    let is_right = |prompt: &str, kind: CorrectionKind, sure: &std::ops::Range<f64>| matches!(&read(prompt)[..], [one] if one.kind == kind && sure.contains(&one.confidence));
     let wrong: Vec<String> = cases
         .iter()
         .filter(|(prompt, kind, sure)| !is_right(prompt, *kind, sure))
-        .map(|(prompt, kind, sure)| format!("{prompt:?}: {:?}, not {kind:?} {sure:?}", hear(prompt)))
+        .map(|(prompt, kind, sure)| format!("{prompt:?}: {:?}, not {kind:?} {sure:?}", read(prompt)))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[track_caller]
-fn check_none(hear: fn(&str) -> Vec<Correction>, prompts: &[&str]) {
+fn check_none(read: fn(&str) -> Vec<Correction>, prompts: &[&str]) {
     let wrong: Vec<String> =
-        prompts.iter().filter(|prompt| !hear(prompt).is_empty()).map(|prompt| format!("{:?}", hear(prompt))).collect();
+        prompts.iter().filter(|prompt| !read(prompt).is_empty()).map(|prompt| format!("{:?}", read(prompt))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[track_caller]
-fn check_nothing_durable(hear: fn(&str) -> Vec<Correction>, prompts: &[&str]) {
-    let durable = |prompt: &str| hear(prompt).into_iter().find(|one| one.kind.is_durable());
+fn check_nothing_durable(read: fn(&str) -> Vec<Correction>, prompts: &[&str]) {
+    let durable = |prompt: &str| read(prompt).into_iter().find(|one| one.kind.is_durable());
     let wrong: Vec<String> =
         prompts.iter().filter_map(|prompt| durable(prompt)).map(|one| format!("{one:?}")).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -75,7 +75,7 @@ fn explicit_standing_rules_are_sure() {
 }
 
 #[test]
-fn rules_and_customs_that_are_asked_about() {
+fn rules_and_customs_that_need_review() {
     check(
         first,
         &[
@@ -122,7 +122,7 @@ fn rules_and_customs_that_are_asked_about() {
 }
 
 #[test]
-fn preferences_of_the_user() {
+fn preferences() {
     check(
         first,
         &[
@@ -139,7 +139,7 @@ fn preferences_of_the_user() {
 }
 
 #[test]
-fn conduct_of_the_agent() {
+fn behaviour_of_the_agent() {
     check(
         first,
         &[
@@ -176,7 +176,7 @@ fn conduct_of_the_agent() {
 }
 
 #[test]
-fn looks_of_text_and_code() {
+fn style_of_text_and_code() {
     check(
         first,
         &[
@@ -198,7 +198,7 @@ fn looks_of_text_and_code() {
 }
 
 #[test]
-fn what_corrects_only_an_agent_that_acted() {
+fn some_corrections_need_an_agent_that_has_acted() {
     check(
         after,
         &[
@@ -239,7 +239,7 @@ fn what_corrects_only_an_agent_that_acted() {
 
 #[test]
 fn an_offer_is_answered_with_a_standing_fact() {
-    let hear = |prompt| corrections(&Turn { prompt, before: OFFER, is_interruption: false });
+    let read = |prompt| corrections(&Turn { prompt, before: OFFER, is_interruption: false });
     for prompt in [
         "it deploys by itself",
         "once you push, it gets built on its own",
@@ -247,13 +247,13 @@ fn an_offer_is_answered_with_a_standing_fact() {
         "the pipeline does that",
         "No need to restart the service.",
     ] {
-        assert!(matches!(&hear(prompt)[..], [one] if one.kind.is_durable()), "{:?}", hear(prompt));
+        assert!(matches!(&read(prompt)[..], [one] if one.kind.is_durable()), "{:?}", read(prompt));
         assert!(!after(prompt).iter().any(|one| one.kind.is_durable()), "{prompt}");
     }
 }
 
 #[test]
-fn an_interruption_makes_it_surer() {
+fn an_interruption_raises_the_confidence() {
     for prompt in
         ["stop adding comments", "you're supposed to use the script", "Never commit to main.", "use plain english"]
     {
@@ -274,19 +274,19 @@ fn an_interruption_makes_it_surer() {
 
 #[test]
 fn i_dont_know_what_to_do_gives_none() {
-    for hear in [first, after, stopped] {
+    for read in [first, after, stopped] {
         check_none(
-            hear,
+            read,
             &["I don't know what to do", "i dont know what to do.", "I don't know what to do next, sorry"],
         );
     }
 }
 
 #[test]
-fn i_already_pushed_the_branch_is_no_correction() {
-    for hear in [first, after] {
+fn i_already_pushed_the_branch_is_not_a_correction() {
+    for read in [first, after] {
         check_none(
-            hear,
+            read,
             &[
                 "I already pushed the branch",
                 "I've already merged it",
@@ -306,9 +306,9 @@ fn i_already_pushed_the_branch_is_no_correction() {
 
 #[test]
 fn questions_give_none() {
-    for hear in [first, after] {
+    for read in [first, after] {
         check_none(
-            hear,
+            read,
             &[
                 "should we always run the linter?",
                 "do you always use tabs?",
@@ -332,9 +332,9 @@ fn questions_give_none() {
 
 #[test]
 fn pasted_logs_give_none() {
-    for hear in [first, after] {
+    for read in [first, after] {
         check_none(
-            hear,
+            read,
             &[
                 "```\nalways run the linter\nnever commit to main\n```",
                 "> always run the linter",
@@ -443,10 +443,10 @@ fn tasks_and_talk_give_none() {
 }
 
 #[test]
-fn what_holds_only_now_is_not_durable() {
-    for hear in [first, after] {
+fn temporary_instructions_are_not_durable() {
+    for read in [first, after] {
         check_nothing_durable(
-            hear,
+            read,
             &[
                 "don't use mocks for now",
                 "never commit this file in this branch",
@@ -462,10 +462,10 @@ fn what_holds_only_now_is_not_durable() {
 }
 
 #[test]
-fn documents_and_other_peoples_rules_are_left_alone() {
+fn documents_and_other_peoples_rules_are_ignored() {
     let document: String = (0..60).map(|n| format!("{n}. Always run step {n}.\n")).collect();
     assert_eq!(first(&document), []);
-    // A rule inside the long description of a task is asked about, a preference in it is nothing.
+    // A rule in a long task description needs review; a preference in it is ignored.
     let task = |said: &str| format!("{said}\n{}", "The importer reads a file and writes a table. ".repeat(40));
     assert!(first("Never commit to main.")[0].confidence >= APPROVED_MIN);
     assert!(first(&task("Never commit to main."))[0].confidence < APPROVED_MIN);
@@ -474,7 +474,7 @@ fn documents_and_other_peoples_rules_are_left_alone() {
 }
 
 #[test]
-fn a_rule_is_not_lost_among_fixes_nor_made_surer_by_one() {
+fn a_rule_is_not_lost_among_fixes_nor_raised_by_one() {
     let fixes =
         ["header", "footer", "index", "title", "colour", "border"].map(|what| format!("you forgot the {what}. "));
     let fixes = fixes.concat();
@@ -493,7 +493,7 @@ fn lists_under_a_label_are_rules() {
 }
 
 #[test]
-fn a_correction_is_told_in_the_users_words() {
+fn a_correction_keeps_the_users_words() {
     for (prompt, text) in [
         ("Thanks! ok, never commit to main. Now add the importer.", "never commit to main."),
         (

@@ -1,26 +1,26 @@
-//! What git says of the worktree, held against what was claimed: only files that really differ are told.
+//! Compares the claimed changes with git: only files that really differ are listed.
 
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{Line, ModifiedFile, PreservedState};
+use super::state::{ModifiedFile, OneLine, PreservedState};
 use crate::clean::Cleaner;
 
-/// How a file differs from what it was.
+/// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     Modified,
-    /// New to git, or to be.
+    /// New in git, or untracked.
     Added,
     Deleted,
     Renamed,
-    /// Two branches disagree about it.
+    /// In a merge conflict.
     Conflicted,
 }
 
-/// One file that differs, under the name it has now.
+/// One changed file, under its current name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub path: String,
@@ -34,7 +34,7 @@ impl Changed {
     }
 }
 
-/// What `git status --porcelain=v2 -z` printed. Paths there are never quoted; a rename is followed by its old name.
+/// Parses the output of `git status --porcelain=v2 -z`. Paths are never quoted; a rename is followed by the old name.
 pub fn read_status(printed: &str) -> Vec<Changed> {
     let mut entries = printed.split('\0');
     let mut changed = Vec::new();
@@ -58,18 +58,18 @@ pub fn read_status(printed: &str) -> Vec<Changed> {
     changed
 }
 
-/// The two letters before anything else: index and worktree.
+/// The two status letters: index and worktree.
 fn change(entry: &str) -> Change {
     let letters = entry.as_bytes().get(..2).unwrap_or_default();
     match letters {
-        // Added to the index and gone from the disk again, or deleted there: it is not there.
+        // Deleted, or added to the index but missing on disk.
         [_, b'D'] | [b'D', b'.'] => Change::Deleted,
         [b'A', _] => Change::Added,
         _ => Change::Modified,
     }
 }
 
-/// What `git diff --name-status -z` printed.
+/// Parses the output of `git diff --name-status -z`.
 pub fn read_diff(printed: &str) -> Vec<Changed> {
     let mut fields = printed.split('\0');
     let mut changed = Vec::new();
@@ -92,21 +92,21 @@ pub fn read_diff(printed: &str) -> Vec<Changed> {
     changed
 }
 
-/// What is known of the worktree.
+/// The state of the worktree.
 #[derive(Clone, Debug, Default)]
 pub struct Worktree {
-    /// What differs from the loop's beginning: committed since, changed, or new. A later entry of a path replaces an
-    /// earlier one.
+    /// What changed since the loop started: committed, modified or new. A later entry for a path replaces an earlier
+    /// one.
     pub changed: Vec<Changed>,
-    /// Files that git does not follow and that are there: of these nobody can say whether they differ.
+    /// Existing files that git does not track; whether they changed is unknown.
     pub unfollowed: HashSet<String>,
 }
 
 impl PreservedState {
-    /// Modified files are those that differ: what was claimed and does not is dropped, what nobody claimed is added.
-    /// Those that were worked on last stand first.
+    /// Replaces the list of modified files by those that really differ: wrong claims are dropped, missing files
+    /// added. The files worked on last come first.
     pub fn check(&mut self, cleaner: &Cleaner, worktree: &Worktree) {
-        let item = |text: &str| Line::new(cleaner, text);
+        let item = |text: &str| OneLine::new(cleaner, text);
         let mut differing: HashMap<&str, &Changed> = HashMap::new();
         let mut order = Vec::new();
         for changed in &worktree.changed {
@@ -120,7 +120,7 @@ impl PreservedState {
             .filter_map(|changed| Some((changed.was.as_deref()?, changed.path.as_str())))
             .filter(|(was, _)| !differing.contains_key(was))
             .collect();
-        let mut told = HashSet::new();
+        let mut listed = HashSet::new();
         let mut files = Vec::new();
         let claimed = claimed.iter().map(|path| renamed.get(path.as_str()).copied().unwrap_or(path));
         for path in claimed.chain(order.iter().copied()) {
@@ -133,7 +133,7 @@ impl PreservedState {
                 }
                 None => continue,
             };
-            if told.insert(path) {
+            if listed.insert(path) {
                 files.push(file);
             }
         }
@@ -145,7 +145,7 @@ impl PreservedState {
 mod tests {
     use super::*;
     use crate::clean::BUILT_IN;
-    use crate::loops::handoff::state::said;
+    use crate::loops::handoff::state::one_line;
 
     fn changed(path: &str, change: Change, was: Option<&str>) -> Changed {
         Changed { path: path.into(), change, was: was.map(str::to_string) }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_committed_is_read_too() {
+    fn committed_changes_are_read_too() {
         let printed = "M\0a.rs\0A\0b.rs\0D\0c.rs\0R097\0old.rs\0new.rs\0C100\0x\0copy\0T\0link\0R100\0torn";
         assert_eq!(
             read_diff(printed),
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told_and_nothing_twice() {
-        let claim = |path: &str| ModifiedFile { path: said(path), change: Change::Modified, was: None };
+    fn only_changed_files_are_listed_and_each_once() {
+        let claim = |path: &str| ModifiedFile { path: one_line(path), change: Change::Modified, was: None };
         let mut state = PreservedState {
             modified_files: ["reverted.rs", "old.rs", "ignored/notes.txt", "a.rs", "a.rs"].map(claim).to_vec(),
             ..PreservedState::default()
@@ -220,10 +220,10 @@ mod tests {
                 unfollowed: HashSet::from(["ignored/notes.txt".to_string()]),
             },
         );
-        let told: Vec<(&str, Change, Option<&str>)> =
+        let listed: Vec<(&str, Change, Option<&str>)> =
             state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("new.rs", Change::Renamed, Some("old.rs")),
                 ("ignored/notes.txt", Change::Modified, None),

@@ -1,13 +1,13 @@
-//! Parts into a budget of bytes: what must survive has a share of its own, the rest goes by need, and nothing is cut but
-//! at the end of a line.
+//! Fits parts into a budget of bytes. Mandatory parts have a guaranteed share, the rest is served by priority, and
+//! text is cut only at line ends.
 //!
-//! A part that does not fit shows its first lines and how many are missing. Of a part that must survive at least one
-//! line is shown; when even that is too long, its beginning.
+//! A part that does not fit shows its first lines and how many are missing. A mandatory part shows at least one line,
+//! truncated if necessary.
 
-/// How much a part is needed: those of a smaller number are served first.
+/// The priority of a part; smaller numbers are served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// It has a place, however small the budget.
+    /// It always gets a share, however small the budget.
     Must(u8),
     IfRoom(u8),
 }
@@ -21,7 +21,7 @@ impl Need {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum PartKind {
     List,
     Paragraph,
     /// The lines of a file, between fences.
@@ -30,14 +30,14 @@ pub enum Sort {
     },
 }
 
-/// A heading and what stands under it, the best first.
+/// A heading and its lines, the best first.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub heading: String,
     pub lines: Vec<String>,
-    /// More are not shown, whatever the budget.
+    /// More are never shown, whatever the budget.
     pub lines_max: usize,
-    pub sort: Sort,
+    pub kind: PartKind,
     pub need: Need,
 }
 
@@ -69,7 +69,7 @@ pub fn fit(parts: &[Part], bytes_max: usize) -> Fitted {
     fitted
 }
 
-/// What each part that must survive is sure to have: as much as it needs, or an equal share of what there is.
+/// The guaranteed bytes of each mandatory part: what it needs, or an equal share.
 fn shares(parts: &[Part], bytes_max: usize) -> Vec<usize> {
     let mut shares = vec![0; parts.len()];
     let mut musts: Vec<(usize, usize)> = parts
@@ -78,7 +78,7 @@ fn shares(parts: &[Part], bytes_max: usize) -> Vec<usize> {
         .filter(|(_, part)| matches!(part.need, Need::Must(_)))
         .map(|(index, part)| (part.whole().len(), index))
         .collect();
-    // The smallest first: what it does not need, the others may have.
+    // The smallest first: what it does not need goes to the others.
     musts.sort_unstable();
     let mut room = bytes_max;
     for (served, (needed, index)) in musts.iter().enumerate() {
@@ -93,14 +93,14 @@ impl Part {
         self.with(self.lines.len().min(self.lines_max), None)
     }
 
-    /// As much of the part as has room, and how many of its lines that is.
+    /// As much of the part as fits, and the number of lines shown.
     fn within(&self, bytes_max: usize) -> (String, usize) {
         let most = self.lines.len().min(self.lines_max);
         let whole = self.whole();
         if whole.len() <= bytes_max {
             return (whole, most);
         }
-        // The frame and the longest count; then line after line.
+        // Reserve the frame and the longest count, then add line after line.
         let mut room = match bytes_max.checked_sub(self.with(0, None).len()) {
             Some(room) => room,
             None => return (String::new(), 0),
@@ -122,10 +122,10 @@ impl Part {
         }
     }
 
-    /// The first lines between heading and end; the first one only in part where its bytes are limited.
+    /// The first `count` lines with heading and ending. If only one line fits, it may be truncated.
     fn with(&self, count: usize, first_bytes_max: Option<usize>) -> String {
         let mut text = format!("\n{}\n", self.heading);
-        if let Sort::Text { fence } = &self.sort {
+        if let PartKind::Text { fence } = &self.kind {
             text.push_str(fence);
             text.push('\n');
         }
@@ -137,11 +137,11 @@ impl Part {
             text.push('\n');
         }
         let missing = self.lines.len() - count;
-        match &self.sort {
-            Sort::List if missing > 0 => text.push_str(&format!("- and {missing} more\n")),
-            Sort::Text { fence } if missing > 0 => text.push_str(&format!("{fence}\n({missing} lines more)\n")),
-            Sort::Text { fence } => text.push_str(&format!("{fence}\n")),
-            Sort::List | Sort::Paragraph => {}
+        match &self.kind {
+            PartKind::List if missing > 0 => text.push_str(&format!("- and {missing} more\n")),
+            PartKind::Text { fence } if missing > 0 => text.push_str(&format!("{fence}\n({missing} more lines)\n")),
+            PartKind::Text { fence } => text.push_str(&format!("{fence}\n")),
+            PartKind::List | PartKind::Paragraph => {}
         }
         text
     }

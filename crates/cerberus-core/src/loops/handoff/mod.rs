@@ -1,13 +1,14 @@
-//! What a fresh context is told: the state of the work, typed, checked, and rendered within a budget.
+//! What a fresh context is told: the state of the work, typed, checked and rendered within a budget.
 //!
-//! `gather` makes it from captured facts, `heard` and `written` add what the agent said itself, `check` holds it against git;
-//! `render` and `fit` make the text. Every text in it is clean of secrets, and every item one line. What is told here never comes
-//! back as evidence: [`without_handoff`](crate::extract::injected::without_handoff) takes it out of whatever quotes it whole.
+//! `gather` builds it from captured facts, `messages` and `written` add what the agent wrote, `check` compares it
+//! with git, `render` and `fit` make the text. Every text is free of secrets, and every item is one line. A handoff
+//! never counts as evidence: [`without_handoff`](crate::extract::injected::without_handoff) removes it from any text
+//! that quotes it.
 
 pub mod check;
 mod fit;
 mod gather;
-pub mod heard;
+pub mod messages;
 mod render;
 pub mod state;
 pub mod written;
@@ -24,12 +25,12 @@ const INTRODUCTION: &str = "You are continuing work from a previous session. Her
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handoff {
     pub text: String,
-    /// What had no room, part by part: its heading, and how many lines of it.
+    /// What did not fit: the heading, and the number of missing lines.
     pub left_out: Vec<(String, usize)>,
 }
 
-/// The state as text of at most `preserve.max_state_bytes`. Failing tests, open issues, what is pending and the closing
-/// instruction always have a place in it.
+/// Renders the state in at most `preserve.max_state_bytes`. Failing tests, open issues, pending items and the closing
+/// instruction are always included.
 pub fn compose(state: &PreservedState, preserve: &Preserve) -> Handoff {
     let bytes_max = preserve.max_state_bytes.max(Preserve::MIN_STATE_BYTES);
     let head = format!("{HANDOFF_HEAD}\n\n{INTRODUCTION}\n");

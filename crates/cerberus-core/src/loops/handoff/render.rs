@@ -1,29 +1,29 @@
-//! The state's parts as markdown, each line of a part on its own, the best first.
+//! The parts of the state as Markdown, one line per item, the best first.
 
 use std::borrow::Cow;
 
 use super::check::Change;
-use super::fit::{Need, Part, Sort};
-use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, PreservedState};
+use super::fit::{Need, Part, PartKind};
+use super::state::{Decision, IncludedFile, Issue, ModifiedFile, OneLine, PreservedState};
 use crate::clean::text::{line, name};
 
-/// More lines of one part say no more, whatever the budget.
+/// More lines of one part add nothing, whatever the budget.
 const LINES_MAX: usize = 100;
 const COMPLETED_MAX: usize = 40;
 const OBJECTIVE_CHARS_MAX: usize = 500;
-/// Longer lines of a file are no text that anybody reads.
+/// Longer lines are not text that anybody reads.
 const FILE_LINE_CHARS_MAX: usize = 400;
 
-/// In the order in which they stand.
+/// In display order.
 pub fn parts(state: &PreservedState) -> Vec<Part> {
-    let bullets = |items: &[Line]| items.iter().map(|item| format!("- {}", &**item)).collect::<Vec<_>>();
+    let bullets = |items: &[OneLine]| items.iter().map(|item| format!("- {}", &**item)).collect::<Vec<_>>();
     let objective = state.current_objective.iter().map(|objective| plain(objective)).collect();
     let completed = state.completed_items.iter().map(|item| format!("- [x] {}", &**item)).collect();
     let pending = state.pending_items.iter().map(|item| format!("- [ ] {}", &**item)).collect();
     let issues = state.open_issues().map(issue).collect();
     let failing = state.test_state.as_ref().map(|tests| bullets(&tests.failing)).unwrap_or_default();
     let custom = state.custom.iter().map(|(key, value)| format!("- {key}: {}", &**value)).collect();
-    // The third column is what matters most: it decides who is served first.
+    // The third column is the priority: it decides who is served first.
     let listed: [(&str, Vec<String>, Need, usize); 10] = [
         ("Current Objective", objective, Need::Must(3), 1),
         ("Completed", completed, Need::IfRoom(7), COMPLETED_MAX),
@@ -37,14 +37,14 @@ pub fn parts(state: &PreservedState) -> Vec<Part> {
         ("Notes", bullets(&state.notes), Need::IfRoom(8), LINES_MAX),
     ];
     let listed = listed.into_iter().map(|(heading, lines, need, lines_max)| {
-        let sort = if heading == "Current Objective" { Sort::Paragraph } else { Sort::List };
-        Part { heading: format!("## {heading}"), lines, lines_max, sort, need }
+        let kind = if heading == "Current Objective" { PartKind::Paragraph } else { PartKind::List };
+        Part { heading: format!("## {heading}"), lines, lines_max, kind, need }
     });
     let files = state.included_files.iter().map(included);
     listed.chain(files).filter(|part| !part.lines.is_empty()).collect()
 }
 
-/// A paragraph that cannot be taken for a heading.
+/// A paragraph that cannot be mistaken for a heading.
 fn plain(text: &str) -> String {
     line(text.trim_start_matches(['#', ' ']), OBJECTIVE_CHARS_MAX)
 }
@@ -75,16 +75,16 @@ fn issue(issue: &Issue) -> String {
     format!("- [{}] {}{files}", issue.severity.word().to_uppercase(), &*issue.description)
 }
 
-/// A file's text between fences that no line of it can close.
+/// A file's text between fences that none of its lines can close.
 fn included(file: &IncludedFile) -> Part {
     let lines: Vec<String> = file.text.lines().map(file_line).collect();
     let longest = lines.iter().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
     let heading = format!("## {}", name(&file.path));
-    Part { heading, lines_max: lines.len(), lines, sort: Sort::Text { fence }, need: Need::IfRoom(10) }
+    Part { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need: Need::IfRoom(10) }
 }
 
-/// As it stands in the file, its indentation kept.
+/// A line of a file with its indentation.
 fn file_line(text: &str) -> String {
     let indentation: String = text.chars().take_while(|c| matches!(c, ' ' | '\t')).take(80).collect();
     let shown = name(text[indentation.len()..].trim_end()).chars().take(FILE_LINE_CHARS_MAX).collect::<String>();

@@ -1,4 +1,4 @@
-//! The state that outlives a context, typed. Its field names are a file format: hooks of the user's read them.
+//! The state that outlives a context. Its field names are a file format that the user's hooks read.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -17,73 +17,73 @@ use crate::model::time::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PreservedState {
-    pub current_objective: Option<Line>,
-    /// The newest first.
-    pub completed_items: Vec<Line>,
-    /// The next one first.
-    pub pending_items: Vec<Line>,
+    pub current_objective: Option<OneLine>,
+    /// Newest first.
+    pub completed_items: Vec<OneLine>,
+    /// The next step first.
+    pub pending_items: Vec<OneLine>,
     pub modified_files: Vec<ModifiedFile>,
-    /// The newest first.
+    /// Newest first.
     pub decisions: Vec<Decision>,
-    /// The worst first.
+    /// Worst first.
     pub known_issues: Vec<Issue>,
     pub test_state: Option<TestState>,
-    pub custom: BTreeMap<String, Line>,
-    pub notes: Vec<Line>,
-    /// `1a2b3c4 subject`, the newest first.
-    pub recent_commits: Vec<Line>,
+    pub custom: BTreeMap<String, OneLine>,
+    pub notes: Vec<OneLine>,
+    /// `1a2b3c4 subject`, newest first.
+    pub recent_commits: Vec<OneLine>,
     pub included_files: Vec<IncludedFile>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModifiedFile {
     /// Relative to the project.
-    pub path: Line,
+    pub path: OneLine,
     pub change: Change,
-    /// Its name before, where it was renamed.
+    /// Its old name, if it was renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub was: Option<Line>,
+    pub was: Option<OneLine>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    pub description: Line,
-    pub rationale: Option<Line>,
-    /// Nothing where the agent wrote it down without a time.
+    pub description: OneLine,
+    pub rationale: Option<OneLine>,
+    /// `None` if the agent gave no time.
     pub timestamp: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Issue {
-    pub description: Line,
+    pub description: OneLine,
     pub severity: Severity,
     #[serde(default)]
-    pub files: Vec<Line>,
+    pub files: Vec<OneLine>,
     pub addressed: bool,
 }
 
-/// How tests stand, by name.
+/// The state of the tests, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TestState {
-    pub passing: Vec<Line>,
-    pub failing: Vec<Line>,
-    pub fixed: Vec<Line>,
-    pub regressed: Vec<Line>,
+    pub passing: Vec<OneLine>,
+    pub failing: Vec<OneLine>,
+    pub fixed: Vec<OneLine>,
+    pub regressed: Vec<OneLine>,
 }
 
-/// A file whose text goes along.
+/// A file whose text is included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IncludedFile {
-    pub path: Line,
+    pub path: OneLine,
     pub text: Passage,
 }
 
-/// One line of text, its secrets cut before it was made one.
+/// One line of text, without secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Line(String);
+pub struct OneLine(String);
 
-impl Deref for Line {
+impl Deref for OneLine {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -91,7 +91,7 @@ impl Deref for Line {
     }
 }
 
-/// Several lines, as they stood in a file, their secrets cut.
+/// Several lines of a file, without secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Passage(String);
@@ -110,27 +110,27 @@ impl Deref for Passage {
     }
 }
 
-/// Nobody hands more of a file to a fresh context.
+/// More of a file is never passed on.
 const PASSAGE: Keep = Keep { head_bytes: 256 * 1024, tail_bytes: 0 };
 
 const ITEM_CHARS_MAX: usize = 500;
 
-/// An item, of text that is clean already: of facts, or of what an agent was heard to say.
-pub(super) fn said(text: &str) -> Line {
-    Line(line(text, ITEM_CHARS_MAX))
+/// An item from text that is already clean.
+pub(super) fn one_line(text: &str) -> OneLine {
+    OneLine(line(text, ITEM_CHARS_MAX))
 }
 
 const ITEM: Keep = Keep { head_bytes: 4_000, tail_bytes: 0 };
 
-impl Line {
-    /// An item, of outside text.
-    pub fn new(cleaner: &Cleaner, text: &str) -> Line {
-        said(&cleaner.clean(text, ITEM))
+impl OneLine {
+    /// An item from outside text.
+    pub fn new(cleaner: &Cleaner, text: &str) -> OneLine {
+        one_line(&cleaner.clean(text, ITEM))
     }
 }
 
 impl PreservedState {
-    /// Leaves out what the user does not want preserved.
+    /// Removes what the user does not want to preserve.
     pub fn keep(&mut self, preserve: &Preserve) {
         let gone = |kind| !preserve.keeps(kind);
         if gone(Kind::Objective) {

@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::check::Change;
-use super::state::{Decision, IncludedFile, Issue, Line, ModifiedFile, Passage, TestState, said};
+use super::state::{Decision, IncludedFile, Issue, ModifiedFile, OneLine, Passage, TestState, one_line};
 use super::*;
-use crate::agents::stream::Said;
+use crate::agents::stream::StreamEvent;
 use crate::agents::{claude_code, codex};
-use crate::brief::failing::Ran;
+use crate::brief::failing::SessionRun;
 use crate::brief::{Known, Settlement};
 use crate::clean::BUILT_IN;
 use crate::clean::text::{Clean, Keep};
@@ -19,20 +19,24 @@ use crate::model::fact::Kind;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-fn items(list: &[&str]) -> Vec<Line> {
-    list.iter().map(|item| said(item)).collect()
+fn items(list: &[&str]) -> Vec<OneLine> {
+    list.iter().map(|item| one_line(item)).collect()
 }
 
 fn issue(description: &str, severity: Severity) -> Issue {
-    Issue { description: said(description), severity, files: vec![], addressed: false }
+    Issue { description: one_line(description), severity, files: vec![], addressed: false }
 }
 
 fn whole() -> PreservedState {
-    let file = |path: &str, change, was: Option<&str>| ModifiedFile { path: said(path), change, was: was.map(said) };
-    let decision =
-        |what: &str, why: Option<&str>| Decision { description: said(what), rationale: why.map(said), timestamp: None };
+    let file =
+        |path: &str, change, was: Option<&str>| ModifiedFile { path: one_line(path), change, was: was.map(one_line) };
+    let decision = |what: &str, why: Option<&str>| Decision {
+        description: one_line(what),
+        rationale: why.map(one_line),
+        timestamp: None,
+    };
     PreservedState {
-        current_objective: Some(said("Build the parser")),
+        current_objective: Some(one_line("Build the parser")),
         completed_items: items(&["Lexer"]),
         pending_items: items(&["Write tests", "Write docs"]),
         modified_files: vec![
@@ -46,10 +50,10 @@ fn whole() -> PreservedState {
             Issue { addressed: true, ..issue("leaks", Severity::Low) },
         ],
         test_state: Some(TestState { failing: items(&["parser::deep"]), ..TestState::default() }),
-        custom: BTreeMap::from([("phase".to_string(), said("two"))]),
+        custom: BTreeMap::from([("phase".to_string(), one_line("two"))]),
         notes: items(&["run with --release"]),
         recent_commits: items(&["1a2b3c4 lexer: tokens"]),
-        included_files: vec![IncludedFile { path: said("PLAN.md"), text: Passage::new(&BUILT_IN, "step one") }],
+        included_files: vec![IncludedFile { path: one_line("PLAN.md"), text: Passage::new(&BUILT_IN, "step one") }],
     }
 }
 
@@ -108,9 +112,9 @@ Please continue working on the pending items.
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_by_priority_and_counted() {
+fn what_does_not_fit_is_dropped_by_priority_and_counted() {
     let mut state = whole();
-    state.completed_items = (0..60).map(|n| said(&format!("a thing that was done, number {n}"))).collect();
+    state.completed_items = (0..60).map(|n| one_line(&format!("a thing that was done, number {n}"))).collect();
     let handoff = compose(&state, &Preserve { max_state_bytes: 900, ..Preserve::default() });
     assert!(handoff.text.len() <= 900);
     for told in
@@ -131,10 +135,10 @@ fn an_empty_state_is_still_a_handoff() {
 #[test]
 fn no_line_of_a_file_closes_its_fence_and_no_text_makes_a_heading() {
     let mut state = whole();
-    state.current_objective = Some(said("## Completed"));
+    state.current_objective = Some(one_line("## Completed"));
     state.pending_items = items(&["one\n## Known Issues\n- two\u{1b}[2J"]);
     let text = Passage::new(&BUILT_IN, "````\n# not ours\n\t\tdeep\u{202e}\n");
-    state.included_files = vec![IncludedFile { path: said("a\nb.md"), text }];
+    state.included_files = vec![IncludedFile { path: one_line("a\nb.md"), text }];
     let text = compose(&state, &Preserve::default()).text;
     assert!(text.contains("\n## a b.md\n`````\n````\n# not ours\n\t\tdeep?\n`````\n"), "{text}");
     assert!(text.contains("\n## Current Objective\nCompleted\n"), "{text}");
@@ -144,15 +148,15 @@ fn no_line_of_a_file_closes_its_fence_and_no_text_makes_a_heading() {
 #[test]
 fn secrets_are_cut_before_a_text_is_made_one_line() {
     let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
-    assert!(!Line::new(&BUILT_IN, &format!("push with {key} now")).contains("abcdefghij"));
-    let mut heard = super::heard::Heard::default();
-    heard.asked();
-    heard.hear(&BUILT_IN, &Said::Text(format!("<handoff>\n## Pending\n- push with {key}\n</handoff>")));
-    assert_eq!(heard.written().unwrap().pending, [said("push with [redacted:github-token]")]);
+    assert!(!OneLine::new(&BUILT_IN, &format!("push with {key} now")).contains("abcdefghij"));
+    let mut messages = super::messages::AgentMessages::default();
+    messages.asked();
+    messages.add(&BUILT_IN, &StreamEvent::Text(format!("<handoff>\n## Pending\n- push with {key}\n</handoff>")));
+    assert_eq!(messages.written().unwrap().pending, [one_line("push with [redacted:github-token]")]);
 }
 
 #[test]
-fn what_is_not_wanted_is_not_preserved() {
+fn unwanted_kinds_are_not_preserved() {
     let only = |kinds: &[Kind]| Preserve { kinds: kinds.to_vec(), ..Preserve::default() };
     for (preserve, gone, kept) in [
         (only(&[Kind::Next]), "## Known Issues", "## Pending"),
@@ -178,7 +182,7 @@ fn the_state_is_written_and_read_back_the_same() {
 }
 
 #[test]
-fn what_we_told_is_cut_from_what_comes_back() {
+fn our_own_handoff_is_removed_from_what_comes_back() {
     let handoff = compose(&whole(), &Preserve::default()).text;
     for (prompt, left) in [
         (format!("Build the parser.\n\n{handoff}"), "Build the parser."),
@@ -193,7 +197,7 @@ fn what_we_told_is_cut_from_what_comes_back() {
 }
 
 #[test]
-fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
+fn only_the_users_part_of_a_loop_prompt_is_recorded() {
     let handoff = compose(&whole(), &Preserve::default()).text;
     for agent in [claude_code::AGENT, codex::AGENT] {
         for (prompt, words) in [
@@ -205,9 +209,9 @@ fn a_prompt_of_the_loops_is_heard_as_what_the_user_said_in_it() {
                 "hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/r", "turn_id": "t", "prompt": prompt,
             });
             let payload = payload.to_string();
-            let heard = crate::agents::parse(&BUILT_IN, agent, payload.as_bytes()).unwrap();
+            let parsed = crate::agents::parse(&BUILT_IN, agent, payload.as_bytes()).unwrap();
             let event = words.map(|words| Event::Prompt { text: BUILT_IN.clean(words, Keep::PROMPT) });
-            assert_eq!(heard.map(|heard| heard.event), event, "{agent}: {prompt}");
+            assert_eq!(parsed.map(|parsed| parsed.event), event, "{agent}: {prompt}");
         }
     }
 }
@@ -216,8 +220,8 @@ fn note(kind: Kind, text: &'static str) -> Note<'static> {
     Note { kind, text: Clean::word(text), why: None, sort: None, severity: None, custom_key: None, resolved: false }
 }
 
-/// What these notes, one a second, leave.
-fn left(notes: &[Note<'static>], runs: &[Ran]) -> PreservedState {
+/// The state after these notes, one per second.
+fn left(notes: &[Note<'static>], runs: &[SessionRun]) -> PreservedState {
     let session = SessionId::new("s");
     let (mut facts, mut settlements) = (Vec::new(), Vec::new());
     for (order, note) in notes.iter().enumerate() {
@@ -275,16 +279,16 @@ fn everything_that_can_be_recorded_is_preserved() {
         ]
     );
     assert_eq!(state.notes, items(&["run with --release"]));
-    assert_eq!(state.custom, BTreeMap::from([("phase".to_string(), said("two"))]));
+    assert_eq!(state.custom, BTreeMap::from([("phase".to_string(), one_line("two"))]));
     let files: Vec<&str> = state.modified_files.iter().map(|file| &*file.path).collect();
     assert_eq!(files, ["src/a.rs", "src/b.rs"]);
     assert_eq!(state.test_state, None);
 }
 
-fn ran(order: i64, command: &str, output: &str, outcome: Outcome) -> Ran {
+fn ran(order: i64, command: &str, output: &str, outcome: Outcome) -> SessionRun {
     let command = runs::recognise(command).unwrap();
     let run = runs::read(&command, output, outcome);
-    Ran { command, run, session: SessionId::new("s"), at: Timestamp::from_millis(order * 1_000), event: order }
+    SessionRun { command, run, session: SessionId::new("s"), at: Timestamp::from_millis(order * 1_000), event: order }
 }
 
 #[test]
@@ -310,7 +314,7 @@ fn failing_tests_are_the_test_state_and_other_failures_issues() {
 }
 
 prop_compose! {
-    fn text()(text in "[a-zA-Z0-9 #`_./\u{1b}\n-]{1,20}|\\PC{1,400}") -> Line { said(&text) }
+    fn text()(text in "[a-zA-Z0-9 #`_./\u{1b}\n-]{1,20}|\\PC{1,400}") -> OneLine { one_line(&text) }
 }
 
 prop_compose! {
@@ -327,8 +331,8 @@ prop_compose! {
         known_issues in proptest::collection::vec(any_issue(), 0..30),
         file in "[a-z`\n ]{0,2000}",
     ) -> PreservedState {
-        let numbered = |list: &[Line]| list.iter().enumerate().map(|(n, one)| said(&format!("{n}{}", &**one))).collect::<Vec<_>>();
-        let file_of = |path: Line| ModifiedFile { path, change: Change::Added, was: None };
+        let numbered = |list: &[OneLine]| list.iter().enumerate().map(|(n, one)| one_line(&format!("{n}{}", &**one))).collect::<Vec<_>>();
+        let file_of = |path: OneLine| ModifiedFile { path, change: Change::Added, was: None };
         let decided = |description| Decision { description, rationale: None, timestamp: None };
         PreservedState {
             current_objective: objective,
@@ -339,13 +343,13 @@ prop_compose! {
             known_issues,
             test_state: Some(TestState { failing: numbered(&failing), ..TestState::default() }),
             notes: lists[4].clone(),
-            included_files: vec![IncludedFile { path: said("f"), text: Passage::new(&BUILT_IN, &file) }],
+            included_files: vec![IncludedFile { path: one_line("f"), text: Passage::new(&BUILT_IN, &file) }],
             ..PreservedState::default()
         }
     }
 }
 
-/// The lines under a heading, and how many more there are said to be.
+/// The lines under a heading, and the reported number of further ones.
 fn under(text: &str, heading: &str) -> (Vec<String>, usize) {
     let mut lines = text.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.is_empty());
     let mut shown: Vec<String> = lines.by_ref().map(str::to_string).collect();
@@ -360,7 +364,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn whatever_the_size_what_must_survive_does_and_lines_are_whole(
+    fn mandatory_parts_survive_any_budget_and_lines_are_whole(
         state in any_state(),
         max_state_bytes in prop_oneof![500usize..1_500, 500usize..60_000],
     ) {
@@ -377,7 +381,7 @@ proptest! {
             let (shown, more) = under(&text, heading);
             prop_assert_eq!(shown.len() + more, count, "{} in {}", heading, text);
             prop_assert!(count == 0 || !shown.is_empty());
-            // Only the one line that had to be shortened is not as it stands in the whole.
+            // Only the one line that had to be shortened differs from the full text.
             let (every, _) = under(&all, heading);
             for (short, line) in shown.iter().zip(&every) {
                 let is_begun = short.strip_suffix('…').is_some_and(|short| line.starts_with(short) && shown.len() == 1);

@@ -1,13 +1,13 @@
-//! What the agent writes itself when it is asked for its handoff, read tolerantly.
+//! Parses the handoff that the agent writes when asked.
 //!
-//! It is asked for the headings of a handoff between two marks. Whatever it makes of that, headings are found by their
-//! words and items by their list marks; an answer without either says nothing. Its word on what is done and what comes
-//! next counts most, since nobody else knows; what it says of files is held against git like everybody's.
+//! The agent is asked for certain headings between two marks. Parsing is tolerant: headings are recognised by
+//! keywords and items by list marks; an answer without either is ignored. The agent's word on what is done and what
+//! comes next takes precedence, because nobody else knows; what it says about files is checked against git.
 
 use std::collections::HashSet;
 
 use super::check::Change;
-use super::state::{Decision, Issue, Line, ModifiedFile, PreservedState, said};
+use super::state::{Decision, Issue, ModifiedFile, OneLine, PreservedState, one_line};
 use crate::clean::Cleaner;
 use crate::clean::text::Keep;
 use crate::extract::injected::{REQUEST_END, REQUEST_HEAD};
@@ -17,7 +17,7 @@ use crate::model::fact::Kind;
 const OPEN: &str = "<handoff>";
 pub(crate) const CLOSE: &str = "</handoff>";
 
-/// What a session is asked whose context is nearly full.
+/// The prompt for a session whose context is nearly full.
 pub fn request() -> String {
     format!(
         "{REQUEST_HEAD}\n\
@@ -42,16 +42,16 @@ pub fn request() -> String {
     )
 }
 
-/// What the agent wrote, heading by heading.
+/// What the agent wrote, by heading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
-    pub objective: Option<Line>,
-    pub completed: Vec<Line>,
-    pub pending: Vec<Line>,
+    pub objective: Option<OneLine>,
+    pub completed: Vec<OneLine>,
+    pub pending: Vec<OneLine>,
     pub decisions: Vec<Decision>,
     pub issues: Vec<Issue>,
-    pub files: Vec<Line>,
-    pub notes: Vec<Line>,
+    pub files: Vec<OneLine>,
+    pub notes: Vec<OneLine>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ enum Heading {
     Notes,
 }
 
-/// A word of a heading, and what stands under it. The first that fits decides: `Next steps done` is about what is done.
+/// Keywords of headings. The first match decides: `Next steps done` is about completed items.
 const HEADINGS: [(&str, Heading); 17] = [
     ("objective", Heading::Objective),
     ("goal", Heading::Objective),
@@ -86,10 +86,10 @@ const HEADINGS: [(&str, Heading); 17] = [
     ("context", Heading::Notes),
 ];
 
-/// More items under one heading are not taken.
+/// More items under one heading are dropped.
 const ITEMS_MAX: usize = 200;
 
-/// What an answer says; nothing where it holds no handoff.
+/// Parses an answer; `None` if it contains no handoff.
 pub fn read(answer: &str) -> Option<Written> {
     let block = match answer.rfind(OPEN) {
         Some(open) => &answer[open + OPEN.len()..],
@@ -115,7 +115,7 @@ pub fn read(answer: &str) -> Option<Written> {
     (has_heading && written != Written::default()).then_some(written)
 }
 
-/// A line that is a heading: what it is about, as far as we know it.
+/// If the line is a heading: its topic, if it is a known one.
 fn heading(line: &str) -> Option<Option<Heading>> {
     let is_bold = line.len() > 4 && line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
     if !(line.starts_with('#') || is_bold) {
@@ -128,14 +128,14 @@ fn heading(line: &str) -> Option<Option<Heading>> {
 impl Written {
     fn take(&mut self, under: Heading, line: &str) {
         let (item, is_ticked) = item(line);
-        // What was only to be filled in was not.
+        // Ignore an item that only repeats the form.
         let is_form = item.contains('(') && request().lines().any(|form| form == line);
         if item.is_empty() || is_form || matches!(item.to_lowercase().as_str(), "none" | "none." | "n/a" | "-") {
             return;
         }
         let list = match under {
             Heading::Objective => {
-                self.objective.get_or_insert_with(|| said(item));
+                self.objective.get_or_insert_with(|| one_line(item));
                 return;
             }
             Heading::Decisions if self.decisions.len() < ITEMS_MAX => return self.decisions.push(decision(item)),
@@ -144,7 +144,7 @@ impl Written {
                 return self.issues.push(Issue { addressed: issue.addressed || is_ticked == Some(true), ..issue });
             }
             Heading::Decisions | Heading::Issues => return,
-            // A list of both is told apart by its ticks.
+            // In a list with both, the ticks decide.
             Heading::Completed | Heading::Pending => match is_ticked.unwrap_or(under == Heading::Completed) {
                 true => &mut self.completed,
                 false => &mut self.pending,
@@ -153,7 +153,7 @@ impl Written {
             Heading::Notes => &mut self.notes,
         };
         if list.len() < ITEMS_MAX {
-            list.push(said(item));
+            list.push(one_line(item));
         }
     }
 }
@@ -180,11 +180,11 @@ fn decision(item: &str) -> Decision {
     let in_brackets = item.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
     let apart = || [" because ", " — ", " – "].iter().find_map(|mark| item.split_once(mark));
     let (what, why) = in_brackets.or_else(apart).map_or((item, None), |(what, why)| (what, Some(why)));
-    let rationale = why.map(str::trim).filter(|why| !why.is_empty()).map(said);
-    Decision { description: said(what), rationale, timestamp: None }
+    let rationale = why.map(str::trim).filter(|why| !why.is_empty()).map(one_line);
+    Decision { description: one_line(what), rationale, timestamp: None }
 }
 
-/// `[HIGH] what`, `high: what`, or only what.
+/// `[HIGH] what`, `high: what`, or just the description.
 fn issue(item: &str) -> Issue {
     let bracketed = item.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let (word, rest) = bracketed.or_else(|| item.split_once(':')).unwrap_or(("", item));
@@ -195,11 +195,11 @@ fn issue(item: &str) -> Issue {
         None if is_addressed(&word) => (Severity::Medium, rest),
         None => (Severity::Medium, item),
     };
-    Issue { description: said(description), severity, files: Vec::new(), addressed: is_addressed(&word) }
+    Issue { description: one_line(description), severity, files: Vec::new(), addressed: is_addressed(&word) }
 }
 
 impl Written {
-    /// The same as what `cerberus record` would have been told, so that it outlives the next context too.
+    /// The same as notes from `cerberus record`, so that they outlive the next context too.
     pub fn notes(&self, cleaner: &Cleaner) -> Vec<Note<'static>> {
         let clean = |text: &str| cleaner.clean(text.to_string(), Keep::SUBJECT);
         let note = |kind, text: &str| Note {
@@ -211,7 +211,7 @@ impl Written {
             custom_key: None,
             resolved: false,
         };
-        let of = |kind: Kind, items: &[Line]| items.iter().map(|item| note(kind, item)).collect::<Vec<_>>();
+        let of = |kind: Kind, items: &[OneLine]| items.iter().map(|item| note(kind, item)).collect::<Vec<_>>();
         let decided = |one: &Decision| Note {
             why: one.rationale.as_deref().map(clean),
             ..note(Kind::Decision, &one.description)
@@ -221,7 +221,7 @@ impl Written {
             resolved: one.addressed,
             ..note(Kind::Blocker, &one.description)
         };
-        // What is done settles what was open before it, so it stands first.
+        // Done items settle earlier open ones, so they come first.
         let mut notes = of(Kind::Done, &self.completed);
         notes.extend(of(Kind::Next, &self.pending));
         notes.extend(self.decisions.iter().map(decided));
@@ -232,10 +232,10 @@ impl Written {
 }
 
 impl PreservedState {
-    /// Adds what the agent wrote to what was captured. Where both say the same, its words stand.
+    /// Merges the agent's handoff into the captured state. If both have an item, the agent's wording wins.
     pub fn add_written(&mut self, written: Written) {
         let Written { objective, completed, pending, decisions, issues, files, notes } = written;
-        // An objective on record was set on purpose.
+        // A recorded objective was set on purpose, so it wins.
         self.current_objective = self.current_objective.take().or(objective);
         self.pending_items.retain(|item| !completed.iter().any(|done| settles(done, item)));
         before(&mut self.pending_items, pending);
@@ -247,42 +247,42 @@ impl PreservedState {
         self.known_issues.extend(issues);
         self.known_issues.sort_by_key(|issue| (issue.addressed, std::cmp::Reverse(issue.severity)));
         let claimed: HashSet<String> = self.modified_files.iter().map(|file| file.path.to_string()).collect();
-        let paths = files.into_iter().map(|file| said(file.split(" (").next().unwrap_or(&file).trim_matches('`')));
+        let paths = files.into_iter().map(|file| one_line(file.split(" (").next().unwrap_or(&file).trim_matches('`')));
         let new = paths.filter(|path| !claimed.contains(&**path));
         self.modified_files.extend(new.map(|path| ModifiedFile { path, change: Change::Modified, was: None }));
     }
 }
 
-/// Puts the new items first; an old one that says the same goes.
-fn before(items: &mut Vec<Line>, new: Vec<Line>) {
+/// Puts the new items first and removes old duplicates.
+fn before(items: &mut Vec<OneLine>, new: Vec<OneLine>) {
     items.retain(|old| !any_same(&new, old));
     items.splice(0..0, new);
 }
 
-pub(crate) fn any_same(items: &[Line], text: &str) -> bool {
+pub(crate) fn any_same(items: &[OneLine], text: &str) -> bool {
     items.iter().any(|item| same(item, text))
 }
 
-/// Do both say the same? The shorter one may leave something out, but never a number.
+/// Whether both mean the same. The shorter one may leave words out, but never a number.
 pub(crate) fn same(one: &str, other: &str) -> bool {
-    let (one, other) = (telling(one), telling(other));
+    let (one, other) = (significant_words(one), significant_words(other));
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    let is_told = |word: &String| word.chars().all(|c| !c.is_ascii_digit());
-    short == long || (short.len() >= 2 && short.is_subset(&long) && long.difference(&short).all(is_told))
+    let is_no_number = |word: &String| word.chars().all(|c| !c.is_ascii_digit());
+    short == long || (short.len() >= 2 && short.is_subset(&long) && long.difference(&short).all(is_no_number))
 }
 
-/// Is what was to be done said to be done? All of it must be; what shares only most of its words is its neighbour.
+/// Whether `done` covers all of `pending`. If it shares only most of its words, it is a different item.
 pub(crate) fn settles(done: &str, pending: &str) -> bool {
-    let (done, pending) = (telling(done), telling(pending));
+    let (done, pending) = (significant_words(done), significant_words(pending));
     done == pending || (pending.len() >= 3 && pending.is_subset(&done))
 }
 
-/// Words that say nothing about what is meant.
-const EMPTY_WORDS: [&str; 8] = ["a", "an", "the", "to", "of", "in", "for", "and"];
+/// Words without meaning of their own.
+const STOP_WORDS: [&str; 8] = ["a", "an", "the", "to", "of", "in", "for", "and"];
 
-fn telling(text: &str) -> HashSet<String> {
+fn significant_words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
-    words.filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect()
+    words.filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
 #[cfg(test)]
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
     use crate::clean::BUILT_IN;
 
-    fn texts(items: &[Line]) -> Vec<String> {
+    fn texts(items: &[OneLine]) -> Vec<String> {
         items.iter().map(|item| item.to_string()).collect()
     }
 
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_handoff_says_nothing() {
+    fn an_answer_without_a_handoff_is_ignored() {
         for answer in ["", "I am done.", "<handoff></handoff>", "## Pending\n", "- [ ] a list of what?", &request()] {
             assert_eq!(read(answer), None, "{answer}");
         }
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_not_the_same() {
+    fn similar_items_are_not_the_same() {
         for (one, other, is_same, is_settled) in [
             ("Write the tests", "write tests", true, true),
             ("write part one", "write part two", false, false),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_can_be_kept_like_anything_recorded() {
+    fn a_written_handoff_can_be_stored_as_notes() {
         let answer = "## Completed\n- [x] Lexer\n## Pending\n- [ ] Tests\n## Key Decisions\n- One pass (fast)\n\
             ## Known Issues\n- [HIGH] slow\n- [fixed] leaks\n## Notes\n- be quick";
         let notes = read(answer).unwrap().notes(&BUILT_IN);
@@ -378,19 +378,19 @@ mod tests {
     }
 
     #[test]
-    fn the_agents_words_stand_where_both_say_the_same() {
-        let items = |list: &[&str]| list.iter().map(|item| said(item)).collect::<Vec<_>>();
+    fn the_agents_wording_wins_over_the_captured_one() {
+        let items = |list: &[&str]| list.iter().map(|item| one_line(item)).collect::<Vec<_>>();
         let issue =
-            |text: &str, severity, addressed| Issue { description: said(text), severity, files: vec![], addressed };
+            |text: &str, severity, addressed| Issue { description: one_line(text), severity, files: vec![], addressed };
         let mut state = PreservedState {
-            current_objective: Some(said("The recorded one")),
+            current_objective: Some(one_line("The recorded one")),
             pending_items: items(&["write the tests", "write the docs", "fix the lexer"]),
             completed_items: items(&["old thing"]),
             known_issues: vec![issue("the build is slow", Severity::Low, false), issue("leaks", Severity::High, false)],
             ..PreservedState::default()
         };
         state.add_written(Written {
-            objective: Some(said("Another")),
+            objective: Some(one_line("Another")),
             completed: items(&["Fix the lexer"]),
             pending: items(&["Deploy", "Write the tests"]),
             issues: vec![issue("leaks", Severity::High, true), issue("crash", Severity::Critical, false)],

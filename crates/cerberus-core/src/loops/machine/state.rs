@@ -1,6 +1,6 @@
-//! Where a loop stands, what can happen to it, and what it can want: the words of the machine.
+//! The types of the machine: its states, inputs and effects.
 
-use crate::agents::stream::{Said, Speaker, Wait};
+use crate::agents::stream::{Speaker, StreamEvent, Wait};
 use crate::loops::completion::Checked;
 use crate::loops::failure::{Exit, Failure};
 use crate::loops::meter::Reading;
@@ -12,9 +12,9 @@ use crate::model::time::Timestamp;
 /// How a session can be asked for its handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// While it works, by one more message.
+    /// While it runs, with one more message.
     Live,
-    /// After it was stopped, by taking it up again.
+    /// After it was stopped, by resuming it.
     Resumed,
     Never,
 }
@@ -33,7 +33,7 @@ impl Worker {
 pub struct State {
     pub phase: Phase,
     pub totals: Totals,
-    /// Somebody wants it to end after this iteration.
+    /// The loop should end after this iteration.
     pub ending: Option<Stop>,
 }
 
@@ -53,13 +53,13 @@ pub enum Phase {
         turns: u32,
         is_written: bool,
     },
-    /// It is expected to be gone soon.
+    /// It should exit soon.
     Leaving {
         attempt: Attempt,
         over: Over,
         since: Timestamp,
     },
-    /// It is gone; what came of it is being looked at.
+    /// It is gone; its result is being determined.
     Settling {
         attempt: Attempt,
         over: Over,
@@ -67,7 +67,7 @@ pub enum Phase {
     Stopped(Stop),
 }
 
-/// Whether the user's hook has agreed to the fresh context.
+/// Whether the user's hook permitted the fresh context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     ToAsk,
@@ -75,18 +75,18 @@ pub enum Hook {
     Agreed,
 }
 
-/// A context at work.
+/// A running context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     pub began: Timestamp,
-    pub heard: Timestamp,
-    /// Until then it has said why it is silent.
+    pub last_output: Timestamp,
+    /// Until then its silence is explained.
     pub quiet_until: Timestamp,
     pub turns: u32,
     pub tool_failures: u32,
     pub denied: Option<String>,
     pub warming: Warming,
-    /// A fresh context was wanted, and the user's hook is being asked, or refused.
+    /// Whether a fresh context was requested, and the hook's answer.
     pub wanted: Wanted,
     pub is_acknowledged: bool,
     pub reading: Option<Reading>,
@@ -99,7 +99,7 @@ pub enum Warming {
     No,
     /// The warm-up prompt is being answered.
     Busy,
-    /// It was answered; the task follows then.
+    /// It was answered; the task follows at this time.
     Done(Timestamp),
 }
 
@@ -115,7 +115,7 @@ pub enum Wanted {
 pub struct Over {
     pub how: How,
     pub failure: Option<Failure>,
-    /// The user's hook has agreed to the next context already.
+    /// Whether the user's hook has already permitted the next context.
     pub hook: Hook,
     pub limit: Option<Limit>,
 }
@@ -130,7 +130,7 @@ impl Over {
             Failure::Full => How::HardRedline,
             Failure::OwnLimit { .. } => How::IterationEnd,
             Failure::Limited { .. } => How::Limited,
-            Failure::NeedsMending { .. } | Failure::Crashed { .. } => How::Failure,
+            Failure::NeedsUser { .. } | Failure::Crashed { .. } => How::Failure,
         };
         let failure = Some(failure).filter(|_| matches!(how, How::Limited | How::Failure));
         Over { failure, ..Over::of(how) }
@@ -141,20 +141,20 @@ impl Over {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     Tick,
-    Heard {
-        said: Said,
+    Output {
+        event: StreamEvent,
         reading: Reading,
         tokens: u64,
         cost_usd: Option<f64>,
     },
     /// Its handoff is written.
     HandedOver,
-    /// It is gone, with everything it started; `words` is the end of its error output.
+    /// It is gone, with all its child processes; `words` is the end of its error output.
     Exited {
         exit: Exit,
         words: String,
     },
-    /// The user's hook about a fresh context.
+    /// The answer of the user's hook about a fresh context.
     HookAgreed,
     HookRefused {
         words: String,
@@ -169,11 +169,11 @@ pub enum Input {
     StopFile,
 }
 
-/// What is to be done.
+/// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     Begin,
-    /// The new context is at work: the old one may be closed.
+    /// The new context is at work, so the old one may be closed.
     Acknowledged,
     AskHook(How),
     AskHandoff,
@@ -181,34 +181,41 @@ pub enum Effect {
     CloseInput,
     StopGroup,
     Measure,
-    /// The attempt is over, for good.
+    /// The attempt is over.
     Record(Ended),
     Tell(String),
     Finish(Stop),
 }
 
 impl Attempt {
-    pub(crate) fn hear(&mut self, said: &Said, reading: Reading, tokens: u64, cost_usd: Option<f64>, now: Timestamp) {
-        self.heard = now;
+    pub(crate) fn observe(
+        &mut self,
+        event: &StreamEvent,
+        reading: Reading,
+        tokens: u64,
+        cost_usd: Option<f64>,
+        now: Timestamp,
+    ) {
+        self.last_output = now;
         self.reading = Some(reading);
         self.tokens = tokens;
         self.cost_usd = cost_usd;
-        match said {
-            Said::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
-            Said::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
-            Said::ToolDone => self.tool_failures = 0,
-            Said::Denied { tool } => self.denied = Some(tool.clone()),
-            Said::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
-            Said::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
+        match event {
+            StreamEvent::Usage { own: Speaker::Main, .. } => self.turns = self.turns.saturating_add(1),
+            StreamEvent::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
+            StreamEvent::ToolDone => self.tool_failures = 0,
+            StreamEvent::Denied { tool } => self.denied = Some(tool.clone()),
+            StreamEvent::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
+            StreamEvent::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
             _ => {}
         }
     }
 
-    /// An attempt that was told to wait, or that never got to work, leaves its iteration to be done.
+    /// An attempt that had to wait, or never got to work, does not spend its iteration.
     pub(crate) fn ended(&self, over: &Over, progress: Progress, claimed: bool) -> Ended {
         let failure = over.failure.as_ref().map(|failure| match failure {
             Failure::Limited { words, .. }
-            | Failure::NeedsMending { words, .. }
+            | Failure::NeedsUser { words, .. }
             | Failure::Crashed { words }
             | Failure::OwnLimit { words } => words.clone(),
             Failure::Full => "the context was full".to_string(),

@@ -25,21 +25,21 @@ fn reading(percent: f64) -> Reading {
     Reading { tokens, window: Some(100_000), percent: Some(percent), certainty: Certainty::Direct }
 }
 
-fn heard(said: Said, percent: f64) -> Input {
-    Input::Heard { said, reading: reading(percent), tokens: 100, cost_usd: Some(0.5) }
+fn output(event: StreamEvent, percent: f64) -> Input {
+    Input::Output { event, reading: reading(percent), tokens: 100, cost_usd: Some(0.5) }
 }
 
 fn text(percent: f64) -> Input {
-    heard(Said::Text("working".to_string()), percent)
+    output(StreamEvent::Text("working".to_string()), percent)
 }
 
 fn done() -> Input {
-    heard(Said::Finished(Finish::Done { words: String::new() }), 10.0)
+    output(StreamEvent::Finished(Finish::Done { words: String::new() }), 10.0)
 }
 
 fn failed(kind: &str, http_status: Option<u16>, words: &str) -> Input {
     let fault = Fault { kind: kind.to_string(), http_status, words: words.to_string() };
-    heard(Said::Finished(Finish::Failed(fault)), 10.0)
+    output(StreamEvent::Finished(Finish::Failed(fault)), 10.0)
 }
 
 fn gone() -> Input {
@@ -50,7 +50,7 @@ fn measured(progress: Progress) -> Input {
     Input::Measured { checked: None, progress, claimed: false }
 }
 
-/// Drives a machine, and keeps in words what it wanted.
+/// Drives a machine and collects its effects as text.
 struct Drive<'a> {
     machine: Machine<'a>,
     state: State,
@@ -64,7 +64,7 @@ impl<'a> Drive<'a> {
         Drive { machine, state, wanted: Vec::new() }
     }
 
-    fn tell(&mut self, secs: u64, input: Input) -> &mut Drive<'a> {
+    fn feed(&mut self, secs: u64, input: Input) -> &mut Drive<'a> {
         let (state, effects) = self.machine.step(self.state.clone(), input, at(secs));
         self.state = state;
         for effect in effects {
@@ -85,10 +85,10 @@ impl<'a> Drive<'a> {
         self
     }
 
-    /// A whole iteration that went well.
+    /// A whole successful iteration.
     fn iteration(&mut self, secs: u64, progress: Progress) -> &mut Drive<'a> {
-        self.tell(secs, Input::Tick).tell(secs, Input::HookAgreed).tell(secs, text(10.0));
-        self.tell(secs, done()).tell(secs, gone()).tell(secs, measured(progress))
+        self.feed(secs, Input::Tick).feed(secs, Input::HookAgreed).feed(secs, text(10.0));
+        self.feed(secs, done()).feed(secs, gone()).feed(secs, measured(progress))
     }
 
     fn wanted(&mut self) -> String {
@@ -119,17 +119,17 @@ fn a_context_works_and_the_next_one_follows() {
 fn the_soft_redline_asks_and_the_hard_one_stops() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
-    drive.tell(0, Input::Tick).tell(1, text(69.0)).wanted();
-    drive.tell(2, text(71.0)).tell(2, Input::HookAgreed);
+    drive.feed(0, Input::Tick).feed(1, text(69.0)).wanted();
+    drive.feed(2, text(71.0)).feed(2, Input::HookAgreed);
     assert_eq!(drive.wanted(), "hook soft-redline, ask");
-    // The turn that was going on ends first; the handoff follows.
-    drive.tell(3, done());
+    // The current turn ends first; the handoff follows.
+    drive.feed(3, done());
     assert_eq!(drive.wanted(), "");
-    drive.tell(4, Input::HandedOver).tell(4, done()).tell(5, gone()).tell(5, measured(Progress::Made));
+    drive.feed(4, Input::HandedOver).feed(4, done()).feed(5, gone()).feed(5, measured(Progress::Made));
     assert_eq!(drive.wanted(), "close, measure, ended soft-redline Spent");
-    drive.tell(6, Input::Tick).tell(7, text(86.0)).tell(7, Input::HookAgreed);
+    drive.feed(6, Input::Tick).feed(7, text(86.0)).feed(7, Input::HookAgreed);
     assert_eq!(drive.wanted(), "begin, acknowledged, hook hard-redline, stop", "the hook agreed before");
-    drive.tell(8, gone()).tell(8, measured(Progress::Made));
+    drive.feed(8, gone()).feed(8, measured(Progress::Made));
     assert_eq!(drive.wanted(), "measure, ended hard-redline Spent");
 }
 
@@ -138,9 +138,9 @@ fn a_session_that_does_not_hand_over_is_stopped() {
     for (tells, name) in [(vec![(200, Input::Tick)], "in time"), (vec![(3, text(86.0))], "before the hard line")] {
         let settings = settings("");
         let mut drive = Drive::new(&settings);
-        drive.tell(0, Input::Tick).tell(1, text(75.0)).tell(1, Input::HookAgreed).wanted();
+        drive.feed(0, Input::Tick).feed(1, text(75.0)).feed(1, Input::HookAgreed).wanted();
         for (secs, input) in tells {
-            drive.tell(secs, input);
+            drive.feed(secs, input);
         }
         assert_eq!(drive.wanted(), "stop", "{name}");
     }
@@ -148,23 +148,28 @@ fn a_session_that_does_not_hand_over_is_stopped() {
 
 #[test]
 fn every_trigger_leads_to_a_fresh_context() {
-    let usage = || Said::Usage { message: None, context: 1, output: 1, own: Speaker::Main };
-    for (text, said, secs, wanted) in [
+    let usage = || StreamEvent::Usage { message: None, context: 1, output: 1, own: Speaker::Main };
+    for (text, event, secs, wanted) in [
         ("reboot_after_turns = 1", usage(), 1, "hook turns, ask"),
-        ("reboot_after_tool_failures = 1", Said::ToolFailed, 1, "hook failure-streak, ask"),
-        ("reboot_on_output = \"lost\"", Said::Text("I am lost here".into()), 1, "hook output-pattern, ask"),
-        ("agent = \"command\"\nreboot_on_output = \"lost\"", Said::Text("lost".into()), 1, "hook output-pattern, stop"),
-        ("", Said::Text("lost".into()), 1, ""),
+        ("reboot_after_tool_failures = 1", StreamEvent::ToolFailed, 1, "hook failure-streak, ask"),
+        ("reboot_on_output = \"lost\"", StreamEvent::Text("I am lost here".into()), 1, "hook output-pattern, ask"),
+        (
+            "agent = \"command\"\nreboot_on_output = \"lost\"",
+            StreamEvent::Text("lost".into()),
+            1,
+            "hook output-pattern, stop",
+        ),
+        ("", StreamEvent::Text("lost".into()), 1, ""),
     ] {
         let settings = settings(text);
         let mut drive = Drive::new(&settings);
-        drive.tell(0, Input::Tick).tell(0, heard(Said::Text("x".into()), 1.0)).wanted();
-        drive.tell(secs, heard(said, 1.0)).tell(secs, Input::HookAgreed);
+        drive.feed(0, Input::Tick).feed(0, output(StreamEvent::Text("x".into()), 1.0)).wanted();
+        drive.feed(secs, output(event, 1.0)).feed(secs, Input::HookAgreed);
         assert_eq!(drive.wanted(), wanted, "{text}");
     }
     let old = settings("reboot_after = 60");
     let mut drive = Drive::new(&old);
-    drive.tell(0, Input::Tick).tell(59, heard(Said::Text("x".into()), 1.0)).tell(60, Input::Tick);
+    drive.feed(0, Input::Tick).feed(59, output(StreamEvent::Text("x".into()), 1.0)).feed(60, Input::Tick);
     assert_eq!(drive.wanted(), "begin, acknowledged, hook duration");
 }
 
@@ -173,10 +178,10 @@ fn a_hook_that_refuses_keeps_the_context_and_at_its_end_stops_the_loop() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
     let refused = || Input::HookRefused { words: "busy".to_string() };
-    drive.tell(0, Input::Tick).tell(1, text(71.0)).tell(1, refused()).tell(2, text(90.0));
-    let told = "tell the pre_reboot hook refused a fresh context; this one goes on: busy";
+    drive.feed(0, Input::Tick).feed(1, text(71.0)).feed(1, refused()).feed(2, text(90.0));
+    let told = "tell the pre_reboot hook refused a fresh context; this one continues: busy";
     assert_eq!(drive.wanted(), format!("begin, acknowledged, hook soft-redline, {told}"));
-    drive.tell(3, done()).tell(4, gone()).tell(4, measured(Progress::Made)).tell(5, Input::Tick).tell(5, refused());
+    drive.feed(3, done()).feed(4, gone()).feed(4, measured(Progress::Made)).feed(5, Input::Tick).feed(5, refused());
     assert_eq!(drive.wanted(), "close, measure, ended iteration-end Spent, hook iteration-end, finish failed");
 }
 
@@ -191,8 +196,8 @@ fn failures_lead_where_their_kind_says() {
     ] {
         let settings = settings("");
         let mut drive = Drive::new(&settings);
-        drive.tell(0, Input::Tick).tell(0, text(10.0)).tell(1, input).tell(1, gone()).wanted();
-        drive.tell(1, measured(Progress::Made));
+        drive.feed(0, Input::Tick).feed(0, text(10.0)).feed(1, input).feed(1, gone()).wanted();
+        drive.feed(1, measured(Progress::Made));
         assert_eq!(drive.wanted(), wanted);
         let resting = match &drive.state.phase {
             Phase::Resting { until, .. } => Some(*until),
@@ -206,12 +211,12 @@ fn failures_lead_where_their_kind_says() {
 fn a_limit_is_waited_for_until_the_time_that_was_told() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
-    let waiting = Said::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
-    drive.tell(0, Input::Tick).tell(1, heard(waiting, 1.0)).tell(2, failed("success", Some(429), "")).tell(2, gone());
-    drive.tell(2, measured(Progress::None)).wanted();
-    drive.tell(4_999, Input::Tick);
+    let waiting = StreamEvent::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
+    drive.feed(0, Input::Tick).feed(1, output(waiting, 1.0)).feed(2, failed("success", Some(429), "")).feed(2, gone());
+    drive.feed(2, measured(Progress::None)).wanted();
+    drive.feed(4_999, Input::Tick);
     assert_eq!(drive.wanted(), "");
-    drive.tell(5_000, Input::Tick).tell(5_000, Input::HookAgreed);
+    drive.feed(5_000, Input::Tick).feed(5_000, Input::HookAgreed);
     assert_eq!(drive.wanted(), "hook limited, begin");
     assert_eq!((drive.state.totals.spent, drive.state.totals.failures), (0, 0));
 }
@@ -220,17 +225,17 @@ fn a_limit_is_waited_for_until_the_time_that_was_told() {
 fn silence_is_a_stall_unless_it_was_announced_and_a_hang_after_the_result_is_none() {
     let settings = settings("stall = 600\nlinger = 20");
     let mut drive = Drive::new(&settings);
-    drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(599, Input::Tick).wanted();
-    drive.tell(600, Input::Tick).tell(601, gone()).tell(601, measured(Progress::None));
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(599, Input::Tick).wanted();
+    drive.feed(600, Input::Tick).feed(601, gone()).feed(601, measured(Progress::None));
     assert_eq!(drive.wanted(), "stop, measure, ended stall Spent");
     let mut drive = Drive::new(&settings);
-    let waiting = Said::Waiting { wait: Wait::For(Duration::from_secs(3_000)), fault: Fault::default() };
-    drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(0, heard(waiting, 1.0)).tell(3_000, Input::Tick).wanted();
-    drive.tell(3_600, Input::Tick);
+    let waiting = StreamEvent::Waiting { wait: Wait::For(Duration::from_secs(3_000)), fault: Fault::default() };
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, output(waiting, 1.0)).feed(3_000, Input::Tick).wanted();
+    drive.feed(3_600, Input::Tick);
     assert_eq!(drive.wanted(), "stop");
     let mut drive = Drive::new(&settings);
-    drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(0, done()).tell(19, Input::Tick).wanted();
-    drive.tell(20, Input::Tick).tell(21, gone()).tell(21, measured(Progress::Made));
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, done()).feed(19, Input::Tick).wanted();
+    drive.feed(20, Input::Tick).feed(21, gone()).feed(21, measured(Progress::Made));
     assert_eq!(drive.wanted(), "stop, measure, ended iteration-end Spent");
     assert_eq!(drive.state.totals.failures, 0);
 }
@@ -240,9 +245,9 @@ fn a_successor_that_cannot_start_is_tried_again_and_spends_nothing() {
     let settings = settings("same_failure = 2");
     let mut drive = Drive::new(&settings);
     let crash = || Input::Exited { exit: Exit::Code(1), words: "boom".to_string() };
-    drive.tell(0, Input::Tick).tell(1, crash()).tell(1, measured(Progress::None));
+    drive.feed(0, Input::Tick).feed(1, crash()).feed(1, measured(Progress::None));
     assert_eq!(drive.wanted(), "begin, measure, ended failure Again");
-    drive.tell(6, Input::Tick).tell(6, Input::HookAgreed).tell(7, crash()).tell(7, measured(Progress::None));
+    drive.feed(6, Input::Tick).feed(6, Input::HookAgreed).feed(7, crash()).feed(7, measured(Progress::None));
     assert_eq!(drive.wanted(), "hook failure, begin, measure, ended failure Again, finish failed");
     assert_eq!(drive.state.totals.spent, 0);
 }
@@ -264,8 +269,8 @@ fn completion_is_a_claim_that_something_confirms() {
         let mut drive = Drive::new(&settings);
         for (n, input) in inputs.into_iter().enumerate() {
             let secs = n as u64;
-            drive.tell(secs, Input::Tick).tell(secs, Input::HookAgreed).tell(secs, self::text(1.0));
-            drive.tell(secs, done()).tell(secs, gone()).tell(secs, input);
+            drive.feed(secs, Input::Tick).feed(secs, Input::HookAgreed).feed(secs, self::text(1.0));
+            drive.feed(secs, done()).feed(secs, gone()).feed(secs, input);
         }
         assert_eq!(drive.stop().map(Stop::class), class, "{text}");
     }
@@ -284,14 +289,14 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
     {
         let settings = settings(text);
         let mut drive = Drive::new(&settings);
-        drive.iteration(0, Progress::Made).tell(1, Input::Tick).tell(1, Input::HookAgreed).tell(2, self::text(1.0));
-        drive.tell(2, gone()).tell(2, measured(Progress::Made));
+        drive.iteration(0, Progress::Made).feed(1, Input::Tick).feed(1, Input::HookAgreed).feed(2, self::text(1.0));
+        drive.feed(2, gone()).feed(2, measured(Progress::Made));
         assert_eq!(drive.stop().map(Stop::words), Some(format!("the limit of {word} is reached")), "{text}");
     }
     let denied = settings("");
     let mut drive = Drive::new(&denied);
-    drive.tell(0, Input::Tick).tell(0, heard(Said::Denied { tool: "Bash".into() }, 1.0)).tell(0, text(1.0));
-    drive.tell(0, done()).tell(0, gone()).tell(0, measured(Progress::None));
+    drive.feed(0, Input::Tick).feed(0, output(StreamEvent::Denied { tool: "Bash".into() }, 1.0)).feed(0, text(1.0));
+    drive.feed(0, done()).feed(0, gone()).feed(0, measured(Progress::None));
     assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NeedsMending));
 }
 
@@ -299,15 +304,15 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
 fn being_asked_once_finishes_the_iteration_and_twice_does_not() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
-    drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(1, Input::Asked).wanted();
-    drive.tell(2, text(2.0)).tell(3, done()).tell(3, gone()).tell(3, measured(Progress::Made));
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(1, Input::Asked).wanted();
+    drive.feed(2, text(2.0)).feed(3, done()).feed(3, gone()).feed(3, measured(Progress::Made));
     assert_eq!(drive.wanted(), "close, measure, ended iteration-end Spent, finish interrupted");
     let mut drive = Drive::new(&settings);
-    drive.tell(0, Input::Tick).tell(0, text(1.0)).tell(1, Input::Asked).tell(1, Input::AskedNow).wanted();
-    drive.tell(2, gone()).tell(2, measured(Progress::Unknown));
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(1, Input::Asked).feed(1, Input::AskedNow).wanted();
+    drive.feed(2, gone()).feed(2, measured(Progress::Unknown));
     assert_eq!(drive.wanted(), "measure, ended interrupted Spent, finish interrupted");
     let mut drive = Drive::new(&settings);
-    drive.iteration(0, Progress::Made).tell(0, Input::Asked);
+    drive.iteration(0, Progress::Made).feed(0, Input::Asked);
     assert_eq!(drive.stop(), Some(&Stop::Asked), "between two contexts there is nothing to finish");
 }
 
@@ -315,9 +320,9 @@ fn being_asked_once_finishes_the_iteration_and_twice_does_not() {
 fn a_warm_up_comes_before_the_task() {
     let settings = settings("warm_up = \"look around\"\nwarm_up_delay = 5");
     let mut drive = Drive::new(&settings);
-    drive.tell(0, Input::Tick).tell(1, text(1.0)).tell(2, done()).tell(6, Input::Tick);
+    drive.feed(0, Input::Tick).feed(1, text(1.0)).feed(2, done()).feed(6, Input::Tick);
     assert_eq!(drive.wanted(), "begin, acknowledged");
-    drive.tell(7, Input::Tick).tell(8, done());
+    drive.feed(7, Input::Tick).feed(8, done());
     assert_eq!(drive.wanted(), "task, close");
 }
 
@@ -342,8 +347,8 @@ fn any_input() -> impl Strategy<Value = Input> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: an attempt that begins is recorded once, before the next begins; nothing
-    /// follows the end; and time alone, with an agent that can be stopped, always leads on.
+    /// Whatever happens, in any order: every attempt is recorded once, before the next starts; nothing follows the
+    /// end; and with an agent that can be stopped, time alone always leads on.
     #[test]
     fn every_attempt_is_recorded_once_and_no_path_is_stuck(
         inputs in proptest::collection::vec((any_input(), 0u64..400), 0..80),
@@ -381,7 +386,7 @@ proptest! {
             now += later;
             follow(&mut state, input, now)?;
         }
-        // From here on the agent says nothing, leaves when it is stopped, and everything is measured.
+        // From here on the agent prints nothing, exits when stopped, and every result is measured.
         for _ in 0..400 {
             now += 300;
             let input = match &state.phase {

@@ -1,7 +1,7 @@
 use std::fs;
 use std::process::Command;
 
-use cerberus_core::agents::stream::Said;
+use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::agents::{claude_code, codex};
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
@@ -84,7 +84,7 @@ impl Stage {
         journal::append_all(&self.home(), now(), &records).unwrap();
     }
 
-    fn preserved(&self, heard: &Heard, rules: &Preserve) -> Preserved {
+    fn preserved(&self, heard: &AgentMessages, rules: &Preserve) -> Preserved {
         let store = fold::open(&self.home()).unwrap();
         let wanted = Wanted {
             located: &self.located(),
@@ -139,7 +139,7 @@ fn git_says_which_files_are_modified_and_none_is_told_twice() {
     fs::write(root.join("brand new.txt"), "x").unwrap();
     fs::write(root.join(".env"), "x").unwrap();
     fs::write(root.join("ignored.txt"), "x").unwrap();
-    let state = stage.preserved(&Heard::default(), &Preserve::default()).state;
+    let state = stage.preserved(&AgentMessages::default(), &Preserve::default()).state;
     let mut told: Vec<(&str, Change, Option<&str>)> =
         state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
     assert_eq!(told[0].0, "src/a.rs", "what was worked on last stands first");
@@ -198,7 +198,7 @@ fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
     };
     stage.happened(Agent::MANUAL, "by hand", vec![Event::Note(blocker)]);
     stage.happened(codex::AGENT, "a stranger", vec![note(Kind::Next, "paint the house")]);
-    let state = stage.preserved(&Heard::default(), &Preserve::default()).state;
+    let state = stage.preserved(&AgentMessages::default(), &Preserve::default()).state;
     let text = compose(&state, &Preserve::default()).text;
     for told in [
         "## Current Objective\nBuild the parser.\n",
@@ -229,7 +229,7 @@ fn rules_say_what_is_preserved_and_files_go_along() {
         include_files: wanted.map(str::to_string).to_vec(),
         ..Preserve::default()
     };
-    let preserved = stage.preserved(&Heard::default(), &rules);
+    let preserved = stage.preserved(&AgentMessages::default(), &rules);
     let text = compose(&preserved.state, &rules).text;
     assert!(text.contains("## PLAN.md\n```\n# Plan\nkey: 1\n```\n"), "{text}");
     for gone in ["the lexer", "Objective", "Recent Commits", "not yours", "SECRET"] {
@@ -243,10 +243,10 @@ fn rules_say_what_is_preserved_and_files_go_along() {
 fn what_the_agent_wrote_is_added_to_what_was_captured() {
     let stage = Stage::new();
     stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Next, "tidy up")]);
-    let mut heard = Heard::default();
+    let mut heard = AgentMessages::default();
     heard.asked();
     let answer = "<handoff>\n## Completed\n- [x] tidy up\n## Pending\n- [ ] write the tests first\n## Modified Files\n- src/a.rs\n</handoff>";
-    heard.hear(&BUILT_IN, &Said::Text(answer.to_string()));
+    heard.add(&BUILT_IN, &StreamEvent::Text(answer.to_string()));
     let state = stage.preserved(&heard, &Preserve::default()).state;
     let pending: Vec<&str> = state.pending_items.iter().map(|item| &**item).collect();
     assert_eq!(pending, ["write the tests first"]);

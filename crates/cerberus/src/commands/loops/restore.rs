@@ -27,7 +27,7 @@ impl Restore {
             return Err(anyhow::anyhow!("a loop is at work on these files")).hint("`cerberus loop stop` first");
         }
         let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
-        let last = history::standing(&entries).map(|standing| standing.run);
+        let last = history::latest_run(&entries).map(|run_state| run_state.run);
         let nothing = || anyhow::anyhow!("no loop ever ran in this project");
         let run = self.run.or(last).ok_or_else(nothing).hint("`cerberus loop run` makes a checkpoint an iteration")?;
         let located = context.located();

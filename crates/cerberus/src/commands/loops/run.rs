@@ -212,8 +212,8 @@ impl Run {
         let project = config::project_loops(&located.root).hint(MEND)?;
         let earlier = match start {
             Start::Resume => {
-                let standing = start::resumable(&ledger(context));
-                standing.hint("start one: leave out --resume")?.layer
+                let run_state = start::resumable(&ledger(context));
+                run_state.hint("start one: leave out --resume")?.layer
             }
             Start::Afresh => Layer::default(),
         };

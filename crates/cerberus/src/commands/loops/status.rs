@@ -16,38 +16,38 @@ impl Status {
         let ledger = ledger(context);
         let is_running = ledger.is_running().hint(DOCTOR)?;
         let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
-        let Some(standing) = history::standing(&entries) else {
+        let Some(run_state) = history::latest_run(&entries) else {
             match context.json {
                 true => render::json(&json!({ "running": false, "run": null })),
                 false => render::line("no loop ever ran in this project"),
             }
             return Ok(());
         };
-        let totals = &standing.totals;
-        let (is_open, session) = (standing.open.is_some(), standing.sessions.last().map(String::as_str));
+        let totals = &run_state.totals;
+        let (is_open, session) = (run_state.open.is_some(), run_state.sessions.last().map(String::as_str));
         let iteration = if is_open { totals.iteration() } else { totals.spent };
-        let process = standing.open.as_ref().and_then(|open| open.agent.as_ref()).map(|agent| agent.pid);
-        let runner = standing.runner.as_ref().map(|runner| runner.pid).filter(|_| is_running);
+        let process = run_state.open.as_ref().and_then(|open| open.agent.as_ref()).map(|agent| agent.pid);
+        let runner = run_state.runner.as_ref().map(|runner| runner.pid).filter(|_| is_running);
         if context.json {
-            let stop = standing.stopped.as_ref().map(|(class, words)| json!({ "class": class, "reason": words }));
+            let stop = run_state.stopped.as_ref().map(|(class, words)| json!({ "class": class, "reason": words }));
             render::json(&json!({
-                "running": is_running, "run": standing.run, "agent": standing.worker, "iteration": iteration,
+                "running": is_running, "run": run_state.run, "agent": run_state.worker, "iteration": iteration,
                 "session_id": session, "tokens": totals.tokens, "cost_usd": totals.cost_usd,
                 "runner_pid": runner, "agent_pid": process.filter(|_| is_running),
-                "last_activity": standing.last_at.to_string(), "stop": stop,
+                "last_activity": run_state.last_at.to_string(), "stop": stop,
             }));
             return Ok(());
         }
-        let state = match (is_running, &standing.stopped) {
+        let state = match (is_running, &run_state.stopped) {
             (true, _) => format!("runs, process {}", runner.map_or("unknown".to_string(), |pid| pid.to_string())),
             (false, Some((class, words))) => format!("{}: {words}", class.word()),
             (false, None) => "its runner died; `cerberus loop run --resume` goes on".to_string(),
         };
-        render::line(&format!("run {}      {} {state}", standing.run, standing.worker.name()));
+        render::line(&format!("run {}      {} {state}", run_state.run, run_state.worker.name()));
         let working = if is_open { "going on" } else { "done" };
         render::line(&format!("iteration  {iteration}, {working}, session {}", session.unwrap_or("unknown")));
         render::line(&format!("spent      {} tokens{}", thousands(totals.tokens), money(totals.cost_usd)));
-        render::line(&format!("last heard {}", standing.last_at));
+        render::line(&format!("last heard {}", run_state.last_at));
         Ok(())
     }
 }

@@ -2,7 +2,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use cerberus_core::brief::Known;
-use cerberus_core::brief::failing::{self, Ran};
+use cerberus_core::brief::failing::{self, SessionRun};
 use cerberus_core::extract::runs::Ledger;
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::model::fact::Kind;
@@ -170,7 +170,7 @@ fn facts_json(carried: &Carried) -> Vec<Value> {
     shown
 }
 
-fn tests_json(runs: &[Ran]) -> Value {
+fn tests_json(runs: &[SessionRun]) -> Value {
     let mut ledger = Ledger::default();
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let (passing, failing): (Vec<_>, Vec<_>) = (ledger.passing().collect(), ledger.failing().collect());

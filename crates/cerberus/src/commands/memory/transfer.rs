@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cerberus_core::learn::exchange::Line;
+use cerberus_core::learn::exchange::MemoryLine;
 use cerberus_engine::os::{outside, replace};
 use serde_json::json;
 
@@ -38,7 +38,7 @@ impl Export {
         let rows = super::all(&store, self.all, now)?;
         let mut text = String::new();
         for row in &rows {
-            let line = Line::of(&row.id, &row.memory, row.uses);
+            let line = MemoryLine::of(&row.id, &row.memory, row.uses);
             text.push_str(&serde_json::to_string(&line).context("writing a memory").hint(DOCTOR)?);
             text.push('\n');
         }
@@ -63,7 +63,7 @@ impl Import {
         let text = self.read().context(self.file.display().to_string()).hint("give a file of `memory export`")?;
         let mut lines = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let parsed = Line::parse(line).with_context(|| format!("line {}", number + 1));
+            let parsed = MemoryLine::parse(line).with_context(|| format!("line {}", number + 1));
             lines.push(parsed.hint("nothing was imported; mend the line and import again")?);
         }
         let located = context.located();

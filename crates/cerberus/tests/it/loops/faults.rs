@@ -71,7 +71,7 @@ fn what_only_the_user_can_mend_stops_at_once_and_says_how() {
     for (acts, why, hint) in [
         (login, "Invalid API key", "log in"),
         (flag, "unknown option", "agent_args"),
-        (denied, "not allowed to use what it needed: Bash", "allow the tools"),
+        (denied, "not permitted to use a tool it needs: Bash", "allow the tools"),
     ] {
         let stage = Stage::new(Tongue::ClaudeCode, &[acts]);
         stage.run(&[]).ended(5, why).ended(5, hint);

@@ -12,7 +12,7 @@ fn the_check_decides_and_one_that_tests_nothing_does_not_count() {
     let empty = "echo 'running 0 tests'; echo 'test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured'";
     let stage = Stage::new(Tongue::Plain, &[prints("date +%N >> n")]);
     let ran = stage.run(&["--until", empty, "--max-iterations", "2"]);
-    ran.ended(3, "the check ended well but ran no test");
+    ran.ended(3, "the check exited successfully but ran no tests");
     // What passes on the last iteration is complete, not a limit.
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > one")]);
     stage.run(&["--until", "test -f one", "--max-iterations", "1"]).ended(0, "the check passed");
@@ -24,7 +24,7 @@ fn a_phrase_is_a_claim_that_the_check_confirms() {
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > ok"), claims("rm ok"), claims("echo x > ok")]);
     stage.run(&["--completion-phrase", "ALL DONE", "--until", "test -f ok"]).ended(0, "the check passed");
     assert_eq!(stage.history().len(), 3, "nobody claimed it in the first, nothing confirmed the second");
-    assert!(stage.agent.told(1).contains("a line that holds only this: ALL DONE"));
+    assert!(stage.agent.told(1).contains("a line that contains only this: ALL DONE"));
     // Without a check, a second context must find nothing left to change.
     let stage = Stage::new(Tongue::Plain, &[claims("echo x > a"), claims("echo y > b"), claims("true")]);
     stage.run(&["--completion-phrase", "ALL DONE"]).ended(0, "two contexts in a row");
@@ -70,7 +70,7 @@ fn failures_in_a_row_stop_it_sooner_when_they_are_the_same() {
 #[test]
 fn a_stop_file_ends_it_after_the_iteration() {
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > STOP; sleep 0.5; echo y > after")]);
-    stage.run(&["--stop-file", "STOP"]).ended(6, "the stop file is there");
+    stage.run(&["--stop-file", "STOP"]).ended(6, "the stop file exists");
     assert!(stage.env.project().join("after").exists(), "the iteration was finished");
     assert_eq!(stage.history().len(), 1);
 }
@@ -81,7 +81,7 @@ fn a_pre_reboot_hook_that_fails_aborts_the_reboot() {
     let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &[Act::Shell("echo x > a")], &full])]);
     stage.write("cerberus.toml", "[loop.hooks]\npre_reboot = \"echo not now; exit 1\"\n");
     let ran = stage.run(&["--context-window", "100000"]);
-    ran.ended(1, "this one goes on: exit 1: not now").ended(1, "the pre_reboot hook refused a fresh context");
+    ran.ended(1, "this one continues: exit 1: not now").ended(1, "the pre_reboot hook refused a fresh context");
     assert_eq!((stage.agent.contexts(), stage.agent.asked(1).as_str()), (1, ""));
     assert!(stage.env.project().join("later").exists());
     // One that takes too long has failed as well, and does not survive.
@@ -94,11 +94,11 @@ fn a_pre_reboot_hook_that_fails_aborts_the_reboot() {
 fn usage_errors_say_what_is_missing() {
     let stage = Stage::new(Tongue::Plain, &[prints("true")]);
     for (args, why) in [
-        (&["loop", "run", "--prompt", "x"][..], "no agent is named"),
+        (&["loop", "run", "--prompt", "x"][..], "no agent is given"),
         (&["loop", "run", "--agent", "codex"], "no task is given"),
         (&["loop", "run", "--agent", "codex", "--prompt", " "], "the task is empty"),
         (&["loop", "run", "--agent", "command", "--prompt", "x"], "no command is given"),
-        (&["loop", "run", "--agent", "codex", "--prompt", "x", "--soft-redline", "90%"], "must lie below"),
+        (&["loop", "run", "--agent", "codex", "--prompt", "x", "--soft-redline", "90%"], "must be below"),
         (&["loop", "run", "--agent", "vim", "--prompt", "x"], "one of claude-code, codex, command"),
         (&["loop", "run", "--agent", "codex", "--prompt", "x", "--now", "2026-01-22T13:35:14Z"], "leave out --now"),
     ] {

@@ -1,10 +1,10 @@
-//! What an agent said in its stream, kept for the handoff: its last words, and its answer once it was asked.
+//! The agent's messages that the handoff needs: the last one, and its answer once it was asked for a handoff.
 //!
-//! Of a session that is stopped in the middle nobody heard a closing word; the end of what it said stands for it.
+//! A session stopped halfway has no closing message, so the last one it printed is used.
 
-use super::state::{Decision, Issue, PreservedState, said};
+use super::state::{Decision, Issue, PreservedState, one_line};
 use super::written::{self, Written, any_same, same};
-use crate::agents::stream::Said;
+use crate::agents::stream::StreamEvent;
 use crate::clean::Cleaner;
 use crate::clean::text::{Keep, clip_front};
 use crate::extract::extract;
@@ -14,45 +14,45 @@ use crate::model::fact::{Fact, Kind};
 /// An answer is a page or two.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;
 
-/// The words of one session.
+/// The messages of one session.
 #[derive(Clone, Debug, Default)]
-pub struct Heard {
-    /// What it said last.
+pub struct AgentMessages {
+    /// The last message.
     words: String,
     answer: Option<String>,
 }
 
-impl Heard {
-    pub fn hear(&mut self, cleaner: &Cleaner, said: &Said) {
-        let Said::Text(text) = said else { return };
+impl AgentMessages {
+    pub fn add(&mut self, cleaner: &Cleaner, event: &StreamEvent) {
+        let StreamEvent::Text(text) = event else { return };
         let text = cleaner.clean(text.as_str(), Keep { head_bytes: ANSWER_BYTES_MAX, tail_bytes: 0 });
         self.words = text.to_string();
         if let Some(answer) = &mut self.answer {
             answer.push_str(&text);
             answer.push('\n');
-            // What it wrote last counts most.
+            // The end of the answer matters most.
             if answer.len() > ANSWER_BYTES_MAX {
                 *answer = clip_front(answer, ANSWER_BYTES_MAX / 2).to_string();
             }
         }
     }
 
-    /// From here on it answers the request for its handoff.
+    /// From here on, the messages answer the request for a handoff.
     pub fn asked(&mut self) {
         self.answer = Some(String::new());
     }
 
-    /// The handoff that it wrote, once it was asked.
+    /// The handoff it wrote, if it was asked.
     pub fn written(&self) -> Option<Written> {
         written::read(self.answer.as_deref()?)
     }
 
-    /// The same, once it said that this is all of it.
+    /// The same, once the closing mark was written.
     pub fn finished(&self) -> Option<Written> {
         self.written().filter(|_| self.answer.as_ref().is_some_and(|answer| answer.contains(written::CLOSE)))
     }
 
-    /// What its last words say about what is done, decided, open or in the way.
+    /// The facts in its last message.
     fn facts(&self, cleaner: &Cleaner) -> Vec<Fact> {
         let message = cleaner.clean(self.words.as_str(), Keep::MESSAGE);
         extract(&Event::Stop { message }).facts
@@ -60,19 +60,19 @@ impl Heard {
 }
 
 impl PreservedState {
-    /// Adds what was heard: its own handoff if it wrote one, else what its last words say.
-    pub fn add_heard(&mut self, cleaner: &Cleaner, heard: &Heard) {
-        if let Some(written) = heard.written() {
+    /// Adds the agent's own handoff if it wrote one, otherwise the facts in its last message.
+    pub fn add_messages(&mut self, cleaner: &Cleaner, messages: &AgentMessages) {
+        if let Some(written) = messages.written() {
             return self.add_written(written);
         }
-        for fact in heard.facts(cleaner) {
-            self.add_said(&fact);
+        for fact in messages.facts(cleaner) {
+            self.add_fact(&fact);
         }
     }
 
-    /// Adds one thing, unless it is known.
-    fn add_said(&mut self, fact: &Fact) {
-        let text = said(&fact.text);
+    /// Adds one fact, unless it is known.
+    fn add_fact(&mut self, fact: &Fact) {
+        let text = one_line(&fact.text);
         match fact.kind {
             Kind::Next if !any_same(&self.pending_items, &text) && !any_same(&self.completed_items, &text) => {
                 self.pending_items.push(text);
@@ -100,36 +100,37 @@ mod tests {
     use super::*;
     use crate::clean::BUILT_IN;
 
-    fn heard(before: &[&str], after: &[&str]) -> Heard {
-        let mut heard = Heard::default();
-        before.iter().for_each(|text| heard.hear(&BUILT_IN, &Said::Text(text.to_string())));
+    fn messages(before: &[&str], after: &[&str]) -> AgentMessages {
+        let mut messages = AgentMessages::default();
+        before.iter().for_each(|text| messages.add(&BUILT_IN, &StreamEvent::Text(text.to_string())));
         if !after.is_empty() {
-            heard.asked();
+            messages.asked();
         }
-        after.iter().for_each(|text| heard.hear(&BUILT_IN, &Said::Text(text.to_string())));
-        heard
+        after.iter().for_each(|text| messages.add(&BUILT_IN, &StreamEvent::Text(text.to_string())));
+        messages
     }
 
     #[test]
     fn an_answer_counts_only_when_it_was_asked_for() {
         let form = "<handoff>\n## Pending\n- Write the tests\n</handoff>";
-        assert_eq!(heard(&[form], &[]).written(), None);
-        let written = heard(&["before"], &["Right away.", form]).written().unwrap();
+        assert_eq!(messages(&[form], &[]).written(), None);
+        let written = messages(&["before"], &["Right away.", form]).written().unwrap();
         assert_eq!(&*written.pending[0], "Write the tests");
-        let torn = heard(&[], &["<handoff>\n## Pending\n- Write"]);
+        let torn = messages(&[], &["<handoff>\n## Pending\n- Write"]);
         assert!(torn.written().is_some() && torn.finished().is_none());
-        assert!(heard(&[], &["<handoff>\n## Pending", "- Write\n</handoff>"]).finished().is_some());
-        assert_eq!(heard(&[form], &["I would rather go on."]).written(), None);
+        assert!(messages(&[], &["<handoff>\n## Pending", "- Write\n</handoff>"]).finished().is_some());
+        assert_eq!(messages(&[form], &["I would rather go on."]).written(), None);
     }
 
     #[test]
     fn of_a_session_that_wrote_nothing_the_last_words_are_taken() {
         let last = "The parser is in place.\n\nNext steps:\n- Write the tests for the parser\n- Wire it into the build";
-        let mut state = PreservedState { completed_items: vec![said("wire it into the build")], ..Default::default() };
-        state.add_heard(&BUILT_IN, &heard(&["I look around.", last], &[]));
+        let mut state =
+            PreservedState { completed_items: vec![one_line("wire it into the build")], ..Default::default() };
+        state.add_messages(&BUILT_IN, &messages(&["I look around.", last], &[]));
         let pending: Vec<&str> = state.pending_items.iter().map(|item| &**item).collect();
         assert_eq!(pending, ["Write the tests for the parser"]);
-        state.add_heard(&BUILT_IN, &heard(&[last], &[]));
+        state.add_messages(&BUILT_IN, &messages(&[last], &[]));
         assert_eq!(state.pending_items.len(), 1, "nothing is added twice");
     }
 }
