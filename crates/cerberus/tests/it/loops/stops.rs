@@ -31,7 +31,7 @@ fn a_phrase_is_a_claim_that_the_check_confirms() {
     assert_eq!(stage.history().len(), 3);
     let stage = Stage::new(Tongue::Plain, &[claims("echo x > a")]);
     let ran = stage.run(&["--completion-phrase", "ALL DONE", "--max-iterations", "1"]);
-    ran.ended(3, "which nothing confirmed");
+    ran.ended(3, "but nothing confirmed it");
 }
 
 #[test]
