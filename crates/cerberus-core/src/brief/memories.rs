@@ -35,7 +35,7 @@ pub struct MemoryRequest<'a> {
     /// The most useful first.
     pub candidates: &'a [MemoryCandidate<'a>],
     pub guides: &'a GuideLines,
-    pub told: &'a HashSet<MemoryId>,
+    pub already_shown: &'a HashSet<MemoryId>,
     pub budget_tokens: usize,
     pub chars_max: usize,
 }
@@ -59,7 +59,7 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
     let mut items = Vec::new();
     let (mut tokens, mut chars) = (0, 0);
     let narrow: Vec<&MemoryCandidate> = request.candidates.iter().filter(|one| !is_universal(one.memory)).collect();
-    for one in request.candidates.iter().filter(|one| !request.told.contains(one.id)) {
+    for one in request.candidates.iter().filter(|one| !request.already_shown.contains(one.id)) {
         let code = code(one.memory);
         let mut drop = |reason: String| dropped.push(Dropped { code: code.clone(), reason });
         if let Some(guide) = request.guides.find(&one.memory.content) {
@@ -81,7 +81,7 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
             id: one.id.clone(),
             category: one.memory.category.to_string(),
             text: one.memory.content.to_string(),
-            evidence: one.memory.background.evidence.iter().map(|said| said.text.to_string()).collect(),
+            evidence: one.memory.background.evidence.iter().map(|evidence| evidence.text.to_string()).collect(),
             at: one.memory.updated_at,
             tokens: own_tokens,
             why: one.why.to_string(),

@@ -53,7 +53,7 @@ fn text(facts: &[Known]) -> String {
 }
 
 #[test]
-fn sections_come_in_the_seeds_order_and_nothing_gives_nothing() {
+fn sections_come_in_a_fixed_order_and_no_facts_give_no_text() {
     let facts = [
         words("s", 1, Kind::Next, "add mutex to process struct"),
         words("s", 2, Kind::Next, "rerun race detector"),
@@ -313,7 +313,7 @@ fn in_a_section_the_objective_comes_first_and_notes_last() {
 }
 
 #[test]
-fn who_said_a_thing_last_is_who_said_it() {
+fn a_repeated_item_belongs_to_the_session_that_said_it_last() {
     for (secs, said_last) in [([1, 1, 1], "c"), ([1, 3, 2], "b"), ([3, 2, 1], "a")] {
         let facts: Vec<Known> = ["a", "b", "c"]
             .iter()
@@ -327,7 +327,7 @@ fn who_said_a_thing_last_is_who_said_it() {
 }
 
 #[test]
-fn what_settles_comes_later_is_of_the_same_kind_and_says_the_same() {
+fn only_a_later_matching_item_of_the_same_kind_settles() {
     let open = words("a", 5, Kind::Next, "add mutex to process struct");
     let code = "next:add-mutex-to-process-struct";
     for (secs, event, kind, settled_code, outcome, reason) in [
@@ -351,12 +351,12 @@ fn what_settles_comes_later_is_of_the_same_kind_and_says_the_same() {
 }
 
 #[test]
-fn what_is_said_again_is_open_and_what_is_gone_is_named_once() {
-    let said = |secs| words("a", secs, Kind::Next, "write tests");
+fn a_repeated_item_is_open_again_and_a_settled_one_is_dropped_once() {
+    let planned = |secs| words("a", secs, Kind::Next, "write tests");
     let done = || words("b", 5, Kind::Done, "write tests");
-    let brief = compose_with(&[said(1), said(2), done()], &[], BUDGET_TOKENS);
+    let brief = compose_with(&[planned(1), planned(2), done()], &[], BUDGET_TOKENS);
     assert_eq!((brief.text.as_str(), brief.dropped.len()), ("", 1));
-    let brief = compose_with(&[said(1), done(), said(9)], &[], BUDGET_TOKENS);
+    let brief = compose_with(&[planned(1), done(), planned(9)], &[], BUDGET_TOKENS);
     assert_eq!((brief.text.as_str(), brief.dropped.len()), ("proj:hydra\nnext:write-tests", 0));
 }
 
@@ -371,7 +371,7 @@ fn the_last_settlement_of_a_reference_counts() {
 }
 
 #[test]
-fn what_was_interrupted_is_open_until_another_session_works() {
+fn interrupted_work_is_open_until_another_session_works() {
     let fact = Fact { reference: Some("interrupted".into()), ..Fact::words(Kind::Next, "interrupted:run the tests") };
     let broken_off = known("a", 5, fact);
     let read = |session, secs| known(session, secs, Fact::file(Kind::Read, "x.rs"));
@@ -425,11 +425,11 @@ proptest! {
         budget_tokens in 0usize..1500,
         project in "\\PC{0,40}|[a\n\t]{1,9}",
     ) {
-        let facts: Vec<Known> = facts.into_iter().map(|(kind, said, secs)| {
+        let facts: Vec<Known> = facts.into_iter().map(|(kind, text, secs)| {
             let kind = Kind::ALL[kind];
             let fact = match kind {
-                Kind::File | Kind::Read => Fact::file(kind, &said),
-                kind => Fact::words(kind, &said),
+                Kind::File | Kind::Read => Fact::file(kind, &text),
+                kind => Fact::words(kind, &text),
             };
             known("s", secs, fact)
         }).collect();

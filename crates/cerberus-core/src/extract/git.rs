@@ -7,7 +7,7 @@ const COMMITS_MAX: usize = 10;
 
 /// The lines of an output that report what git did. Anything else may be file content.
 pub fn report_lines(output: &str) -> String {
-    output.lines().filter(|said| commit(said).is_some()).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
+    output.lines().filter(|line| commit(line).is_some()).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
 }
 
 /// The commits that a command reported.
@@ -29,8 +29,8 @@ pub fn may_commit(command: &str) -> bool {
 }
 
 /// `[main 1a2b3c4] subject`, `[main (root-commit) 1a2b3c4] subject`, `[detached HEAD 1a2b3c4] subject`.
-fn commit(said: &str) -> Option<(&str, &str)> {
-    let (inside, subject) = said.strip_prefix('[')?.split_once("] ")?;
+fn commit(line: &str) -> Option<(&str, &str)> {
+    let (inside, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let (_, hash) = inside.rsplit_once(' ')?;
     let is_hash = (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_hash && !subject.trim().is_empty()).then_some((hash, subject.trim()))

@@ -104,11 +104,11 @@ mod tests {
     fn evidence_is_what_remains() {
         assert_eq!(without_ours("proj:x\nnext:a-b\nplease go on"), "please go on");
         assert!(matches!(without_ours("please go on"), Cow::Borrowed(_)));
-        let told = format!(
+        let ours = format!(
             "{SUMMARY_TITLE}\n\n**Project:** hydra\n\n**Summary:** Decided to use WAL.\n\n**Next:**\n- fix the race\n"
         );
         assert_eq!(
-            without_ours(&format!("You said:\n> {told}\nplease go on\n- fix the race")),
+            without_ours(&format!("You said:\n> {ours}\nplease go on\n- fix the race")),
             "You said:\nplease go on\n- fix the race"
         );
         assert_eq!(

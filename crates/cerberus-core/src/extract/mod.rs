@@ -225,15 +225,15 @@ mod tests {
     }
 
     /// Any text an agent may produce, in every place where it may occur.
-    fn events(said: &str) -> Vec<Event<'_>> {
-        let touched = |how| FileTouch { path: clean(said), how, lines: vec![(1, 2)] };
+    fn events(text: &str) -> Vec<Event<'_>> {
+        let touched = |how| FileTouch { path: clean(text), how, lines: vec![(1, 2)] };
         let tool = |name: &'static str| ToolUse { tool: clean(name), ..ToolUse::default() };
-        let task = || Task { id: Some(clean(said)), subject: Some(clean(said)), state: TaskState::Open };
+        let task = || Task { id: Some(clean(text)), subject: Some(clean(text)), state: TaskState::Open };
         let note = |kind| Note {
             kind,
-            text: clean(said),
-            why: Some(clean(said)),
-            sort: Some(clean(said)),
+            text: clean(text),
+            why: Some(clean(text)),
+            sort: Some(clean(text)),
             severity: None,
             custom_key: None,
             resolved: false,
@@ -241,22 +241,22 @@ mod tests {
         let run = |command: &'static str, outcome| ToolUse {
             outcome,
             command: Some(clean(command)),
-            output: Some(clean(said)),
+            output: Some(clean(text)),
             ..tool("Bash")
         };
         let mut events = vec![
-            Event::Prompt { text: clean(said) },
-            Event::Stop { message: clean(said) },
-            Event::Compact { stage: CompactStage::After, summary: Some(clean(said)) },
+            Event::Prompt { text: clean(text) },
+            Event::Stop { message: clean(text) },
+            Event::Compact { stage: CompactStage::After, summary: Some(clean(text)) },
             Event::Task(task()),
-            Event::Named(Named { path: clean(said), names: vec![clean(said)], edits: vec![] }),
-            Event::Recover(Recovery { in_flight: vec![clean(said)], ..Recovery::default() }),
-            Event::Tool(ToolUse { files: vec![touched(Touch::Edited)], names: vec![clean(said)], ..tool("Edit") }),
+            Event::Named(Named { path: clean(text), names: vec![clean(text)], edits: vec![] }),
+            Event::Recover(Recovery { in_flight: vec![clean(text)], ..Recovery::default() }),
+            Event::Tool(ToolUse { files: vec![touched(Touch::Edited)], names: vec![clean(text)], ..tool("Edit") }),
             Event::Tool(ToolUse { files: vec![touched(Touch::Read)], ..tool("Read") }),
             Event::Tool(ToolUse { todos: Some(vec![task()]), ..tool("TodoWrite") }),
-            Event::Tool(ToolUse { answers: vec![(clean(said), clean(said))], ..tool("AskUserQuestion") }),
-            Event::Tool(ToolUse { plan: Some(clean(said)), ..tool("ExitPlanMode") }),
-            Event::Tool(ToolUse { command: Some(clean(said)), output: Some(clean(said)), ..tool("Bash") }),
+            Event::Tool(ToolUse { answers: vec![(clean(text), clean(text))], ..tool("AskUserQuestion") }),
+            Event::Tool(ToolUse { plan: Some(clean(text)), ..tool("ExitPlanMode") }),
+            Event::Tool(ToolUse { command: Some(clean(text)), output: Some(clean(text)), ..tool("Bash") }),
         ];
         for command in
             ["cargo test", "pytest", "npm test", "go test ./...", "make check", "cargo build", "git commit -m x"]
@@ -270,9 +270,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_input_makes_a_code_span_lines(
-            said in "\\PC{0,200}|([-*] |## Next steps|FAILED|test |ok|error: |\\[main 1a2b3c4\\] |[\u{1b}\u{7}\u{202e}\r\n\t:;a-z0-9]){0,60}"
+            text in "\\PC{0,200}|([-*] |## Next steps|FAILED|test |ok|error: |\\[main 1a2b3c4\\] |[\u{1b}\u{7}\u{202e}\r\n\t:;a-z0-9]){0,60}"
         ) {
-            for event in events(&said) {
+            for event in events(&text) {
                 for fact in extract(&event).facts {
                     let is_safe = |text: &str| !text.contains(|c: char| c.is_control() || c == '\u{202e}');
                     prop_assert!(is_safe(&fact.code) && is_safe(&fact.text), "{:?} of {event:?}", fact);

@@ -162,7 +162,7 @@ impl MemoryLine {
             source: cleaner.clean(self.source, Keep::SUBJECT),
             background: Background {
                 rationale: self.rationale.map(|text| cleaner.clean(text, Keep::PROMPT)),
-                evidence: self.evidence.into_iter().map(|said| said.into_evidence(cleaner)).collect(),
+                evidence: self.evidence.into_iter().map(|line| line.into_evidence(cleaner)).collect(),
                 supersedes: self.supersedes.into_iter().map(name).collect(),
                 is_automatic: self.automatic,
                 metadata,
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_problem() {
-        for (line, said) in [
+        for (line, problem) in [
             ("{", "EOF"),
             (r#"{"category":"rule"}"#, "missing field `content`"),
             (r#"{"content":"  "}"#, "empty"),
@@ -280,7 +280,7 @@ mod tests {
             (r#"{"content":"x","created_at":"yesterday"}"#, "created_at"),
         ] {
             let error = MemoryLine::parse(line).unwrap_err().to_string();
-            assert!(error.contains(said), "{line}: {error}");
+            assert!(error.contains(problem), "{line}: {error}");
         }
         assert!(matches!(
             MemoryLine::parse(&json!({"content": "x".repeat(70_000)}).to_string()),
@@ -293,7 +293,7 @@ mod tests {
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         let line = json!({"content": format!("token {key}"), "metadata": {"note": [{"k": format!("use {key}")}]}});
         let (_, memory) = memory(&line.to_string());
-        let told = serde_json::to_string(&memory).unwrap();
-        assert!(!told.contains(key), "{told}");
+        let json = serde_json::to_string(&memory).unwrap();
+        assert!(!json.contains(key), "{json}");
     }
 }

@@ -26,10 +26,10 @@ impl Completion {
     }
 
     /// Whether the last line of the message is exactly the configured phrase. Mentioning it is not a claim.
-    pub fn is_claimed(&self, last_words: &str) -> bool {
+    pub fn is_claimed(&self, last_message: &str) -> bool {
         let Some(phrase) = self.phrase.as_deref() else { return false };
         let bare = |text: &str| text.trim().trim_matches(['*', '_', '`', '#', '>', '.', '!', ' ']).to_string();
-        let last = last_words.lines().rev().map(bare).find(|line| !line.is_empty());
+        let last = last_message.lines().rev().map(bare).find(|line| !line.is_empty());
         last.is_some_and(|last| last == bare(phrase) || last == phrase.trim())
     }
 }

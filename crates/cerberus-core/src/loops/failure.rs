@@ -128,10 +128,10 @@ pub fn of_fault(fault: &Fault) -> Failure {
     }
 }
 
-/// Classifies the exit of a program that reported no result. `last_words` is the end of its error output.
-pub fn of_exit(exit: Exit, last_words: &str) -> Failure {
-    let text = last_words.to_lowercase();
-    let last = last_words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+/// Classifies the exit of a program that reported no result. `error_output` is the end of its standard error.
+pub fn of_exit(exit: Exit, error_output: &str) -> Failure {
+    let text = error_output.to_lowercase();
+    let last = error_output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
     let words = words.trim_end_matches([':', ' ']).to_string();
     let needs = |remedy| Failure::NeedsUser { remedy, words: words.clone() };
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn faults_are_classified_by_status_first_and_text_second() {
-        for (told, http_status, words, expected) in [
+        for (reported, http_status, words, expected) in [
             ("success", Some(529), "API Error: 529 Overloaded", "wait"),
             ("success", Some(429), "", "wait"),
             ("success", Some(503), "", "wait"),
@@ -185,8 +185,8 @@ mod tests {
             ("error_max_turns", None, "", "own"),
             ("error_during_execution", None, "", "crash"),
         ] {
-            let fault = Fault { kind: told.to_string(), http_status, words: words.to_string() };
-            assert_eq!(kind(&of_fault(&fault)), expected, "{told} {words}");
+            let fault = Fault { kind: reported.to_string(), http_status, words: words.to_string() };
+            assert_eq!(kind(&of_fault(&fault)), expected, "{reported} {words}");
         }
     }
 

@@ -174,7 +174,7 @@ impl RunState {
                 self.layer = (**layer).clone();
             }
             Step::Begun { iteration, attempt } => {
-                self.totals.begun(entry.at);
+                self.totals.begin_attempt(entry.at);
                 let (iteration, attempt) = (*iteration, *attempt);
                 self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
             }
@@ -355,8 +355,8 @@ mod tests {
     #[test]
     fn attempts_at_one_iteration_are_merged() {
         let rows = iterations(&entries(whole()));
-        let told: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
-        assert_eq!(told, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
+        let found: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
+        assert_eq!(found, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
         assert_eq!(rows[1].tokens, Some(10));
         assert_eq!(rows[2].stop, Some((LoopEnd::Limit, "enough".to_string())));
         let state = latest_run(&entries(whole())).unwrap();

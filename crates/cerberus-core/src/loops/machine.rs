@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
             }
             Hook::Asked => (Phase::Resting { until, hook }, Vec::new()),
             Hook::Agreed => {
-                totals.begun(now);
+                totals.begin_attempt(now);
                 (Phase::Starting(self.attempt(now)), vec![Effect::Begin])
             }
         }

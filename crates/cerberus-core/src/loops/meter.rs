@@ -242,17 +242,17 @@ mod tests {
     #[test]
     fn a_reading_is_as_certain_as_its_less_certain_half() {
         let main = || usage("m", 50_000, 10, Speaker::Main);
-        let learnt = || {
+        let known_windows = || {
             let mut windows = Windows::default();
             windows.learn(MODEL, 100_000);
             windows
         };
         let none = Windows::default;
         let stranger = || StreamEvent::Started { session: "s".into(), model: Some("other".into()) };
-        for (name, meter, heard, tokens, percent, certainty) in [
-            ("nothing yet", Meter::new(Measure::Usage, learnt(), None), vec![started()], None, None, "unknown"),
+        for (name, meter, events, tokens, percent, certainty) in [
+            ("nothing yet", Meter::new(Measure::Usage, known_windows(), None), vec![started()], None, None, "unknown"),
             (
-                "told in this session",
+                "reported in this session",
                 Meter::new(Measure::Usage, none(), None),
                 vec![started(), main(), window(100_000)],
                 Some(50_000),
@@ -260,7 +260,7 @@ mod tests {
                 "direct",
             ),
             (
-                "told of whichever model is running",
+                "reported for whichever model is running",
                 Meter::new(Measure::Usage, none(), None),
                 vec![StreamEvent::Window { model: String::new(), tokens: 200_000 }, main()],
                 Some(50_000),
@@ -268,8 +268,8 @@ mod tests {
                 "direct",
             ),
             (
-                "learnt earlier",
-                Meter::new(Measure::Usage, learnt(), None),
+                "learned earlier",
+                Meter::new(Measure::Usage, known_windows(), None),
                 vec![started(), main()],
                 Some(50_000),
                 Some(50.0),
@@ -277,14 +277,14 @@ mod tests {
             ),
             (
                 "set by the user",
-                Meter::new(Measure::Usage, learnt(), Some(1_000_000)),
+                Meter::new(Measure::Usage, known_windows(), Some(1_000_000)),
                 vec![started(), main(), window(100_000)],
                 Some(50_000),
                 Some(5.0),
                 "derived",
             ),
             (
-                "assumed of the family",
+                "assumed from the family",
                 Meter::new(Measure::Usage, none(), None),
                 vec![started(), main()],
                 Some(50_000),
@@ -292,15 +292,15 @@ mod tests {
                 "estimated",
             ),
             (
-                "of a model nobody knows",
-                Meter::new(Measure::Usage, learnt(), None),
+                "an unknown model",
+                Meter::new(Measure::Usage, known_windows(), None),
                 vec![stranger(), main()],
                 Some(50_000),
                 None,
                 "direct",
             ),
             (
-                "counted from words",
+                "counted from output",
                 Meter::new(Measure::Output, none(), Some(1_000)),
                 vec![StreamEvent::Text("x".repeat(400))],
                 Some(100),
@@ -309,23 +309,23 @@ mod tests {
             ),
             (
                 "after a compaction",
-                Meter::new(Measure::Usage, learnt(), None),
+                Meter::new(Measure::Usage, known_windows(), None),
                 vec![started(), main(), StreamEvent::Compacted],
                 None,
                 None,
                 "unknown",
             ),
             (
-                "and the message after it",
-                Meter::new(Measure::Usage, learnt(), None),
+                "the message after a compaction",
+                Meter::new(Measure::Usage, known_windows(), None),
                 vec![started(), main(), StreamEvent::Compacted, usage("n", 9_000, 1, Speaker::Main)],
                 Some(9_000),
                 Some(9.0),
                 "derived",
             ),
             (
-                "a subagent fills nothing",
-                Meter::new(Measure::Usage, learnt(), None),
+                "a subagent does not fill the context",
+                Meter::new(Measure::Usage, known_windows(), None),
                 vec![started(), main(), usage("n", 90_000, 1, Speaker::Subagent)],
                 Some(50_000),
                 Some(50.0),
@@ -333,7 +333,7 @@ mod tests {
             ),
         ] {
             let mut meter = meter;
-            heard.iter().for_each(|said| meter.observe(said));
+            events.iter().for_each(|event| meter.observe(event));
             let reading = meter.reading();
             assert_eq!((reading.tokens, reading.percent), (tokens, percent), "{name}");
             assert_eq!(reading.certainty.word(), certainty, "{name}");
@@ -343,12 +343,12 @@ mod tests {
     #[test]
     fn spending_counts_each_message_once_and_prefers_the_agents_own_total() {
         let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
-        for said in [
+        for event in [
             usage("a", 1_000, 1, Speaker::Main),
             usage("a", 1_000, 20, Speaker::Main),
             usage("b", 500, 5, Speaker::Subagent),
         ] {
-            meter.observe(&said);
+            meter.observe(&event);
         }
         assert_eq!(meter.spent(), (1_525, None));
         meter.observe(&StreamEvent::Spent { tokens: 1_600, cost_usd: Some(0.25) });
@@ -387,9 +387,9 @@ mod tests {
         #[test]
         fn any_numbers_are_accepted(context in any::<u64>(), output in any::<u64>(), window_tokens in any::<u64>()) {
             let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
-            for said in [started(), window(window_tokens), usage("a", context, output, Speaker::Main),
+            for event in [started(), window(window_tokens), usage("a", context, output, Speaker::Main),
                 usage("b", context, output, Speaker::Subagent)] {
-                meter.observe(&said);
+                meter.observe(&event);
             }
             let reading = meter.reading();
             prop_assert!(reading.percent.is_none_or(|percent| percent.is_finite() && percent >= 0.0));

@@ -1,4 +1,4 @@
-//! The loop's decisions: how full a context is, when to replace it, and what the next one is told.
+//! The loop's decisions: how full a context is, when to replace it, and what the next one starts with.
 //!
 //! Pure: nothing here starts a program, reads a file or asks for the time.
 

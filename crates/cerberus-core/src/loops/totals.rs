@@ -138,7 +138,7 @@ impl Totals {
         self.before.saturating_add(now.since(self.since))
     }
 
-    pub fn begun(&mut self, now: Timestamp) {
+    pub fn begin_attempt(&mut self, now: Timestamp) {
         self.attempts = self.attempts.saturating_add(1);
         self.starts.retain(|start| now.since(*start) < HOUR);
         self.starts.push(now);
@@ -259,7 +259,7 @@ mod tests {
             (&[0, 100, 200, 3600], 3650, 3700),
         ] {
             let mut totals = Totals::new(at(0));
-            starts.iter().for_each(|start| totals.begun(at(*start)));
+            starts.iter().for_each(|start| totals.begin_attempt(at(*start)));
             assert_eq!(totals.next_start(&pace(), at(now)), at(next), "{starts:?} at {now}");
         }
     }
@@ -290,7 +290,7 @@ mod tests {
         fn an_iteration_is_spent_or_still_to_be_done(attempts in proptest::collection::vec(any::<bool>(), 0..40)) {
             let mut totals = Totals::new(at(0));
             for is_spent in &attempts {
-                totals.begun(at(0));
+                totals.begin_attempt(at(0));
                 let counts = if *is_spent { Counts::Spent } else { Counts::Again };
                 totals.ended(&ended(How::IterationEnd, counts, None));
             }

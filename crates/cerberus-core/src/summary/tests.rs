@@ -59,7 +59,7 @@ fn the_request_contains_only_facts() {
     let codes = codes(facts);
     let prompt =
         prompt(&BUILT_IN, &Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] });
-    for said in [
+    for part in [
         "Project: hydra\n",
         "Files modified: 2\n- proxy.go\n- supervisor.go\n",
         "Functions changed:\n- supervisor.Process\n",
@@ -67,7 +67,7 @@ fn the_request_contains_only_facts() {
         "Blockers:\n- race condition in the test at line 712\n",
         "To be done:\n- fix the race, add a mutex\n- rotate [redacted",
     ] {
-        assert!(prompt.contains(said), "{said} in {}", &*prompt);
+        assert!(prompt.contains(part), "{part} in {}", &*prompt);
     }
     assert!(!prompt.contains(key) && !prompt.contains("private"), "{}", &*prompt);
     assert!(real(&prompt) < 600, "{} tokens", real(&prompt));
@@ -113,7 +113,7 @@ fn sentences_are_extracted_from_any_form_of_answer() {
 
 #[test]
 fn sentences_that_no_fact_supports_are_dropped() {
-    for told in [
+    for sentence in [
         "Add a mutex to supervisor.Process.",
         "Add a mutex to Process() in internal/supervisor.go.",
         "Touch proxy.go/supervisor.go, client/server side, and/or I/O.",
@@ -123,7 +123,7 @@ fn sentences_that_no_fact_supports_are_dropped() {
         "Work in internal/ only.",
         "Hold `proxy.go`'s `mutex`, run `go test -race` and `--verbose`.",
     ] {
-        assert_eq!(kept(told), Some(told.replace('`', "")));
+        assert_eq!(kept(sentence), Some(sentence.replace('`', "")));
     }
     for invented in [
         "Add a mutex to forwarder.go.",

@@ -66,7 +66,7 @@ pub fn for_brief(
     let request = MemoryRequest {
         candidates: &candidates,
         guides: &guide_lines,
-        told: &told,
+        already_shown: &told,
         budget_tokens: question.budget.memory_tokens,
         chars_max: question.chars_max,
     };
@@ -106,7 +106,7 @@ pub fn for_prompt(
     let request = MemoryRequest {
         candidates: &candidates,
         guides: &guide_lines,
-        told: &told,
+        already_shown: &told,
         budget_tokens: PROMPT_TOKENS_MAX,
         chars_max: usize::MAX,
     };

@@ -77,7 +77,7 @@ struct Block<'a> {
 /// Parses a whole transcript.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let (read, pending) = (Transcript::default(), HashMap::new());
-    let mut reader = Reader { cleaner, read, context: None, pending, begun: 0, last_message: None, is_at_work: false };
+    let mut reader = Reader { cleaner, read, context: None, pending, uses: 0, last_message: None, is_at_work: false };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) => reader.line(line),
@@ -109,7 +109,7 @@ struct Reader<'a> {
     context: Option<LineContext<'a>>,
     /// By id.
     pending: HashMap<Cow<'a, str>, Pending<'a>>,
-    begun: usize,
+    uses: usize,
     /// The agent's last message of this turn, still escaped, with its line's id and context.
     last_message: Option<(&'a str, Cow<'a, str>, LineContext<'a>)>,
     /// It used a tool after that message, so its turn goes on.
@@ -167,9 +167,9 @@ impl<'a> Reader<'a> {
             match block.kind.0.as_deref() {
                 Some("tool_use") => {
                     if let (Some(id), Some(tool)) = (block.id.0, block.name.0) {
-                        self.begun += 1;
+                        self.uses += 1;
                         self.is_at_work |= !is_sidechain;
-                        let (number, began_at, input) = (self.begun, context.at, block.input.0);
+                        let (number, began_at, input) = (self.uses, context.at, block.input.0);
                         self.pending.insert(id, Pending { number, began_at, tool, input });
                     }
                 }
@@ -217,9 +217,9 @@ impl<'a> Reader<'a> {
         let words = without_handoff(words);
         // Lines from the client: command output, reminders, interruptions. The user's text may start with a private
         // tag too.
-        let spoken = without_private(&words);
-        let is_from_client = spoken.trim_start().starts_with(['<']) || spoken.starts_with("[Request interrupted");
-        if spoken.trim().is_empty() || is_from_client || spoken.starts_with("Caveat:") {
+        let text = without_private(&words);
+        let is_from_client = text.trim_start().starts_with(['<']) || text.starts_with("[Request interrupted");
+        if text.trim().is_empty() || is_from_client || text.starts_with("Caveat:") {
             return;
         }
         self.finish_turn();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sidechains_tools_count_but_not_its_words() {
+    fn a_sidechains_tools_count_but_not_its_messages() {
         let side = |mut line: Value| {
             line["isSidechain"] = json!(true);
             line

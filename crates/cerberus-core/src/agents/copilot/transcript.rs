@@ -97,7 +97,7 @@ struct Error<'a> {
 
 /// Parses a whole session.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), begun: 0 };
+    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), uses: 0 };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
     reader.finish(damaged_lines)
 }
@@ -106,7 +106,7 @@ struct Reader<'a> {
     builder: TranscriptBuilder<'a>,
     /// By id.
     open: HashMap<Cow<'a, str>, Open<'a>>,
-    begun: usize,
+    uses: usize,
 }
 
 /// A tool use that has no result yet.
@@ -146,8 +146,8 @@ impl<'a> Reader<'a> {
                     self.builder.uses_tool();
                 }
                 if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
-                    self.begun += 1;
-                    let (number, began_at) = (self.begun, self.builder.at);
+                    self.uses += 1;
+                    let (number, began_at) = (self.uses, self.builder.at);
                     self.open.insert(call, Open { number, tool, given: data.arguments, began_at });
                 }
             }

@@ -26,26 +26,26 @@ const ALL: [(Agent, &str); 7] = [
 ];
 
 /// Each event as its second, its key and its content. A shared key is reduced to its first word.
-fn told(agent: Agent, text: &str) -> Vec<(i64, String, Value)> {
+fn events_of(agent: Agent, text: &str) -> Vec<(i64, String, Value)> {
     let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
     assert_eq!(read.damaged_lines, 0);
     let start = Timestamp::parse("2026-02-03T09:00:00Z").unwrap();
-    let shown = |told: &TranscriptEvent| {
-        let key = match shared_part(&told.key) {
+    let shown = |event: &TranscriptEvent| {
+        let key = match shared_part(&event.key) {
             Some(shared) => shared.split('-').next().unwrap().to_string(),
-            None => told.key.to_string(),
+            None => event.key.to_string(),
         };
-        (told.at.since(start).as_secs() as i64, key, serde_json::to_value(&told.event).unwrap())
+        (event.at.since(start).as_secs() as i64, key, serde_json::to_value(&event.event).unwrap())
     };
     read.events.iter().map(shown).collect()
 }
 
 fn check(agent: Agent, text: &str, expected: &[(i64, &str, Value)]) {
-    let told = told(agent, text);
+    let events = events_of(agent, text);
     for (index, (at, key, event)) in expected.iter().enumerate() {
-        assert_eq!(told.get(index), Some(&(*at, key.to_string(), event.clone())), "event {index}");
+        assert_eq!(events.get(index), Some(&(*at, key.to_string(), event.clone())), "event {index}");
     }
-    assert_eq!(told.len(), expected.len(), "{:?}", told.last());
+    assert_eq!(events.len(), expected.len(), "{:?}", events.last());
 }
 
 fn unfinished<'t>(read: &'t Transcript) -> Vec<(&'t str, String)> {
@@ -145,7 +145,7 @@ fn codex_in_its_newer_form_and_both_at_once() {
 }
 
 #[test]
-fn a_codex_subagents_work_counts_but_not_its_words() {
+fn a_codex_subagents_work_counts_but_not_its_messages() {
     let expected =
         tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
     check(codex::AGENT, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
@@ -228,7 +228,7 @@ fn gemini_chats() {
         ],
     );
     let subagent = GEMINI.replace("\"kind\":\"main\"", "\"kind\":\"subagent\"");
-    assert!(told(gemini::AGENT, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
+    assert!(events_of(gemini::AGENT, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn opencode_exports() {
         ],
     );
     let read = agents::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes());
-    assert!(read.events.iter().all(|told| &*told.session == "ses_1"), "a subagent's work belongs to the session");
+    assert!(read.events.iter().all(|event| &*event.session == "ses_1"), "a subagent's work belongs to the session");
     assert_eq!(unfinished(&read), [("c7", "read: go.mod".to_string())]);
 }
 
@@ -270,7 +270,7 @@ fn text_from_the_client_is_not_a_prompt() {
         let line = json!({"timestamp": "2026-02-03T09:00:01Z", "type": "event_msg", "payload": {"type": "user_message", "message": words}});
         let meta =
             json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}});
-        assert_eq!(told(codex::AGENT, &format!("{meta}\n{line}")), [], "{words}");
+        assert_eq!(events_of(codex::AGENT, &format!("{meta}\n{line}")), [], "{words}");
     }
 }
 
@@ -297,16 +297,16 @@ fn a_tool_use_without_an_id_is_matched_by_its_arguments() {
 }
 
 #[test]
-fn what_a_hook_saw_finished_is_not_in_flight() {
-    let begun = Timestamp::parse("2026-02-03T09:00:10Z").unwrap();
-    let open = |key: &str| Unfinished { key: key.to_string(), began_at: begun, tool: "x".to_string(), target: None };
+fn a_use_that_a_hook_reported_is_not_in_flight() {
+    let began_at = Timestamp::parse("2026-02-03T09:00:10Z").unwrap();
+    let open = |key: &str| Unfinished { key: key.to_string(), began_at, tool: "x".to_string(), target: None };
     let earlier = Timestamp::parse("2026-02-03T09:00:09Z").unwrap();
     for (key, known, at, is_finished) in [
         ("call_1", "call_1", earlier, true),
-        ("call_1", "call_11", begun, false),
-        ("tool-0123456789abcdef-aa", "tool-0123456789abcdef-bb", begun, true),
+        ("call_1", "call_11", began_at, false),
+        ("tool-0123456789abcdef-aa", "tool-0123456789abcdef-bb", began_at, true),
         ("tool-0123456789abcdef-aa", "tool-0123456789abcdef-bb", earlier, false),
-        ("tool-0123456789abcdef-aa", "tool-0000456789abcdef-bb", begun, false),
+        ("tool-0123456789abcdef-aa", "tool-0000456789abcdef-bb", began_at, false),
     ] {
         let known = HashMap::from([(known.to_string(), at)]);
         assert_eq!(open(key).is_finished(&known), is_finished, "{key} {known:?}");
@@ -314,7 +314,7 @@ fn what_a_hook_saw_finished_is_not_in_flight() {
 }
 
 #[test]
-fn an_edit_that_was_never_answered_is_named_by_its_file() {
+fn an_unfinished_edit_is_named_by_its_file() {
     let patch = "*** Begin Patch\n*** Update File: src/store.rs\n@@\n-a\n+b\n*** End Patch";
     let meta =
         json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}});
@@ -335,7 +335,7 @@ fn an_edit_that_was_never_answered_is_named_by_its_file() {
     }
 }
 
-/// Each agent announces a tool use, uses it, and is cut off: it never came to the end of its turn.
+/// Each agent announces a tool use, uses the tool, and is cut off before its turn ends.
 #[test]
 fn a_message_before_a_tool_use_does_not_end_a_turn() {
     let codex =
@@ -439,8 +439,8 @@ fn nth<'v>(value: &'v mut Value, number: &mut usize) -> Option<&'v mut Value> {
 }
 
 fn bounded(read: &Transcript) {
-    for told in &read.events {
-        assert!(serde_json::to_string(&told.event).unwrap().len() < 256 * 1024);
+    for event in &read.events {
+        assert!(serde_json::to_string(&event.event).unwrap().len() < 256 * 1024);
     }
 }
 

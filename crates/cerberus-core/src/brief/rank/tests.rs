@@ -13,7 +13,7 @@ fn hours_ago(hours: u64) -> Timestamp {
 }
 
 /// One session: edited and read files, and the text of its last message.
-fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], said: &str) -> SessionWork {
+fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], message: &str) -> SessionWork {
     let touched = |path: &&str, edits: usize| Touched {
         path: path.to_string(),
         edits,
@@ -24,9 +24,9 @@ fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], said: &str) ->
     };
     let edited = edited.iter().map(|path| touched(path, 1));
     let touched: Vec<Touched> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
-    let mut said: Vec<String> = terms::path_like(said).into_iter().collect();
-    said.sort();
-    SessionWork { session: SessionId::new(name), touched, mentions: vec![said] }
+    let mut mentions: Vec<String> = terms::path_like(message).into_iter().collect();
+    mentions.sort();
+    SessionWork { session: SessionId::new(name), touched, mentions: vec![mentions] }
 }
 
 fn commit(hours: u64, files: &[&str]) -> Commit {

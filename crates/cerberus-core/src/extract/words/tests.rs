@@ -6,12 +6,12 @@ const D: Kind = Kind::Decision;
 const B: Kind = Kind::Blocker;
 const N: Kind = Kind::Next;
 
-fn kinds(said: &[Statement]) -> Vec<Kind> {
-    said.iter().map(|said| said.kind).collect()
+fn kinds(statements: &[Statement]) -> Vec<Kind> {
+    statements.iter().map(|one| one.kind).collect()
 }
 
-fn texts(said: &[Statement]) -> Vec<&str> {
-    said.iter().map(|said| said.text.as_str()).collect()
+fn texts(statements: &[Statement]) -> Vec<&str> {
+    statements.iter().map(|one| one.text.as_str()).collect()
 }
 
 #[track_caller]
@@ -174,14 +174,14 @@ fn other_languages_give_no_false_statements() {
 
 #[test]
 fn lists_and_sentences_are_split() {
-    let said =
+    let statements =
         user("Thanks.\n\nTODO:\n- rotate the keys\n- [x] write docs\n2. no\n\nlet's use tabs. Why is main.rs so long?");
-    assert_eq!(texts(&said), ["rotate the keys", "let's use tabs."]);
-    let said = user("remaining:\n1. the exporter\n2. its tests");
-    assert_eq!((kinds(&said), texts(&said)), (vec![N, N], vec!["the exporter", "its tests"]));
+    assert_eq!(texts(&statements), ["rotate the keys", "let's use tabs."]);
+    let statements = user("remaining:\n1. the exporter\n2. its tests");
+    assert_eq!((kinds(&statements), texts(&statements)), (vec![N, N], vec!["the exporter", "its tests"]));
     // A sentence that only refers to the previous one is quoted together with it.
-    let said = user("The trailer is obsolete. let's remove it too");
-    assert_eq!(texts(&said), ["The trailer is obsolete. let's remove it too"]);
+    let statements = user("The trailer is obsolete. let's remove it too");
+    assert_eq!(texts(&statements), ["The trailer is obsolete. let's remove it too"]);
     // A question after it is cut off.
     assert_eq!(texts(&user("ok, let's do 2 for now, what would that cost?")), ["let's do 2 for now"]);
     // A pasted failure with a call for help is reported by its own line.
@@ -220,9 +220,9 @@ fn sections_of_a_summary() {
         Build it\n\n2. Key Design Decisions:\n   - Journal first, view second\n\n4. Errors and fixes:\n   - None\n\n7. Pending \
         Tasks:\n   - Write the **importer**\n     - with tests\n   - [x] Write the parser\n\n8. Current Work:\n   Editing \
         a.rs\n\n9. Optional Next Step:\n   Run the suite. The user said \"go\".\n   - detail\n</summary>\nPlease continue.";
-    let said = summary(text);
-    assert_eq!(kinds(&said), [D, N, N]);
-    assert_eq!(texts(&said), ["Journal first, view second", "Write the importer", "Run the suite"]);
+    let statements = summary(text);
+    assert_eq!(kinds(&statements), [D, N, N]);
+    assert_eq!(texts(&statements), ["Journal first, view second", "Write the importer", "Run the suite"]);
     for nothing in [
         "7. Pending Tasks:\n   - None explicitly requested\n9. Optional Next Step:\n   No next step.",
         "8. Current Work:\n   - Editing",
@@ -262,11 +262,11 @@ proptest! {
     fn any_text_is_accepted_and_the_result_is_clean(
         text in "\\PC*|(let's|we|can't|until|next|TODO|:|,|\\.|\\?|<a-b>|</a-b>|\"|`|'|’|- |1\\. |## |\\*\\*|é|\u{202e}|\u{7}|\n| |use it|blocked by|Remaining:\n){0,60}"
     ) {
-        for said in [user(&text), agent(&text), summary(&text)] {
-            prop_assert!(said.len() <= STATEMENTS_MAX);
-            for said in said {
-                prop_assert!(is_clean(&said.text), "{:?}", said.text);
-                prop_assert!(matches!(said.kind, Kind::Decision | Kind::Blocker | Kind::Next));
+        for statements in [user(&text), agent(&text), summary(&text)] {
+            prop_assert!(statements.len() <= STATEMENTS_MAX);
+            for one in statements {
+                prop_assert!(is_clean(&one.text), "{:?}", one.text);
+                prop_assert!(matches!(one.kind, Kind::Decision | Kind::Blocker | Kind::Next));
             }
         }
         let steps = plan(&text);
@@ -288,8 +288,8 @@ proptest! {
 fn long_and_hostile_texts_are_read_in_time() {
     for piece in ["<a ", "' ", "\"", "let's ", "- [ ] \n", "can't , ", "**", "blocked by until "] {
         let text = piece.repeat(40_000);
-        for said in [user(&text), agent(&text), summary(&text)] {
-            assert!(said.len() <= STATEMENTS_MAX);
+        for statements in [user(&text), agent(&text), summary(&text)] {
+            assert!(statements.len() <= STATEMENTS_MAX);
         }
         assert!(plan(&text).len() <= STEPS_MAX);
     }

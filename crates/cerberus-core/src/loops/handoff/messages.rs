@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_session_that_wrote_nothing_the_last_words_are_taken() {
+    fn without_a_handoff_the_last_message_is_used() {
         let last = "The parser is in place.\n\nNext steps:\n- Write the tests for the parser\n- Wire it into the build";
         let mut state =
             PreservedState { completed_items: vec![one_line("wire it into the build")], ..Default::default() };

@@ -1,4 +1,4 @@
-//! What a fresh context is told: the state of the work, typed, checked and rendered within a budget.
+//! What a fresh context starts with: the state of the work, typed, checked and rendered within a budget.
 //!
 //! `gather` builds it from captured facts, `messages` and `written` add what the agent wrote, `check` compares it
 //! with git, `render` and `fit` make the text. Every text is free of secrets, and every item is one line. A handoff

@@ -58,7 +58,7 @@ fn whole() -> PreservedState {
 }
 
 #[test]
-fn the_handoff_reads_as_the_seed_says() {
+fn the_handoff_has_the_documented_format() {
     let handoff = compose(&whole(), &Preserve::default());
     assert_eq!(
         handoff.text,
@@ -117,10 +117,10 @@ fn what_does_not_fit_is_dropped_by_priority_and_counted() {
     state.completed_items = (0..60).map(|n| one_line(&format!("a thing that was done, number {n}"))).collect();
     let handoff = compose(&state, &Preserve { max_state_bytes: 900, ..Preserve::default() });
     assert!(handoff.text.len() <= 900);
-    for told in
+    for line in
         ["Build the parser", "- [ ] Write docs", "- [HIGH] overflow", "- parser::deep", "- src/lexer.rs", HANDOFF_END]
     {
-        assert!(handoff.text.contains(told), "{told} in {}", handoff.text);
+        assert!(handoff.text.contains(line), "{line} in {}", handoff.text);
     }
     assert!(!handoff.text.contains("PLAN.md") && handoff.text.contains("more\n"), "{}", handoff.text);
     assert!(handoff.left_out.iter().any(|(heading, count)| heading == "## PLAN.md" && *count == 1));

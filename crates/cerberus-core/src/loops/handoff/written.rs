@@ -362,9 +362,9 @@ mod tests {
         let answer = "## Completed\n- [x] Lexer\n## Pending\n- [ ] Tests\n## Key Decisions\n- One pass (fast)\n\
             ## Known Issues\n- [HIGH] slow\n- [fixed] leaks\n## Notes\n- be quick";
         let notes = read(answer).unwrap().notes(&BUILT_IN);
-        let told: Vec<_> = notes.iter().map(|note| (note.kind, &*note.text, note.resolved)).collect();
+        let found: Vec<_> = notes.iter().map(|note| (note.kind, &*note.text, note.resolved)).collect();
         assert_eq!(
-            told,
+            found,
             [
                 (Kind::Done, "Lexer", false),
                 (Kind::Next, "Tests", false),

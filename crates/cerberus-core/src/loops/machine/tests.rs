@@ -135,11 +135,11 @@ fn the_soft_redline_asks_and_the_hard_one_stops() {
 
 #[test]
 fn a_session_that_does_not_hand_over_is_stopped() {
-    for (tells, name) in [(vec![(200, Input::Tick)], "in time"), (vec![(3, text(86.0))], "before the hard line")] {
+    for (inputs, name) in [(vec![(200, Input::Tick)], "in time"), (vec![(3, text(86.0))], "before the hard line")] {
         let settings = settings("");
         let mut drive = Drive::new(&settings);
         drive.feed(0, Input::Tick).feed(1, text(75.0)).feed(1, Input::HookAgreed).wanted();
-        for (secs, input) in tells {
+        for (secs, input) in inputs {
             drive.feed(secs, input);
         }
         assert_eq!(drive.wanted(), "stop", "{name}");
@@ -179,14 +179,14 @@ fn a_hook_that_refuses_keeps_the_context_and_at_its_end_stops_the_loop() {
     let mut drive = Drive::new(&settings);
     let refused = || Input::HookRefused { words: "busy".to_string() };
     drive.feed(0, Input::Tick).feed(1, text(71.0)).feed(1, refused()).feed(2, text(90.0));
-    let told = "tell the pre_reboot hook refused a fresh context; this one continues: busy";
-    assert_eq!(drive.wanted(), format!("begin, acknowledged, hook soft-redline, {told}"));
+    let notice = "tell the pre_reboot hook refused a fresh context; this one continues: busy";
+    assert_eq!(drive.wanted(), format!("begin, acknowledged, hook soft-redline, {notice}"));
     drive.feed(3, done()).feed(4, gone()).feed(4, measured(Progress::Made)).feed(5, Input::Tick).feed(5, refused());
     assert_eq!(drive.wanted(), "close, measure, ended iteration-end Spent, hook iteration-end, finish failed");
 }
 
 #[test]
-fn failures_lead_where_their_kind_says() {
+fn each_kind_of_failure_has_its_own_consequence() {
     for (input, until, wanted) in [
         (failed("success", Some(529), ""), Some(61), "ended limited Again"),
         (failed("success", Some(401), "no key"), None, "ended failure Spent, finish needs mending"),
@@ -208,7 +208,7 @@ fn failures_lead_where_their_kind_says() {
 }
 
 #[test]
-fn a_limit_is_waited_for_until_the_time_that_was_told() {
+fn a_limit_is_waited_out_until_the_reported_time() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
     let waiting = StreamEvent::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
@@ -222,7 +222,7 @@ fn a_limit_is_waited_for_until_the_time_that_was_told() {
 }
 
 #[test]
-fn silence_is_a_stall_unless_it_was_announced_and_a_hang_after_the_result_is_none() {
+fn silence_is_a_stall_unless_a_wait_was_announced_or_the_result_is_there() {
     let settings = settings("stall = 600\nlinger = 20");
     let mut drive = Drive::new(&settings);
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(599, Input::Tick).wanted();
@@ -301,7 +301,7 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
 }
 
 #[test]
-fn being_asked_once_finishes_the_iteration_and_twice_does_not() {
+fn the_first_stop_request_finishes_the_iteration_and_the_second_does_not() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(1, Input::Asked).wanted();
