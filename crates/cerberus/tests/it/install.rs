@@ -226,7 +226,7 @@ fn a_file_that_must_not_be_changed_keeps_no_other_from_it() {
         ".claude/settings.json was left alone: line 1, column 12",
         ".codex/config.toml was left alone: line 1",
         ".cursor/hooks.json was left alone: it is read-only",
-        ".gemini/settings.json was left alone: `mcpServers.cerberus` is there already",
+        ".gemini/settings.json was left alone: `mcpServers.cerberus` already exists",
         "4 files could not be changed",
     ] {
         assert!(message.contains(part), "{part} in {message}");
