@@ -1,6 +1,6 @@
-//! Copilot CLI: every file in its folder of hooks counts, so ours is a file of its own; our server stands in its list.
+//! Copilot CLI: it reads every file in its hooks folder, so ours is a separate file. Our server goes into its list.
 //!
-//! In a project it has no list of servers of its own.
+//! It has no list of servers per project.
 
 use std::path::PathBuf;
 
@@ -75,7 +75,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["session-state"]),
     is_one: |name| plain_name(name).ends_with(".jsonl"),
-    // It keeps a session's other files beside its events.
+    // The other files of a session are beside its events.
     only: Some("events.jsonl"),
     beside: |_| Beside::default(),
     open: None,

@@ -1,7 +1,7 @@
 //! Gemini CLI: hooks and our server in one settings file.
 //!
-//! Its timeouts are in milliseconds. The events around every call of the model are left out: they tell nothing that the
-//! others do not.
+//! Its timeouts are in milliseconds. The events around each model call are not used: they add nothing to the other
+//! events.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ static SERVER: ServerStyle = ServerStyle {
     server: |program| Json::Object(command_and_args(program).to_vec()),
 };
 
-/// Of files that hold one line.
+/// Limit for files that hold a single line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
 
 const FILES: &[(&str, &[Part])] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)])];
@@ -79,7 +79,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["tmp"]),
-    // Other files of the client are JSON too.
+    // Gemini CLI also stores other things as JSON.
     is_one: |name| {
         let name = plain_name(name);
         name.ends_with(".jsonl") || (name.ends_with(".json") && name.starts_with("session-"))
@@ -91,7 +91,7 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     notes_uses_at_their_end: true,
 };
 
-/// Names of its files end with the first part of the session's id.
+/// File names end with the first part of the session id.
 fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
     let short = sought.id.get(..8).unwrap_or(sought.id);
     let endings = [".jsonl", ".json"].map(|ending| format!("-{short}{ending}"));
@@ -99,8 +99,8 @@ fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
     chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| sought.named(&chats, ending)))
 }
 
-/// Its chats lie in `tmp/<project>/chats`, with the project's folder in a file beside; those of its subagents in
-/// a folder that has the session's name.
+/// Chats are in `tmp/<project>/chats`, and a file beside them names the project's folder. Chats of subagents are in a
+/// folder named after the session.
 fn beside(path: &Path) -> Beside {
     let named = |folder: &Path| folder.file_name().and_then(|name| name.to_str()).map(str::to_string);
     let Some(folder) = path.parent() else { return Beside::default() };

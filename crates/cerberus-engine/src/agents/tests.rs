@@ -28,7 +28,7 @@ fn is_whole(file: &SettingsFile) -> bool {
     matches!(file.parts, [Part::Whole(_)])
 }
 
-/// What was there before we came, for a file of this kind.
+/// Possible contents of the file before installation.
 fn befores(file: &SettingsFile) -> Vec<Option<&'static str>> {
     let json = [
         Some("{}"),
@@ -160,7 +160,7 @@ fn a_file_that_somebody_made_after_we_went_is_not_ours_to_remove() {
 
 #[test]
 fn the_installed_text_never_changes() {
-    // Codex trusts a hook by a hash of this: a change here makes every user accept the hooks again.
+    // Codex trusts a hook by a hash of this text: a change here makes every user accept the hooks again.
     let dir = tempfile::tempdir().unwrap();
     let (_, file) =
         files(dir.path(), Scope::User).into_iter().find(|(_, f)| f.path.ends_with(".codex/hooks.json")).unwrap();

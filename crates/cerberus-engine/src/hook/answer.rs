@@ -1,5 +1,5 @@
-//! What a hook does beside capturing: a session that begins is told its brief, a prompt what it makes relevant, and a
-//! session that ends leaves its corrections as proposals.
+//! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
+//! session's end corrections become proposals.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ use crate::store::health;
 use crate::store::{Store, StoreError};
 use crate::summary::detached;
 
-/// An agent waits for its brief: names that are not found by then are found later.
+/// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
 
 #[derive(Debug, thiserror::Error)]
@@ -52,14 +52,14 @@ pub enum AnswerError {
     Store(#[from] StoreError),
 }
 
-/// What the host prints to the model, and the record that it was told.
+/// What the host passes to the model, and the receipt for it.
 #[derive(Debug)]
 pub struct Answer {
     pub reply: String,
     receipt: Record<'static>,
 }
 
-/// What is to be told now; `None` when there is nothing, or it was told through another hook.
+/// What to tell now; `None` if there is nothing, or another hook told it.
 pub fn answer(
     home: &Home,
     clock: &Clock,
@@ -164,7 +164,7 @@ fn receipt(
 }
 
 impl Waiting {
-    /// Was the same told through another hook, which then does what is to be done?
+    /// Whether another hook reported the same event first and answers it.
     fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
         Ok(store.is_echo(self.agent, &self.session, &self.key, std::process::id(), clock.now)?)
     }
@@ -197,7 +197,7 @@ impl Waiting {
     }
 }
 
-/// Records that the answer was given: after it was, so that nothing counts as told that never was.
+/// Records the receipt after the answer was given, so that nothing counts as told that was not.
 pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), AnswerError> {
     Ok(journal::append(home, clock.wall, &answer.receipt)?)
 }

@@ -1,6 +1,6 @@
-//! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no parser but JSON's.
+//! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no parser except JSON's.
 //!
-//! Only a session's start, a prompt and a session's end ask for more; see `answer.rs`.
+//! Only a session's start, a prompt and a session's end need more; see `answer.rs`.
 
 use std::path::Path;
 
@@ -29,10 +29,10 @@ pub enum CaptureError {
     Journal(#[from] JournalError),
 }
 
-/// A session in which something happened that asks for more than being written down.
+/// An event that needs more than being recorded, and its session.
 #[derive(Debug)]
 pub struct Waiting {
-    /// Who is at work: not always the agent whose hook we were called from.
+    /// The agent at work, which is not always the one whose hook called us.
     pub agent: Agent,
     pub session: Clean<'static>,
     pub key: Clean<'static>,
@@ -47,7 +47,7 @@ pub enum Moment {
     End,
 }
 
-/// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
+/// Records what one payload says, unless nothing may be stored. `Some` if there is more to do.
 pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
     let Some(heard) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
@@ -68,7 +68,7 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
 
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {
     let Heard { agent, session, cwd, mut key, mut event } = heard;
-    // A session may start and end many times with the same words; each time counts.
+    // A session may start and end many times with the same payload; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. })
         && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)
     {

@@ -21,7 +21,7 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// With the key of the home, made if there is none yet.
+    /// Uses the key of the home; creates it on first use.
     pub fn open(home: &Home) -> Result<Namer, JournalError> {
         let path = home.key();
         let key = match home.text(&path, 4 * KEY_BYTES as u64) {
@@ -42,8 +42,8 @@ impl Namer {
         }
     }
 
-    /// The name of a record, whatever it says now. `open_record` is its JSON: a change of a memory is only known by
-    /// that, because the same memory may be learned again.
+    /// The name of a record, whatever it says now. `open_record` is its JSON, which identifies a change of a memory,
+    /// because the same memory may be learned again.
     pub fn record(&self, record: &Record, open_record: &[u8]) -> Clean<'static> {
         match &record.event {
             Event::Memory(_) | Event::Used { .. } => self.version(open_record),
@@ -55,7 +55,7 @@ impl Namer {
         self.name(&[b"event", agent.as_bytes(), session.as_bytes(), key.as_bytes()])
     }
 
-    /// The name of exactly these words of a record.
+    /// The name of exactly this version of a record.
     pub fn version(&self, open_record: &[u8]) -> Clean<'static> {
         self.name(&[b"version", open_record])
     }

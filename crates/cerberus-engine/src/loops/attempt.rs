@@ -1,4 +1,4 @@
-//! One attempt at an iteration: the agent's program, what it says, and how full its context is.
+//! One attempt at an iteration: the agent's process, its output, and how full its context is.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,11 +22,11 @@ use super::progress;
 use super::tail::Tail;
 use crate::agents::{Profile, SessionFile};
 
-/// What is kept of an agent's words and of its error output, the end first.
+/// How much of the agent's text and error output is kept; the end counts.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
-/// How much is taken up at once before the clock is looked at again.
+/// How many messages are handled before the clock is checked again.
 const NEWS_MAX: usize = 256;
-/// By which an answer is known; nobody else asks.
+/// The id of our request, by which its answer is recognized.
 const WINDOW_REQUEST: &str = "cerberus-window";
 
 #[derive(Debug)]
@@ -38,20 +38,20 @@ pub struct Attempt {
     pub meter: Meter,
     pub last_words: String,
     pub heard: Heard,
-    /// When it had written its handoff.
+    /// When it finished writing its handoff.
     pub handed_over: Option<Timestamp>,
     pub before: progress::Standing,
     child: Child,
     has_started: bool,
     worker: Worker,
-    /// Where the agent tells how full its context is, if its output does not: the file, and the folder it is in.
+    /// The file that says how full the context is, if the output does not, and the folder it is in.
     session_file: Option<(SessionFile, PathBuf)>,
     tail: Option<Tail>,
     output: Output,
     error_words: String,
 }
 
-/// Where and how it is started.
+/// Where and how the agent is started.
 pub struct Launch<'a> {
     pub settings: &'a Settings,
     pub guarding: &'a Guarding,
@@ -60,7 +60,7 @@ pub struct Launch<'a> {
     pub agent_dir: Option<&'a Path>,
 }
 
-/// What was heard: for the machine, and for whoever watches.
+/// Something that came in, for the machine and for the audience.
 pub enum Came {
     Said(Said),
     Error(String),
@@ -68,7 +68,7 @@ pub enum Came {
 }
 
 impl Attempt {
-    /// Starts the guard, then the agent, then tells it its task.
+    /// Starts the guard, then the agent, then sends the task.
     pub fn start(
         launch: &Launch,
         number: Number,
@@ -104,7 +104,7 @@ impl Attempt {
         })
     }
 
-    /// What came in, waiting for it a little.
+    /// Everything that came in, after waiting at most `wait_max` for the first message.
     pub fn hear(&mut self, wait_max: Duration) -> Vec<Came> {
         let mut heard = Vec::new();
         let mut wait_max = wait_max;
@@ -133,7 +133,7 @@ impl Attempt {
         heard
     }
 
-    /// What the session's own file says, where the stream says too little.
+    /// Reads the session's own file, for agents whose output says too little.
     fn look_beside(&mut self) -> Vec<Said> {
         if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
@@ -141,7 +141,7 @@ impl Attempt {
         self.tail.as_mut().map(Tail::look).unwrap_or_default()
     }
 
-    /// What the machine is told of it.
+    /// Translates output into an input of the machine.
     pub fn input(&mut self, said: Said) -> Input {
         self.meter.hear(&said);
         self.heard.hear(self.output.cleaner(), &said);
@@ -153,7 +153,7 @@ impl Attempt {
                     Some(_) => self.last_words = text.clone(),
                 }
             }
-            // A session that is taken up again for its handoff may say another name; it is the same one.
+            // A session that is resumed for its handoff may report another id; it is the same session.
             Said::Started { session, model } if !self.has_started => {
                 self.has_started = true;
                 self.session = Some(session.clone());
@@ -172,7 +172,7 @@ impl Attempt {
         Input::Exited { exit, words: self.error_words.clone() }
     }
 
-    /// One more message, to an agent that listens while it works.
+    /// Sends another message to an agent that reads input while it works.
     pub fn say(&mut self, text: &str) {
         let line = match self.worker.headless().filter(|headless| headless.stays_open()) {
             Some(headless) => headless.message(text),
@@ -194,7 +194,7 @@ impl Attempt {
         self.child.stop_now();
     }
 
-    /// Stops the agent and takes its session up again with another message.
+    /// Stops the agent and resumes its session with another message.
     pub fn continue_with(&mut self, launch: &Launch, invocation: &Invocation) -> std::io::Result<()> {
         self.child.stop();
         self.wait_for_end();
@@ -202,7 +202,7 @@ impl Attempt {
         Ok(())
     }
 
-    /// Until everything it started is gone.
+    /// Waits until everything it started is gone.
     pub fn wait_for_end(&mut self) {
         loop {
             match self.child.next(STOP_GRACE) {

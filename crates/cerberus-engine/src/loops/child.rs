@@ -1,7 +1,7 @@
-//! The runner's side of a guarded program: its lines, its end, and the hand on it.
+//! The runner's side of a guarded program: its lines, its exit, and control over it.
 //!
-//! Every line and the end come through one channel, the end last. When even the guard is killed, what it guarded has
-//! become the runner's own, and is ended here.
+//! All lines and then the exit arrive through one channel. If even the guard is killed, the runner has adopted what it
+//! guarded, and ends it here.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,24 +19,24 @@ use super::guard::{Note, Order};
 use super::ledger::Number;
 use crate::os::fault;
 
-/// A longer line is cut: what is left of it says nothing, and is no error.
+/// A longer line is cut. The remainder parses as nothing, which is not an error.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How far the runner may lag behind.
+/// How many lines may queue up before the runner reads them.
 const LINES_MAX: usize = 4096;
-/// What a check or a hook printed is kept up to here, its end first.
+/// How much output of a check or hook is kept; the end counts.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 const KILL_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long what was asked to stop may take; then it is killed.
+/// How long a process may take to stop before it is killed.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// How guards are started: our own program, and the token that everything below it carries.
+/// How guards are started: our own program, and the token that everything below carries.
 #[derive(Clone, Debug)]
 pub struct Guarding {
     pub program: PathBuf,
     pub token: String,
 }
 
-/// What is to be run.
+/// The program to run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     pub program: OsString,
@@ -61,7 +61,7 @@ pub struct Child {
 }
 
 impl Guarding {
-    /// Starts the guard. The program itself waits for [`Child::go`].
+    /// Starts the guard. The program itself starts with [`Child::go`].
     pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.arg0("cerberus").args(["loop", "guard"]);
@@ -93,7 +93,7 @@ impl Guarding {
                 below::kill_below(std::process::id(), KILL_TIME_MAX);
             }
             for reader in readers.into_iter().flatten() {
-                // What still has the output open is still there.
+                // If the output is still open, a process still holds it.
                 while was_killed && !reader.is_finished() {
                     below::kill_below(std::process::id(), KILL_TIME_MAX);
                 }
@@ -104,7 +104,7 @@ impl Guarding {
         Ok(Child { orders, news, stopped_at: None })
     }
 
-    /// Runs a command of the user's to its end, or until it must end: how it ended, and what it printed.
+    /// Runs a command of the user until it exits or `until` returns true. Returns its exit and its output.
     pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<(Exit, String)> {
         let mut child = self.spawn(program, None)?;
         child.order(&Order::Go);
@@ -120,7 +120,7 @@ impl Guarding {
                         output = clip_front(&output, OUTPUT_BYTES_MAX).to_string();
                     }
                 }
-                // The guard may still be ending what was late; then its exit says nothing.
+                // The guard may still be ending a late command; then its own exit says nothing.
                 Some(News::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
                 None => {}
             }
@@ -145,7 +145,7 @@ impl Child {
         self.order(&Order::Close);
     }
 
-    /// Asks everything to stop. Where it is still there after twice its grace, the guard is killed too.
+    /// Asks everything to stop. If something is left after twice the grace period, the guard is killed too.
     pub fn stop(&mut self) {
         match self.stopped_at {
             None => {
@@ -157,13 +157,13 @@ impl Child {
         }
     }
 
-    /// At once: nobody waits for a farewell.
+    /// Stops at once, without a grace period.
     pub fn stop_now(&mut self) {
         self.stop();
         self.order(&Order::Stop { grace_ms: 0 });
     }
 
-    /// A guard that is gone takes no orders; its end is in the news.
+    /// A guard that has exited takes no orders; its exit arrives through the channel.
     fn order(&mut self, order: &Order) {
         let Ok(mut line) = serde_json::to_vec(order) else { return };
         line.push(b'\n');
@@ -172,7 +172,7 @@ impl Child {
         }
     }
 
-    /// What comes next, if it comes in time.
+    /// The next message, if it arrives in time.
     pub fn next(&self, wait_max: Duration) -> Option<News> {
         match self.news.recv_timeout(wait_max) {
             Ok(news) => Some(news),
@@ -182,7 +182,7 @@ impl Child {
     }
 }
 
-/// A torn line is whole when its end comes.
+/// Reads lines. A last line without a line break counts as a line.
 fn read_lines<R: Read + Send + 'static>(
     from: R,
     send: SyncSender<News>,
@@ -200,7 +200,7 @@ fn read_lines<R: Read + Send + 'static>(
     })
 }
 
-/// What the guard passes on of a signal is a signal again.
+/// The guard reports a signal as an exit code; this turns it back into a signal.
 fn exit_of(status: &ExitStatus) -> Exit {
     match (status.code(), status.signal()) {
         (Some(code @ 129..=192), _) => Exit::Signal(code - 128),

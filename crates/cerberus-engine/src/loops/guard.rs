@@ -1,9 +1,9 @@
-//! The guard: a small process between the runner and what it starts, which outlives neither.
+//! The guard: a small process between the runner and the program it starts. It outlives neither.
 //!
-//! It leads a session of its own and adopts what loses its parent below it. Its standard input is the runner's hand: orders,
-//! one a line. Nothing is started before the first order; the end of the input means that the runner is dead, and then
-//! everything below is ended. It ends when nothing is left below it, with the exit of what it started. Output is not
-//! touched: it goes straight to the runner.
+//! It leads its own session and adopts orphans below it. The runner sends orders on standard input, one per line.
+//! Nothing starts before the first order. The end of the input means that the runner is dead; then everything below is
+//! ended. The guard exits when nothing is left below it, with the exit code of its program. Output goes straight from
+//! the program to the runner.
 
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
@@ -21,12 +21,12 @@ use crate::os::clock::Clock;
 use crate::os::fault;
 use crate::os::process;
 
-/// What the runner wants, one JSON value a line.
+/// An order of the runner, one JSON value per line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     Go,
-    /// For the program's standard input.
+    /// Text for the program's standard input.
     Say(String),
     Close,
     Stop {
@@ -34,12 +34,12 @@ pub enum Order {
     },
 }
 
-/// What is to be started.
+/// What to start.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub program: std::ffi::OsString,
     pub args: Vec<std::ffi::OsString>,
-    /// Where it is written down that the agent was started.
+    /// Where to record that the agent was started.
     pub note: Option<Note>,
 }
 
@@ -49,9 +49,9 @@ pub struct Note {
     pub number: Number,
 }
 
-/// When the runner is dead nobody waits for a farewell.
+/// If the runner is dead, nothing needs time to finish.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
-/// What is left when the program is gone gets this long.
+/// The grace period for what is left after the program has exited.
 const REST_GRACE: Duration = Duration::from_millis(200);
 const KILL_EVERY: Duration = Duration::from_millis(50);
 
@@ -65,9 +65,9 @@ enum News {
     NobodyLeft,
 }
 
-/// Runs to the end of everything below; the exit code.
+/// Runs until everything below has ended. Returns the exit code.
 pub fn run(launch: &Launch) -> i32 {
-    // Away from the runner's terminal: a Ctrl-C there is the runner's to interpret.
+    // Leave the runner's terminal: the runner decides what Ctrl-C means.
     let _ = rustix::process::setsid();
     below::adopt();
     let (send, news) = mpsc::channel();
@@ -133,7 +133,7 @@ fn hear_ends(news: &Sender<News>) {
     }
 }
 
-/// Writes to the program beside everything else: it may be slow to read. Dropping the sender closes its input.
+/// Writes to the program from a separate thread, because it may read slowly. Dropping the sender closes its input.
 fn feed(mut input: ChildStdin) -> Sender<String> {
     let (send, texts) = mpsc::channel::<String>();
     std::thread::spawn(move || {
@@ -149,7 +149,7 @@ fn feed(mut input: ChildStdin) -> Sender<String> {
 struct Watch {
     group: Pid,
     input: Option<Sender<String>>,
-    /// From when on everything below is killed.
+    /// When everything below will be killed.
     stopping: Option<Instant>,
     exit: Option<i32>,
 }
@@ -186,14 +186,14 @@ impl Watch {
         }
     }
 
-    /// Asks the program to end, and when it is gone, what it left; after the grace everything is killed. Asked again, the
-    /// shorter grace counts.
+    /// Asks the program to stop and, once it has exited, what it left behind. After the grace period everything is
+    /// killed. If asked again, the shorter grace period counts.
     fn stop(&mut self, grace: Duration) {
         self.input = None;
         let from = Instant::now() + grace;
         self.stopping = Some(self.stopping.map_or(from, |earlier| earlier.min(from)));
         match self.exit {
-            // An agent whose tool ends before it would take up its work again.
+            // Signal the group only: an agent whose tool ends first would go on working.
             None => self.signal_group(Signal::TERM),
             Some(_) => below::signal_below(std::process::id(), Signal::TERM),
         }
@@ -205,14 +205,14 @@ impl Watch {
     }
 
     fn signal_group(&self, signal: Signal) {
-        // Once its leader was waited for, the group's number may be another's.
+        // Once the leader has been reaped, another group may get the same id.
         if self.exit.is_none() {
             let _ = kill_process_group(self.group, signal);
         }
     }
 }
 
-/// As a shell would say it.
+/// The exit code that a shell would report.
 fn code(status: WaitStatus) -> i32 {
     status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(1)
 }

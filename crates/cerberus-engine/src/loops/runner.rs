@@ -1,6 +1,6 @@
-//! The runner: hears what happens, asks the machine what follows, and does it.
+//! The runner: receives events, asks the machine what to do, and does it.
 //!
-//! Everything is written down before it is done. Whatever goes wrong here, what was started is ended first.
+//! Every step is recorded before it is taken. On any error, running processes are ended first.
 
 mod telling;
 
@@ -41,10 +41,10 @@ use crate::os::fault;
 use crate::os::home::Home;
 use crate::project::identity::Located;
 
-/// How often the clock, the stop file and other terminals are looked at.
+/// How often the clock, the stop file and other terminals are checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The number of the checkpoint that holds the files as the loop found them.
+/// The number of the checkpoint of the state before the loop.
 const BEFORE_THE_LOOP: u32 = 0;
 
 #[derive(Debug, thiserror::Error)]
@@ -59,17 +59,17 @@ pub enum LoopError {
     NothingToResume(String),
 }
 
-/// What is to be done, and where.
+/// What to do, and where.
 pub struct Job {
     pub home: Home,
     pub located: Located,
     pub settings: Settings,
-    /// The settings as they are written down.
+    /// The settings as they are recorded.
     pub layer: Layer,
     pub task: String,
-    /// Our own program, which guards what is started.
+    /// Our own program, which is started as the guard.
     pub program: PathBuf,
-    /// Where the agent keeps what is the user's own.
+    /// The folder with the user's own settings for the agent.
     pub agent_dir: Option<PathBuf>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Runner<'a> {
     pub state: State,
     pub attempt: Option<Attempt>,
     pub known: Known,
-    /// What the context before left.
+    /// What the previous context left.
     pub left: Option<Left>,
     pub story: Story,
     pub windows: Windows,
@@ -91,7 +91,7 @@ pub(super) struct Runner<'a> {
     pub ticked: Instant,
 }
 
-/// A name for a session that nobody has used: a random UUID, or none where there is no randomness.
+/// A new session id: a random UUID, or `None` if the system gives no random bytes.
 fn new_session_id() -> Option<String> {
     let mut bytes = [0; 16];
     std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
@@ -110,7 +110,7 @@ pub(super) fn now() -> Timestamp {
 }
 
 impl Runner<'_> {
-    /// Until there is a reason to stop.
+    /// Runs until there is a reason to stop.
     pub fn run(&mut self) -> Result<Stop, LoopError> {
         let ended = self.turn();
         if let Some(attempt) = &mut self.attempt {
@@ -131,7 +131,7 @@ impl Runner<'_> {
                 let (state, effects) = self.machine.step(self.state.clone(), input, now());
                 self.state = state;
                 for effect in effects {
-                    // What follows from an effect comes before what was heard meanwhile.
+                    // Inputs that follow from an effect come before those that arrived meanwhile.
                     self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
                 }
             }
@@ -173,7 +173,7 @@ impl Runner<'_> {
         Sessions { home: &self.job.home, located: &self.job.located, worker: self.job.settings.worker }
     }
 
-    /// A fresh context: what its predecessor left, its number in the ledger, then the program.
+    /// Starts a fresh context: composes the handoff, records the attempt, starts the program.
     fn begin(&mut self) -> Result<Vec<Input>, LoopError> {
         let job = self.job;
         let totals = &self.state.totals;
@@ -192,7 +192,7 @@ impl Runner<'_> {
             None => Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt)),
         };
         let invocation = fresh(&job.settings, &opening.first, session.as_deref());
-        // The agent may choose another name; then it says so.
+        // The agent may choose another id; then it reports it.
         if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
             self.session_began(session)?;
         }
@@ -219,7 +219,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The new context is at work: what it was told is on record, and its predecessor's session is closed.
+    /// The new context is at work: records what it was told, and closes its predecessor's session.
     fn acknowledged(&mut self) -> Result<(), LoopError> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
         let session = attempt.session.clone().unwrap_or_default();
@@ -278,7 +278,7 @@ impl Runner<'_> {
         })
     }
 
-    /// The context is gone: did it get anywhere, does it say that all is done, and is it?
+    /// The context is gone: did it make progress, does it claim to be complete, and does the check agree?
     fn measure(&mut self) -> Result<Vec<Input>, LoopError> {
         let _ = fault::point("loop-gone");
         let Phase::Settling { over, .. } = &self.state.phase else { return Ok(Vec::new()) };
@@ -304,7 +304,7 @@ impl Runner<'_> {
         Commands { guarding: &self.guarding, cwd, cleaner, interrupts: self.interrupts }
     }
 
-    /// What the attempt leaves, as far as the runner knows it.
+    /// What the attempt leaves, as far as the runner knows.
     fn leaving(&self, attempt: &Attempt, how: How) -> Left {
         Left {
             how,
@@ -337,7 +337,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Keeps the files as they are now; a loop without git goes on without.
+    /// Saves the files as they are now. Without git, the loop runs without checkpoints.
     fn checkpoint(&mut self, iteration: u32) {
         let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
         let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
@@ -357,7 +357,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The agent's own handoff, once it is whole. It is put on record while its session lives.
+    /// The agent's own handoff, once it is complete. It is recorded while its session is live.
     fn handed_over(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
         let Some(written) = attempt.heard.finished().filter(|_| attempt.handed_over.is_none()) else {
             return Ok(None);
@@ -369,7 +369,7 @@ impl Runner<'_> {
         Ok(Some(Input::HandedOver))
     }
 
-    /// Waits a little for what comes: from the agent, the clock, the user, another terminal.
+    /// Waits briefly for input from the agent, the clock, the user or another terminal.
     fn hear(&mut self) -> Result<Vec<Input>, LoopError> {
         let mut inputs = Vec::new();
         match self.attempt.take() {
@@ -406,7 +406,7 @@ impl Runner<'_> {
         Ok(inputs)
     }
 
-    /// What the user wants, here or from another terminal.
+    /// A request of the user, from here or from another terminal.
     fn asked(&mut self) -> Option<Input> {
         if let Some(request) = self.ledger.asked() {
             self.interrupts.follow(request);

@@ -1,7 +1,7 @@
-//! A run begins, or is taken up again after whatever ended it.
+//! Begins a run, or resumes one after whatever ended it.
 //!
-//! Taking up: what a dead runner left running is ended first, then what it wrote is read. An attempt whose agent was
-//! launched is spent, one that was not is made again; either way it is settled before anything else begins.
+//! To resume, first end what a dead runner left running, then read what it recorded. An attempt whose agent was
+//! launched counts; one that was not launched is repeated. Either way it is settled before anything else begins.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ use super::windows;
 use crate::os::process;
 use crate::project::git;
 
-/// How long what a dead runner left may take to be gone.
+/// How long the processes of a dead runner may take to end.
 const REAP_TIME_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Start {
     Resume,
 }
 
-/// Where the last run of the project stands, and what it was told, if there is one to be taken up again.
+/// The state of the project's last run, if it can be resumed.
 pub fn resumable(ledger: &Ledger) -> Result<Standing, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
     let standing =
@@ -106,11 +106,11 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     .run()
 }
 
-/// Ends what a dead runner left, and settles the attempt that it did not live to settle.
+/// Ends what a dead runner left running, and settles its last attempt.
 fn settled(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
     let Some(standing) = history::standing(&ledger.read(now())?) else { return Ok(None) };
     below::kill_with_token(&standing.token, REAP_TIME_MAX);
-    // Read again: the guard may have written until it was ended.
+    // Read again, because the guard may have written until it was ended.
     let Some(standing) = history::standing(&ledger.read(now())?) else { return Ok(None) };
     if let Some(open) = &standing.open {
         let step = Step::Ended(history::died(open));
@@ -119,7 +119,7 @@ fn settled(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
     Ok(Some(standing))
 }
 
-/// The context that is taken over from, if any got to work.
+/// What the last context that got to work left behind.
 fn left_behind(standing: &Standing) -> Option<Left> {
     let how = standing.totals.last.unwrap_or(How::RunnerDied);
     standing.totals.last?;

@@ -1,6 +1,6 @@
-//! How much fits into a model's context, as agents told: kept for the sessions that come.
+//! The sizes of models' context windows, as agents reported them, stored for later sessions.
 //!
-//! A file of ours that can be deleted at any time; what cannot be read or written is learnt again.
+//! The file can be deleted at any time; a size that cannot be read or written is learned again.
 
 use cerberus_core::loops::meter::{Learnt, Windows};
 

@@ -1,4 +1,4 @@
-//! The id of this device: random, made once, kept in the home.
+//! The id of this device: random, created once, stored in the home.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,13 @@ use super::home::Home;
 
 const FILE_BYTES_MAX: u64 = 64;
 
-/// The id, made if there is none yet.
+/// Returns the id; creates it on first use.
 pub fn id(home: &Home) -> io::Result<DeviceId> {
     let path = home.device();
     match home.text(&path, FILE_BYTES_MAX) {
         Ok(text) => match DeviceId::parse(text.trim()) {
             Some(id) => Ok(id),
-            // Not ours: a new id costs nothing but a name.
+            // The file does not hold an id of ours. Replacing it is safe: the id is only a name.
             None => make().and_then(|id| home.replace(&path, id.to_string().as_bytes()).map(|()| id)),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => make_first(home),
@@ -24,7 +24,7 @@ pub fn id(home: &Home) -> io::Result<DeviceId> {
     }
 }
 
-/// Two processes may be the first; whoever comes second takes the id of the other.
+/// Two processes may both be the first. The one that loses the race uses the id of the other.
 fn make_first(home: &Home) -> io::Result<DeviceId> {
     let id = make()?;
     let path = home.device();

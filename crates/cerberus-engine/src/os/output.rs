@@ -1,4 +1,4 @@
-//! What a child process prints, within limits of time and size. Whoever asks ends the child.
+//! Reads what a child process prints, within limits of time and size. The caller ends the child.
 
 use std::io::Read;
 use std::process::Child;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Why there is no whole output.
+/// Why the output is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     Late,
@@ -14,7 +14,7 @@ pub enum Cut {
     Broken,
 }
 
-/// All that the child prints by then.
+/// Reads everything the child prints until it closes its output.
 pub fn read_until(child: &mut Child, deadline: Instant, bytes_max: usize) -> Result<Vec<u8>, Cut> {
     let mut output = child.stdout.take().ok_or(Cut::Broken)?;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Corrections in the view, and how far they were made proposals of.
+//! Corrections in the view, and how many of them have been turned into proposals.
 
 use cerberus_core::learn::correction::{Correction, CorrectionKind};
 use cerberus_core::model::id::ProjectId;
@@ -8,7 +8,7 @@ use rusqlite::{Row, params};
 use super::read::time;
 use super::{Result, Store};
 
-/// A correction, with where and when it was said.
+/// A correction with its session and time.
 #[derive(Clone, Debug)]
 pub struct CorrectionRow {
     pub session: i64,
@@ -19,12 +19,12 @@ pub struct CorrectionRow {
     pub key: String,
     pub at: Timestamp,
     pub correction: Correction,
-    /// The agent's words before it.
+    /// What the agent said before it.
     pub before: String,
 }
 
 impl Store {
-    /// Corrections of these sessions (of all when empty) up to `now`, in the order in which they were said.
+    /// Corrections of these sessions (of all if empty) up to `now`, oldest first.
     pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
         let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
@@ -54,12 +54,12 @@ impl Store {
         Ok(found)
     }
 
-    /// Were there corrections that nobody has made proposals of yet?
+    /// Whether there are corrections that were not turned into proposals yet.
     pub fn has_new_corrections(&self) -> Result<bool> {
         Ok(self.corrections_seen()? != self.distilled()?)
     }
 
-    /// How many corrections there are, and the last of them.
+    /// The number of corrections, and the row of the last one.
     fn corrections_seen(&self) -> Result<(i64, i64)> {
         let sql = "SELECT count(*), coalesce(max(event), 0) FROM correction";
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
@@ -70,7 +70,7 @@ impl Store {
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
     }
 
-    /// Remembers that all corrections were looked at. When another process holds the lock, they are looked at again.
+    /// Records that all corrections were processed. If another process holds the lock, they are processed again later.
     pub fn set_distilled(&self) -> Result<()> {
         let (corrections, last_event) = self.corrections_seen()?;
         let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET

@@ -1,7 +1,8 @@
-//! Whether the file in the view's place is the view, and what is done with one that is not.
+//! Decides whether the file in the view's place is the view, and deals with one that is not.
 //!
-//! The view can always be made anew from the journal, so whatever stands in its place is renamed, never repaired and never
-//! waited for. What came from us holds prompts: it is removed once it is of no use. What did not is left to the user.
+//! The view can always be rebuilt from the journal, so a wrong file is renamed; it is never repaired or waited for. Our
+//! own files contain prompts, so they are removed once they are of no use. Files that are not ours are left to the
+//! user.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,16 +24,16 @@ use crate::os::clock::Clock;
 use crate::os::failures;
 use crate::os::home::Home;
 
-/// How long a damaged view is kept for whoever wants to look at it.
+/// How long a damaged view is kept for inspection.
 const DAMAGED_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Names that are tried for a file that is set aside.
+/// How many names are tried for a file that is set aside.
 const ASIDE_MAX: usize = 100;
 
-/// The files of one database.
+/// The suffixes of the files that make up one database.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 
-/// What stands in the view's place and is not the view.
+/// Something in the view's place that is not the view.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     #[error("its tables are not those that this version makes")]
@@ -43,14 +44,14 @@ pub enum Misfit {
     NotAFile(String),
 }
 
-/// What a database holds.
+/// What a database contains.
 pub(super) enum Content {
     Nothing,
     View,
     Misfit(Misfit),
 }
 
-/// Looks at the tables only; nothing is changed.
+/// Reads only the schema; changes nothing.
 pub(super) fn look(connection: &Connection) -> rusqlite::Result<Content> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (version, mark) = (number("user_version")?, number("application_id")?);
@@ -63,7 +64,7 @@ pub(super) fn look(connection: &Connection) -> rusqlite::Result<Content> {
     })
 }
 
-/// Makes the tables, all or none. Two first commands may race; the loser finds them there.
+/// Creates all tables or none. Two first commands may race; the loser finds the tables in place.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
     if let Content::Nothing = look(&transaction)? {
@@ -74,7 +75,7 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Everything that the database defines: tables, indexes, triggers, views.
+/// The definitions of all tables, indexes, triggers and views.
 fn tables(connection: &Connection) -> rusqlite::Result<String> {
     let sql = "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name";
     let mut statement = connection.prepare(sql)?;
@@ -89,14 +90,15 @@ fn tables(connection: &Connection) -> rusqlite::Result<String> {
     Ok(all)
 }
 
-/// A number that a view carries, and that neither another schema nor other tables give.
+/// A number that identifies the schema: other tables or another version give another number.
 fn mark_of(tables: &str) -> i32 {
     let hash = fnv1a(tables.as_bytes()) ^ fnv1a(SCHEMA.as_bytes()).rotate_left(1);
-    // 0 is what a database has that carries none.
+    // 0 is the default of a database without a mark.
     (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
 }
 
-/// Why the file in the view's place cannot be opened, if that is for what it is, not for want of room or handles.
+/// Why the file in the view's place cannot be opened. `None` if the cause is not the file itself, such as a full disk
+/// or too many open files.
 pub(super) fn misfit(error: &io::Error) -> Option<Misfit> {
     use io::ErrorKind::{InvalidInput, IsADirectory, Other, PermissionDenied};
     let is_of_the_file = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
@@ -104,13 +106,13 @@ pub(super) fn misfit(error: &io::Error) -> Option<Misfit> {
     is_of_the_file.then(|| Misfit::NotAFile(error.to_string()))
 }
 
-/// Is one of the view's files no file at all? SQLite opens its logs by itself.
+/// Whether one of the view's files is not a regular file. SQLite opens its logs without our checks.
 pub(super) fn is_obstructed(home: &Home) -> bool {
     let view = view_file(home);
     PARTS.iter().any(|part| fs::symlink_metadata(with(&view, part)).is_ok_and(|known| !known.is_file()))
 }
 
-/// Renames what stands in the view's place and notes it for `doctor`.
+/// Renames what is in the view's place and notes it for `doctor`.
 pub(super) fn set_aside(home: &Home, error: &StoreError) {
     let view = view_file(home);
     let is_file = fs::symlink_metadata(&view).is_ok_and(|known| known.is_file());
@@ -130,14 +132,14 @@ pub(super) fn set_aside(home: &Home, error: &StoreError) {
     failures::note(home, Clock::new(None).wall, "the view was made anew", &detail);
 }
 
-/// Its age counts from now.
+/// Sets the modification time to now, from which its age counts.
 fn touch(path: &Path) {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let _ = utimensat(CWD, path, &Timestamps { last_access: now, last_modification: now }, AtFlags::SYMLINK_NOFOLLOW);
 }
 
-/// Removes the views of other versions once this one holds everything, and damaged ones that were kept long enough.
-/// Costs one look at the home where there are none.
+/// Removes views of other versions once this one is complete, and damaged views that were kept long enough. If there
+/// are none, this costs one directory listing.
 pub fn tidy(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
     let entries = fs::read_dir(home.root()).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
@@ -158,7 +160,7 @@ fn is_complete(home: &Home, store: &Store) -> Result<bool, FoldError> {
     let folded: HashMap<String, u64> = store.segments()?.into_iter().map(|(name, bytes, ..)| (name, bytes)).collect();
     for segment in journal::segments(home)? {
         let offset = folded.get(&segment.name).copied().unwrap_or(0);
-        // A last line that was cut short is never folded.
+        // A torn last line is never folded.
         if offset < segment.bytes && journal::read(home, &segment.name, offset)?.next_offset > offset {
             return Ok(false);
         }
@@ -172,7 +174,7 @@ enum Kind {
     Damaged,
 }
 
-/// What a name in the home says of a file that came from us.
+/// The kind of one of our view files, by its name.
 fn kind_of(name: &str) -> Option<Kind> {
     let (version, rest) = name.strip_prefix("view-")?.split_once('.')?;
     if version.is_empty() || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -1,7 +1,7 @@
-//! Summaries: a session's facts go to the provider that the user has set, what comes back is checked and recorded.
+//! Summaries: sends a session's facts to the configured provider, then checks and records the answer.
 //!
-//! Nothing of this happens unless `[summary] provider` is set, and then at most two tries of a limited time. A try that
-//! fails leaves everything as it is: sessions are told codes. Keys are given to the provider and to nobody else.
+//! Nothing happens unless `[summary] provider` is set; then at most two attempts of limited time. A failed attempt
+//! changes nothing: sessions are told codes instead. Keys are sent to the provider only.
 
 pub mod detached;
 mod http;
@@ -26,7 +26,7 @@ use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
 use provider::{Manner, Provider, ProviderError};
 
-/// What `failures` calls it when a summary could not be written.
+/// The name of this operation in the log of failures.
 pub const FAILURE: &str = "summarize";
 
 #[derive(Debug, thiserror::Error)]
@@ -79,13 +79,13 @@ impl Left {
         Material { project: &self.project, items: &self.items, done: &self.done }
     }
 
-    /// The same facts have the same name, the facts of no other session have it.
+    /// Identifies these facts of this session.
     fn digest(&self, cleaner: &Cleaner, session: &SessionRow) -> u64 {
         fnv1a(format!("{}\n{}", session.id.as_str(), &*prompt(cleaner, &self.material())).as_bytes())
     }
 }
 
-/// Has a summary of this session written, and records it.
+/// Has the summary of this session written, and records it.
 pub fn write(
     home: &Home,
     clock: &Clock,
@@ -122,7 +122,7 @@ pub fn write(
     Ok(row)
 }
 
-/// One try, and one more. An answer of which nothing can be told is no better than none.
+/// Makes at most two attempts. An answer without usable content counts as a failure.
 fn ask(
     cleaner: &Cleaner,
     provider: &Provider,

@@ -1,4 +1,4 @@
-//! opencode: it takes plugins, not commands, so a plugin of ours calls us; our server stands in its configuration.
+//! opencode: it runs plugins instead of hook commands, so our plugin calls us. Our server goes into its configuration.
 
 mod database;
 
@@ -61,7 +61,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     [plugin, in_dir(config, &[(config_name, SERVERS)])].concat()
 }
 
-/// The one with comments is used where only it is there.
+/// The variant with comments is used if it is the only one.
 fn has_jsonc(dir: &Path) -> bool {
     dir.join("opencode.jsonc").exists() && !dir.join("opencode.json").exists()
 }
@@ -78,7 +78,7 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     only: None,
     beside: |_| Beside::default(),
     open: Some(|path, busy| Ok(Box::new(OpencodeDatabase::open(path, busy)?))),
-    // Its database holds all sessions.
+    // All sessions are in the database.
     find: |_, _| None,
     notes_uses_at_their_end: false,
 };

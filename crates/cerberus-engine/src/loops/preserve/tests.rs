@@ -63,7 +63,7 @@ impl Stage {
         assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
     }
 
-    /// Writes into the journal what a session's hooks would.
+    /// Writes the records that a session's hooks would write.
     fn happened(&self, agent: Agent, session: &str, events: Vec<Event<'static>>) {
         let clock = Clock { now: now(), wall: now(), is_given: false };
         let records: Vec<_> = events

@@ -1,4 +1,4 @@
-//! What the runner tells: the user's hooks, and whoever watches.
+//! What the runner reports, to the user's hooks and to the audience.
 
 use cerberus_core::loops::machine::Phase;
 use cerberus_core::loops::settings::HookPoint;
@@ -8,7 +8,7 @@ use super::{Runner, now};
 use crate::loops::audience::{Report, Status};
 
 impl Runner<'_> {
-    /// Runs the user's hook, if there is one; why it failed, if it did, is told.
+    /// Runs the user's hook, if there is one. A failure is reported.
     pub(super) fn hook(&mut self, point: HookPoint, more: &Value) -> Result<(), String> {
         let hooks = &self.job.settings.hooks;
         let Some(command) = hooks.at(point) else { return Ok(()) };
@@ -25,7 +25,7 @@ impl Runner<'_> {
         ran
     }
 
-    /// What hooks and watchers are told of the loop.
+    /// The state of the loop for hooks and audience.
     fn told_state(&self) -> Value {
         let status = self.status();
         let session = self.attempt.as_ref().and_then(|attempt| attempt.session.clone());

@@ -1,6 +1,7 @@
-//! Who writes summaries. One file a provider, which says how it is asked and where in its answer the text is.
+//! The providers of summaries. One file per provider says how to ask it and where in its answer the text is.
 //!
-//! A provider is made from the user's settings and keys, and is whole: what is missing is said before anything is sent.
+//! A provider is built from the user's settings and keys and is complete: anything missing is reported before anything
+//! is sent.
 
 mod anthropic;
 mod command;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::http::{self, Message};
 use crate::config::{Key, ProviderName, SummaryConfig};
 
-/// Set for the program that the provider `command` runs: an agent that sums up a session is no session itself.
+/// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
 pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
 
 /// Two or three sentences, with room for a preamble.
@@ -58,7 +59,7 @@ fn status_words(status: u16) -> String {
     format!("{means} (status {status})")
 }
 
-/// What the environment says: given by whoever reads it.
+/// The relevant environment variables, read by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     pub anthropic_key: Option<Key>,
@@ -66,23 +67,23 @@ pub struct Surroundings {
     pub ollama_host: Option<String>,
 }
 
-/// The second try leaves out what not every model takes.
+/// The second attempt leaves out parameters that not every model accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Usual,
     Plain,
 }
 
-/// How an API is spoken to.
+/// How to talk to an API.
 struct Api {
     path: &'static str,
     headers: fn(&Endpoint) -> Vec<(&'static str, String)>,
     body: fn(&Endpoint, &str, Manner) -> Value,
-    /// The text in what came back.
+    /// Extracts the text from an answer.
     text: fn(&Value) -> Option<String>,
 }
 
-/// Where a model is.
+/// Where a model is served.
 #[derive(Debug)]
 struct Endpoint {
     base: String,
@@ -103,7 +104,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// The provider that the user has set; `None` when there is none.
+    /// The configured provider; `None` if there is none.
     pub fn new(config: &SummaryConfig, around: &Surroundings) -> Result<Option<Provider>, ProviderError> {
         let Some(name) = config.provider else { return Ok(None) };
         let key = |given: &Option<Key>| given.clone().or_else(|| config.key.clone());
@@ -123,7 +124,7 @@ impl Provider {
             }
             ProviderName::Openai => {
                 let key = key(&around.openai_key);
-                // Servers of one's own that speak this way mostly ask for none.
+                // Self-hosted servers with this API usually need no key.
                 if key.is_none() && config.base_url.is_none() {
                     return Err(ProviderError::NoKey("OPENAI_API_KEY"));
                 }
@@ -140,7 +141,7 @@ impl Provider {
         }
     }
 
-    /// What people are told of it. A program's arguments may hold anything, so they are not.
+    /// The provider in messages to the user. A program's arguments may contain secrets, so they are left out.
     pub fn shown(&self) -> String {
         match &self.way {
             Way::Http(name, endpoint) => format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base),
@@ -148,7 +149,7 @@ impl Provider {
         }
     }
 
-    /// The program it runs, if it is one.
+    /// The program it runs, if any.
     pub fn program(&self) -> Option<&str> {
         match &self.way {
             Way::Http(..) => None,
@@ -156,7 +157,7 @@ impl Provider {
         }
     }
 
-    /// What the model says to this. Only clean text goes out.
+    /// Sends the prompt and returns the answer. Only cleaned text is sent.
     pub fn ask(&self, prompt: &Clean, manner: Manner) -> Result<String, ProviderError> {
         let (name, endpoint) = match &self.way {
             Way::Command(command) => return command::ask(command, prompt, self.limit),
@@ -171,7 +172,7 @@ impl Provider {
         (api.text)(&answer).ok_or(ProviderError::Unusable)
     }
 
-    /// Is anybody there? Nothing is said to them, and no key is sent.
+    /// Whether the provider can be reached. Sends no data and no key.
     pub fn reach(&self, limit: Duration) -> Result<(), ProviderError> {
         match &self.way {
             Way::Http(_, endpoint) => http::reach(&endpoint.base, limit),
@@ -194,7 +195,7 @@ fn model(config: &SummaryConfig) -> Result<String, ProviderError> {
     model.map(str::to_string).ok_or(ProviderError::NotSet("model"))
 }
 
-/// An address that can be shown: of HTTP, and without a name and password in it.
+/// Checks that an address is HTTP and contains no user name or password, so that it can be shown.
 fn address(given: &str) -> Result<String, ProviderError> {
     let given = given.trim().trim_end_matches('/');
     let rest = given.strip_prefix("https://").or_else(|| given.strip_prefix("http://"));

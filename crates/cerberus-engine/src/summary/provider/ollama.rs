@@ -1,4 +1,4 @@
-//! Ollama: models on one's own machine.
+//! Ollama: models on the user's own machine.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const PORT: &str = "11434";
 
 pub(super) const API: Api = Api {
     path: "/api/generate",
-    // Nobody asks for a key on one's own machine; a proxy in front of it may.
+    // Ollama needs no key, but a proxy in front of it may.
     headers: |endpoint| {
         let key = endpoint.key.as_ref();
         key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect()
@@ -17,7 +17,7 @@ pub(super) const API: Api = Api {
     body: |endpoint, prompt, manner| {
         let mut body = json!({"model": endpoint.model, "prompt": prompt, "stream": false});
         if manner == Manner::Usual {
-            // Thoughts would use up the tokens that the answer needs.
+            // Thinking would use up the tokens that the answer needs.
             body["think"] = json!(false);
             body["options"] = json!({"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS_MAX});
         }
@@ -26,7 +26,7 @@ pub(super) const API: Api = Api {
     text: |answer: &Value| answer["response"].as_str().map(str::to_string),
 };
 
-/// `OLLAMA_HOST` is a host, a host and a port, or a whole address; for a server it may also say "everywhere".
+/// `OLLAMA_HOST` is a host, a host and port, or a whole URL. For a server it may also mean all interfaces.
 pub(super) fn address(host: Option<&str>) -> String {
     let host = host.map(str::trim).map(|host| host.trim_end_matches('/')).filter(|host| !host.is_empty());
     let Some(host) = host else { return format!("http://{HOST}:{PORT}") };

@@ -1,4 +1,4 @@
-//! The chat API of OpenAI, which many servers speak: llama.cpp, vLLM, LM Studio and others.
+//! OpenAI's chat API, which many servers implement: llama.cpp, vLLM, LM Studio and others.
 
 use serde_json::{Value, json};
 
