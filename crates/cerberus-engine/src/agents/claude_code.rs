@@ -10,7 +10,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, Sought, TranscriptFiles, as_it_is_now, below, plain_name};
+use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_trust_needed};
 use crate::os::outside;
@@ -96,17 +96,17 @@ fn has_plugin(surroundings: &Surroundings) -> bool {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["projects"]),
-    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
     only: None,
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: None,
     find,
-    notes_uses_at_their_end: false,
+    writes_uses_at_end: false,
 };
 
-fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
-    let name = format!("{}.jsonl", sought.id);
-    [sought.cwd, sought.root].into_iter().find_map(|dir| as_it_is_now(&root.join(folder_name(dir)).join(&name)))
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let name = format!("{}.jsonl", query.id);
+    [query.cwd, query.root].into_iter().find_map(|dir| current_path(&root.join(folder_name(dir)).join(&name)))
 }
 
 /// The folder name that Claude Code uses for a project.

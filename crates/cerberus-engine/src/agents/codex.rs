@@ -12,7 +12,7 @@ use cerberus_core::agents::codex;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
-use super::transcripts::{Beside, Sought, TranscriptFiles, below, plain_name};
+use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, UserGuide, in_dir, no_plugin};
 use crate::os::outside;
@@ -114,20 +114,20 @@ fn snake_case(event: &str) -> String {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
-    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
     only: None,
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: None,
     find,
-    notes_uses_at_their_end: false,
+    writes_uses_at_end: false,
 };
 
 /// One folder per day, in an unknown time zone; archived sessions share one folder.
-fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
-    let at = sought.started_at;
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let at = query.started_at;
     let days = [at, at.minus(DAY), at.plus(DAY)].map(|at| root.join(at.day().replace('-', "/")));
-    let ending = format!("-{}.jsonl", sought.id);
-    days.iter().map(PathBuf::as_path).chain([root]).find_map(|folder| sought.named(folder, &ending))
+    let ending = format!("-{}.jsonl", query.id);
+    days.iter().map(PathBuf::as_path).chain([root]).find_map(|folder| query.named(folder, &ending))
 }
 
 /// The file of a thread, once it exists. Only this file says how full the context is.

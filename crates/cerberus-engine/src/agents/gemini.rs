@@ -11,7 +11,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, Sought, TranscriptFiles, below, plain_name};
+use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed};
 use crate::os::outside;
 
@@ -80,39 +80,39 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["tmp"]),
     // Gemini CLI also stores other things as JSON.
-    is_one: |name| {
+    is_transcript: |name| {
         let name = plain_name(name);
         name.ends_with(".jsonl") || (name.ends_with(".json") && name.starts_with("session-"))
     },
     only: None,
-    beside,
+    path_hints,
     open: None,
     find,
-    notes_uses_at_their_end: true,
+    writes_uses_at_end: true,
 };
 
 /// File names end with the first part of the session id.
-fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
-    let short = sought.id.get(..8).unwrap_or(sought.id);
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let short = query.id.get(..8).unwrap_or(query.id);
     let endings = [".jsonl", ".json"].map(|ending| format!("-{short}{ending}"));
-    let chats = sought.entries(root).into_iter().map(|project| project.join("chats"));
-    chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| sought.named(&chats, ending)))
+    let chats = query.entries(root).into_iter().map(|project| project.join("chats"));
+    chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| query.named(&chats, ending)))
 }
 
 /// Chats are in `tmp/<project>/chats`, and a file beside them names the project's folder. Chats of subagents are in a
 /// folder named after the session.
-fn beside(path: &Path) -> Beside {
+fn path_hints(path: &Path) -> PathHints {
     let named = |folder: &Path| folder.file_name().and_then(|name| name.to_str()).map(str::to_string);
-    let Some(folder) = path.parent() else { return Beside::default() };
+    let Some(folder) = path.parent() else { return PathHints::default() };
     let (chats, parent) = match named(folder).as_deref() {
         Some("chats") => (folder, None),
         _ => match folder.parent().filter(|above| named(above).as_deref() == Some("chats")) {
             Some(chats) => (chats, named(folder)),
-            None => return Beside::default(),
+            None => return PathHints::default(),
         },
     };
     let cwd = chats.parent().and_then(|project| first_line(&project.join(".project_root")).ok());
-    Beside { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
+    PathHints { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
 }
 
 fn first_line(path: &Path) -> io::Result<String> {

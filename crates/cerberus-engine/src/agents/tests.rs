@@ -29,7 +29,7 @@ fn is_whole(file: &SettingsFile) -> bool {
 }
 
 /// Possible contents of the file before installation.
-fn befores(file: &SettingsFile) -> Vec<Option<&'static str>> {
+fn original_texts(file: &SettingsFile) -> Vec<Option<&'static str>> {
     let json = [
         Some("{}"),
         Some("{ }\n"),
@@ -60,7 +60,7 @@ fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
     for scope in Scope::ALL {
         let dir = tempfile::tempdir().unwrap();
         for (profile, file) in files(dir.path(), scope) {
-            for before in befores(&file) {
+            for before in original_texts(&file) {
                 let home = Home::new(dir.path().join("home"));
                 fs::create_dir_all(dir.path().join("user")).unwrap();
                 fs::create_dir_all(dir.path().join("project")).unwrap();

@@ -14,23 +14,23 @@ pub struct TranscriptFiles {
     /// The folders and files that hold them.
     pub roots: fn(&Surroundings) -> Vec<PathBuf>,
     /// Whether a file with this name is a transcript.
-    pub is_one: fn(name: &str) -> bool,
+    pub is_transcript: fn(name: &str) -> bool,
     /// In a folder that contains a file of this name, no other file is a transcript.
     pub only: Option<&'static str>,
     /// What the location of a file says about its session.
-    pub beside: fn(&Path) -> Beside,
+    pub path_hints: fn(&Path) -> PathHints,
     /// Opens a file that ends in `.db`, for agents that store sessions in a database. The duration limits the wait for
     /// a lock that the agent holds.
     pub open: Option<OpenDatabase>,
     /// Finds the transcript of one session below one of the roots.
-    pub find: fn(root: &Path, sought: &mut Sought) -> Option<PathBuf>,
+    pub find: fn(root: &Path, query: &mut SessionQuery) -> Option<PathBuf>,
     /// The agent writes a tool use only when it has ended, so the last message of a transcript may announce one.
-    pub notes_uses_at_their_end: bool,
+    pub writes_uses_at_end: bool,
 }
 
 /// What the location of a file says about its session.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct PathHints {
     pub cwd: Option<String>,
     /// The session that started this one.
     pub parent: Option<String>,
@@ -41,7 +41,7 @@ pub type OpenDatabase = fn(&Path, Duration) -> Result<Box<dyn Database>, Databas
 
 /// The session whose transcript is looked for.
 #[derive(Debug)]
-pub struct Sought<'a> {
+pub struct SessionQuery<'a> {
     /// Letters, digits, `-` and `_` only, because it is part of a file name.
     pub id: &'a str,
     /// The folder it ran in.
@@ -53,7 +53,7 @@ pub struct Sought<'a> {
     pub entries_left: usize,
 }
 
-impl Sought<'_> {
+impl SessionQuery<'_> {
     /// The file in `folder` whose name ends with `ending`, plain or compressed.
     pub(super) fn named(&mut self, folder: &Path, ending: &str) -> Option<PathBuf> {
         let is_named = |path: &PathBuf| {
@@ -72,7 +72,7 @@ impl Sought<'_> {
 }
 
 /// The file itself, or the compressed file that the agent replaced it with.
-pub fn as_it_is_now(path: &Path) -> Option<PathBuf> {
+pub fn current_path(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     let packed = ["", ".zst", ".gz"].map(|ending| {
         let mut name = name.to_os_string();
@@ -130,11 +130,11 @@ mod tests {
             fs::write(folder.path().join(format!("rollout-{number}-id{number}.jsonl")), "").unwrap();
         }
         let dir = Path::new("/");
-        let mut sought = Sought { id: "x", cwd: dir, root: dir, started_at: Timestamp::EPOCH, entries_left: 7 };
-        assert!(sought.named(folder.path(), "-id3.jsonl").is_some());
-        assert_eq!(sought.entries_left, 2);
-        assert_eq!(sought.named(folder.path(), "-other.jsonl"), None);
-        assert_eq!(sought.entries_left, 0);
-        assert_eq!(sought.named(folder.path(), "-id3.jsonl"), None, "nothing more is looked at");
+        let mut query = SessionQuery { id: "x", cwd: dir, root: dir, started_at: Timestamp::EPOCH, entries_left: 7 };
+        assert!(query.named(folder.path(), "-id3.jsonl").is_some());
+        assert_eq!(query.entries_left, 2);
+        assert_eq!(query.named(folder.path(), "-other.jsonl"), None);
+        assert_eq!(query.entries_left, 0);
+        assert_eq!(query.named(folder.path(), "-id3.jsonl"), None, "nothing more is looked at");
     }
 }

@@ -43,7 +43,7 @@ pub struct Change {
     /// The original file, so that uninstalling restores the exact bytes.
     backup: Option<Backup>,
     /// Folders that we created, to be removed with the file, innermost first.
-    doomed_dirs: Vec<PathBuf>,
+    dirs_to_remove: Vec<PathBuf>,
 }
 
 /// The file before installation.
@@ -89,7 +89,7 @@ impl Change {
         };
         done.map_err(|source| WiringError::Io { doing, path: self.path.clone(), source })?;
         // Removes only empty folders; the others are in use.
-        self.doomed_dirs.iter().for_each(|dir| _ = fs::remove_dir(dir));
+        self.dirs_to_remove.iter().for_each(|dir| _ = fs::remove_dir(dir));
         Ok(())
     }
 }
@@ -106,7 +106,14 @@ pub fn plan_install(home: &Home, agent: Agent, file: &SettingsFile, command: &st
     let made_dirs = path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf);
     let backup = is_first.then(|| Backup { path: path.clone(), text: before.clone(), made_dirs: made_dirs.collect() });
     let backup_path = backup_path(home, agent, path);
-    changeable(Change { path: path.clone(), before, after: Some(after), backup_path, backup, doomed_dirs: Vec::new() })
+    check_writable(Change {
+        path: path.clone(),
+        before,
+        after: Some(after),
+        backup_path,
+        backup,
+        dirs_to_remove: Vec::new(),
+    })
 }
 
 /// Plans to remove what was installed.
@@ -119,7 +126,7 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
     // A file that does not mention us is not parsed, so errors in it do not matter here.
     if !text.contains("cerberus") || settings::installed(file.parts, text).map_err(settings_error)?.is_empty() {
         let (after, path) = (before.clone(), path.clone());
-        return Ok(Change { path, before, after, backup_path, backup: None, doomed_dirs: Vec::new() });
+        return Ok(Change { path, before, after, backup_path, backup: None, dirs_to_remove: Vec::new() });
     }
     let backup = home.text(&backup_path, 2 * SETTINGS_BYTES_MAX).ok();
     let backup: Option<Backup> = backup.and_then(|text| serde_json::from_str(&text).ok());
@@ -129,9 +136,9 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
     let was_made_by_us = backup.as_ref().is_some_and(|backup| backup.text.is_none());
     let was_there = backup.as_ref().is_some_and(|backup| backup.text.is_some());
     let is_gone = after.is_empty() && !was_there || was_made_by_us && matches!(after.trim(), "" | "{}");
-    let doomed_dirs = backup.filter(|_| is_gone).map_or_else(Vec::new, |backup| backup.made_dirs);
+    let dirs_to_remove = backup.filter(|_| is_gone).map_or_else(Vec::new, |backup| backup.made_dirs);
     let after = (!is_gone).then_some(after);
-    changeable(Change { path: path.clone(), before, after, backup_path, backup: None, doomed_dirs })
+    check_writable(Change { path: path.clone(), before, after, backup_path, backup: None, dirs_to_remove })
 }
 
 /// What is installed now.
@@ -141,7 +148,7 @@ pub fn wiring(file: &SettingsFile) -> Result<Wiring, WiringError> {
 }
 
 /// Fails early if the file is read-only.
-fn changeable(change: Change) -> Result<Change, WiringError> {
+fn check_writable(change: Change) -> Result<Change, WiringError> {
     if !change.is_none() && change.before.is_some() && !is_writable(&change.path) {
         return Err(WiringError::ReadOnly { path: change.path });
     }

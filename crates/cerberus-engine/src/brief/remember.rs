@@ -85,7 +85,7 @@ pub fn for_prompt(
     let mut rows = store.memories_at(&found, now)?;
     let here = Scope::Project(located.name.clone()).to_string();
     rows.retain(|row| !row.memory.scope.starts_with("project:") || *row.memory.scope == *here);
-    retain_standing(&mut rows, located);
+    retain_applicable(&mut rows, located);
     if !rows.is_empty() {
         let spoken = Spoken::of(prompt);
         rows.retain(|row| spoken.is_of(&row.memory.content));
@@ -111,7 +111,7 @@ pub fn for_prompt(
 }
 
 /// Removes memories that a newer one contradicts, and those of another project with the same name.
-fn retain_standing(rows: &mut Vec<MemoryRow>, located: &Located) {
+fn retain_applicable(rows: &mut Vec<MemoryRow>, located: &Located) {
     let here = project_ids(located);
     rows.retain(|row| row.superseded_by.is_none());
     rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| here.contains(project)));
@@ -151,7 +151,7 @@ fn candidates(
         let found = store.memories_at(&found, question.now)?;
         rows.extend(found.into_iter().filter(|row| scopes.iter().any(|scope| *scope == *row.memory.scope)));
     }
-    retain_standing(&mut rows, located);
+    retain_applicable(&mut rows, located);
     Ok(rows)
 }
 

@@ -105,7 +105,7 @@ fn printed_log(view: &View, ask: AskGit) -> store::Result<String> {
     let Some(printed) = git::log(view.located) else { return Ok(kept) };
     let printed = git::without(view.store.cleaner(), &printed, |path| view.store.wishes().is_private(path));
     if let Some(head) = head {
-        view.store.keep_git_log(&root, &head, &printed);
+        view.store.cache_git_log(&root, &head, &printed);
     }
     Ok(printed)
 }

@@ -80,12 +80,12 @@ pub enum ConfigError {
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: io::Error },
     #[error("{path} is not understood: {message}")]
-    Wrong { path: String, message: String },
+    Invalid { path: String, message: String },
 }
 
 pub fn load(home: &Home) -> Result<Config, ConfigError> {
     match read(home)? {
-        Some(text) => understood(home, &text),
+        Some(text) => parse_file(home, &text),
         None => Ok(Config::default()),
     }
 }
@@ -96,8 +96,8 @@ pub fn wishes(home: &Home, user: Option<&Path>) -> Result<Option<(Own, Wishes)>,
     let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
         return Ok(None);
     };
-    let config = understood(home, &text)?;
-    let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
+    let config = parse_file(home, &text)?;
+    let wrong = |message| ConfigError::Invalid { path: home.config().display().to_string(), message };
     let user = user.map(Path::to_string_lossy);
     let own = Own::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
     let wishes = Wishes::read(&config.private.paths, &config.private.projects, user.as_deref()).map_err(wrong)?;
@@ -118,8 +118,8 @@ fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     }
 }
 
-fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
-    parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
+fn parse_file(home: &Home, text: &str) -> Result<Config, ConfigError> {
+    parse(text).map_err(|message| ConfigError::Invalid { path: home.config().display().to_string(), message })
 }
 
 /// A project's loop settings.
@@ -133,7 +133,7 @@ pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
     let config: Result<ProjectConfig, String> = toml(&text);
     config
         .map(|config| config.loops)
-        .map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+        .map_err(|message| ConfigError::Invalid { path: path.display().to_string(), message })
 }
 
 /// The error says where and why, but does not quote the line as the parser would: it may contain a key.

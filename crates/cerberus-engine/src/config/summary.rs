@@ -42,8 +42,8 @@ impl Default for SummaryConfig {
 impl SummaryConfig {
     /// Defaults to summaries if a provider is set.
     pub fn format(&self) -> Format {
-        let unsaid = if self.provider.is_some() { Format::Summary } else { Format::Codes };
-        self.format.unwrap_or(unsaid)
+        let default = if self.provider.is_some() { Format::Summary } else { Format::Codes };
+        self.format.unwrap_or(default)
     }
 
     /// Checks that every value is in range.

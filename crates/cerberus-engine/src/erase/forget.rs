@@ -74,7 +74,7 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, wish: &Wish) -> Res
     let plan = Plan::of(home, wish, &memories)?;
     rewrite::rewrite(home, clock.wall, &plan.rewrite(wish, clock.now))?;
     plan.forget_copies(home, wish).map_err(|source| failed(home, source))?;
-    fold::anew(home, &transaction)?;
+    fold::rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
     pass(home, "rewrite-folded")?;
@@ -87,7 +87,7 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, wish: &Wish) -> Res
 pub fn change(home: &Home, clock: &Clock, store: &mut Store, lines: Vec<(Position, Change)>) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
     rewrite::rewrite(home, clock.wall, &Rewrite { lines, sessions: Vec::new() })?;
-    fold::anew(home, &transaction)?;
+    fold::rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
     pass(home, "rewrite-folded")?;

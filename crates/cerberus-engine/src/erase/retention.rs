@@ -99,7 +99,7 @@ pub fn apply_daily(home: &Home, clock: &Clock, store: &mut Store, config: StoreC
     if config == StoreConfig::default() || is_recent {
         return Ok(());
     }
-    let touched = home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(now));
+    let touched = home.open(&mark, Access::AppendOrCreate).and_then(|file| file.set_modified(now));
     touched.map_err(|source| JournalError::Write { path: mark, source })?;
     apply(home, clock, store, config).map(drop)
 }

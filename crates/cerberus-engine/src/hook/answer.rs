@@ -19,7 +19,7 @@ use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
 use crate::config::{self, ConfigError};
-use crate::hook::capture::{Moment, Waiting};
+use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
 use crate::memory::distill;
 use crate::memory::keep::Keeper;
@@ -65,12 +65,12 @@ pub fn answer(
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &Waiting,
+    waiting: &PendingAnswer,
 ) -> Result<Option<Answer>, AnswerError> {
-    match &waiting.moment {
-        Moment::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
-        Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
-        Moment::End => {
+    match &waiting.trigger {
+        Trigger::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
+        Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !waiting.is_echo(clock, &store)? {
                 distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
@@ -90,7 +90,7 @@ fn at_start(
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &Waiting,
+    waiting: &PendingAnswer,
     source: StartSource,
 ) -> Result<Option<Answer>, AnswerError> {
     let config = config::load(home)?;
@@ -133,7 +133,7 @@ fn on_prompt(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
-    waiting: &Waiting,
+    waiting: &PendingAnswer,
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
     let store = fold::open_in_hook(home)?;
@@ -163,7 +163,7 @@ fn receipt(
     Event::Receipt { source, codes: codes.into_iter().map(clean).collect(), memories }
 }
 
-impl Waiting {
+impl PendingAnswer {
     /// Whether another hook reported the same event first and answers it.
     fn is_echo(&self, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
         Ok(store.is_echo(self.agent, &self.session, &self.key, std::process::id(), clock.now)?)

@@ -31,24 +31,29 @@ pub enum CaptureError {
 
 /// An event that needs more than being recorded, and its session.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct PendingAnswer {
     /// The agent at work, which is not always the one whose hook called us.
     pub agent: Agent,
     pub session: Clean<'static>,
     pub key: Clean<'static>,
     pub located: Located,
-    pub moment: Moment,
+    pub trigger: Trigger,
 }
 
 #[derive(Debug)]
-pub enum Moment {
+pub enum Trigger {
     Start(StartSource),
     Prompt(Clean<'static>),
     End,
 }
 
 /// Records what one payload says, unless nothing may be stored. `Some` if there is more to do.
-pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
+pub fn capture(
+    home: &Home,
+    clock: &Clock,
+    agent: Agent,
+    payload: &[u8],
+) -> Result<Option<PendingAnswer>, CaptureError> {
     let Some(heard) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
     if privacy::shut(home, clock.now, &located).is_some() {
@@ -57,13 +62,13 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     let record = record(home.cleaner(), clock.now, heard, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;
-    let moment = match event {
-        Event::Start { source, .. } => Moment::Start(source),
-        Event::Prompt { text } => Moment::Prompt(text.into_owned()),
-        Event::End { .. } => Moment::End,
+    let trigger = match event {
+        Event::Start { source, .. } => Trigger::Start(source),
+        Event::Prompt { text } => Trigger::Prompt(text.into_owned()),
+        Event::End { .. } => Trigger::End,
         _ => return Ok(None),
     };
-    Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
+    Ok(Some(PendingAnswer { agent, session: session.into_owned(), key: key.into_owned(), located, trigger }))
 }
 
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, heard: Heard<'a>, located: &Located) -> Record<'a> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::files;
 use crate::agents::Surroundings;
-use crate::agents::transcripts::{Database, DatabaseError, Sought, TranscriptFiles, as_it_is_now};
+use crate::agents::transcripts::{Database, DatabaseError, SessionQuery, TranscriptFiles, current_path};
 use crate::os::outside;
 use crate::store::SessionRow;
 
@@ -37,7 +37,7 @@ pub fn ending(surroundings: &Surroundings, kept: &TranscriptFiles, session: &Ses
     if let Some(open) = kept.open {
         return roots().iter().find_map(|path| exported(open, path, &session.agent_session_id));
     }
-    let recorded = session.transcript.as_deref().and_then(|path| as_it_is_now(Path::new(path)));
+    let recorded = session.transcript.as_deref().and_then(|path| current_path(Path::new(path)));
     let path = recorded.or_else(|| find(kept, &roots(), session))?;
     read(&path).ok()
 }
@@ -60,8 +60,8 @@ fn find(kept: &TranscriptFiles, roots: &[PathBuf], session: &SessionRow) -> Opti
         return None;
     }
     let (cwd, root) = (Path::new(&session.cwd), Path::new(&session.root));
-    let mut sought = Sought { id, cwd, root, started_at: session.started_at, entries_left: ENTRIES_MAX };
-    roots.iter().find_map(|root| (kept.find)(root, &mut sought))
+    let mut query = SessionQuery { id, cwd, root, started_at: session.started_at, entries_left: ENTRIES_MAX };
+    roots.iter().find_map(|root| (kept.find)(root, &mut query))
 }
 
 fn read(path: &Path) -> io::Result<Ending> {

@@ -32,7 +32,7 @@ pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
             // Linked folders are not entered: they may form a cycle.
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
-            } else if (kept.is_one)(&entry.file_name().to_string_lossy()) {
+            } else if (kept.is_transcript)(&entry.file_name().to_string_lossy()) {
                 found.push(entry.path());
             }
         }

@@ -21,7 +21,7 @@ use cerberus_core::model::path;
 use cerberus_core::model::time::Timestamp;
 
 use crate::agents::Profile;
-use crate::agents::transcripts::{Beside, Database, DatabaseError};
+use crate::agents::transcripts::{Database, DatabaseError, PathHints};
 use crate::journal::forgotten::Namer;
 use crate::journal::{self, rewrite};
 use crate::os::clock::Clock;
@@ -33,7 +33,7 @@ use crate::store::fold::FoldError;
 use crate::store::{self, Store};
 
 /// How much earlier than the agent's own timestamp a hook may have reported an event.
-const HEARD_EARLIER_MAX: Duration = Duration::from_secs(2);
+const HOOK_LEAD_MAX: Duration = Duration::from_secs(2);
 
 /// How long to wait for an agent's locked database.
 const BUSY: Duration = Duration::from_millis(1_500);
@@ -50,7 +50,7 @@ pub enum ImportError {
 
 impl ImportError {
     /// Whether only this file failed, so that the import can go on with the next one.
-    pub fn is_of_the_file(&self) -> bool {
+    pub fn is_file_error(&self) -> bool {
         !matches!(self, ImportError::Fold(_))
     }
 }
@@ -106,24 +106,24 @@ impl Import<'_> {
             return self.database(store, &*open(path, BUSY)?);
         }
         let bytes = files::read(path)?;
-        let beside = kept.map_or_else(Beside::default, |kept| (kept.beside)(path));
-        Ok(self.transcript(store, &bytes, beside)?)
+        let hints = kept.map_or_else(PathHints::default, |kept| (kept.path_hints)(path));
+        Ok(self.transcript(store, &bytes, hints)?)
     }
 
     fn database(&self, store: &Store, theirs: &dyn Database) -> Result<Report, ImportError> {
         let mut report = Report::default();
         for session in theirs.sessions()? {
             let exported = theirs.export(&session)?;
-            report.add(self.transcript(store, &exported.json, Beside::default())?);
+            report.add(self.transcript(store, &exported.json, PathHints::default())?);
             report.damaged_lines += exported.damaged_rows;
         }
         Ok(report)
     }
 
-    fn transcript(&self, store: &Store, bytes: &[u8], beside: Beside) -> Result<Report, FoldError> {
+    fn transcript(&self, store: &Store, bytes: &[u8], hints: PathHints) -> Result<Report, FoldError> {
         let mut transcript = transcripts::read(self.home.cleaner(), self.agent, bytes).unwrap_or_default();
-        transcript.cwd = beside.cwd.map(Into::into).or(transcript.cwd);
-        if let Some(parent) = beside.parent {
+        transcript.cwd = hints.cwd.map(Into::into).or(transcript.cwd);
+        if let Some(parent) = hints.parent {
             let parent = self.home.cleaner().clean(parent, Keep::NAME);
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
@@ -132,13 +132,13 @@ impl Import<'_> {
 
     /// Journals what is new in a parsed transcript, which may be only the end of one.
     pub fn read(&self, store: &Store, transcript: Transcript, is_whole: bool) -> Result<Report, FoldError> {
-        let first = transcript.events.first().map(|told| told.at.minus(HEARD_EARLIER_MAX));
-        journalled(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
+        let first = transcript.events.first().map(|told| told.at.minus(HOOK_LEAD_MAX));
+        journal_new(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
     }
 }
 
 /// `since` is where the transcript begins: earlier events of the view have no counterpart in it.
-fn journalled(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
+fn journal_new(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
     let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
     if is_private(import, &transcript) {
         let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();

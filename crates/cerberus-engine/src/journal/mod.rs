@@ -129,7 +129,7 @@ fn open_segment(home: &Home, path: &Path) -> io::Result<File> {
     match home.open(path, Access::Append) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;
-            let file = home.open(path, Access::AppendOrMake)?;
+            let file = home.open(path, Access::AppendOrCreate)?;
             // The new file name must be as durable as the contents.
             home.open_folder(&home.journal_dir())?.sync_all()?;
             Ok(file)

@@ -81,7 +81,7 @@ pub fn is_unfinished(home: &Home) -> bool {
 }
 
 fn begin(home: &Home) -> Result<(), JournalError> {
-    home.open(&home.rewriting(), Access::AppendOrMake).map(drop).map_err(|source| failed(home, source))
+    home.open(&home.rewriting(), Access::AppendOrCreate).map(drop).map_err(|source| failed(home, source))
 }
 
 /// Marks the removal as finished: nothing holds what was removed any more.

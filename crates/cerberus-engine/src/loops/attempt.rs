@@ -14,7 +14,7 @@ use cerberus_core::loops::meter::{Measure, Meter, Windows};
 use cerberus_core::loops::settings::{Settings, Worker};
 use cerberus_core::model::time::Timestamp;
 
-use super::child::{Child, Guarding, News, Program, STOP_GRACE};
+use super::child::{Child, ChildEvent, GuardLauncher, Program, STOP_GRACE};
 use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
@@ -25,7 +25,7 @@ use crate::agents::{Profile, SessionFile};
 /// How much of the agent's text and error output is kept; the end counts.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
 /// How many messages are handled before the clock is checked again.
-const NEWS_MAX: usize = 256;
+const EVENTS_MAX: usize = 256;
 /// The id of our request, by which its answer is recognized.
 const WINDOW_REQUEST: &str = "cerberus-window";
 
@@ -40,7 +40,7 @@ pub struct Attempt {
     pub heard: Heard,
     /// When it finished writing its handoff.
     pub handed_over: Option<Timestamp>,
-    pub before: progress::Standing,
+    pub before: progress::Snapshot,
     child: Child,
     has_started: bool,
     worker: Worker,
@@ -54,14 +54,14 @@ pub struct Attempt {
 /// Where and how the agent is started.
 pub struct Launch<'a> {
     pub settings: &'a Settings,
-    pub guarding: &'a Guarding,
+    pub guards: &'a GuardLauncher,
     pub cwd: &'a Path,
     pub ledger: &'a Ledger,
     pub agent_dir: Option<&'a Path>,
 }
 
 /// Something that came in, for the machine and for the audience.
-pub enum Came {
+pub enum Incoming {
     Said(Said),
     Error(String),
     Exited(Exit),
@@ -75,7 +75,7 @@ impl Attempt {
         invocation: &Invocation,
         opening: Opening,
         windows: &Windows,
-        before: progress::Standing,
+        before: progress::Snapshot,
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
@@ -105,36 +105,36 @@ impl Attempt {
     }
 
     /// Everything that came in, after waiting at most `wait_max` for the first message.
-    pub fn hear(&mut self, wait_max: Duration) -> Vec<Came> {
+    pub fn receive(&mut self, wait_max: Duration) -> Vec<Incoming> {
         let mut heard = Vec::new();
         let mut wait_max = wait_max;
-        for _ in 0..NEWS_MAX {
+        for _ in 0..EVENTS_MAX {
             let Some(news) = self.child.next(wait_max) else { break };
             wait_max = Duration::ZERO;
             match news {
-                News::Line(line) => {
+                ChildEvent::Line(line) => {
                     self.output.keep(&line);
                     let said = self.worker.read(&line);
-                    heard.extend(said.into_iter().map(Came::Said));
+                    heard.extend(said.into_iter().map(Incoming::Said));
                 }
-                News::ErrorLine(line) => {
+                ChildEvent::ErrorLine(line) => {
                     self.output.keep(&line);
                     let text = String::from_utf8_lossy(&line).trim_end().to_string();
                     keep_end(&mut self.error_words, &text);
-                    heard.push(Came::Error(text));
+                    heard.push(Incoming::Error(text));
                 }
-                News::Ended(exit) => {
-                    heard.push(Came::Exited(exit));
+                ChildEvent::Ended(exit) => {
+                    heard.push(Incoming::Exited(exit));
                     break;
                 }
             }
         }
-        heard.extend(self.look_beside().into_iter().map(Came::Said));
+        heard.extend(self.read_session_file().into_iter().map(Incoming::Said));
         heard
     }
 
     /// Reads the session's own file, for agents whose output says too little.
-    fn look_beside(&mut self) -> Vec<Said> {
+    fn read_session_file(&mut self) -> Vec<Said> {
         if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
@@ -206,8 +206,8 @@ impl Attempt {
     pub fn wait_for_end(&mut self) {
         loop {
             match self.child.next(STOP_GRACE) {
-                Some(News::Ended(_)) => return,
-                Some(News::Line(line) | News::ErrorLine(line)) => self.output.keep(&line),
+                Some(ChildEvent::Ended(_)) => return,
+                Some(ChildEvent::Line(line) | ChildEvent::ErrorLine(line)) => self.output.keep(&line),
                 None => self.child.stop(),
             }
         }
@@ -221,7 +221,7 @@ fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> st
         cwd: launch.cwd.to_path_buf(),
         without: agents::nesting_variables().collect(),
     };
-    let mut child = launch.guarding.spawn(&program, note)?;
+    let mut child = launch.guards.spawn(&program, note)?;
     child.go();
     child.say(&invocation.input);
     if invocation.stays_open == StaysOpen::No {

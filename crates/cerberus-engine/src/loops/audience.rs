@@ -9,7 +9,7 @@ use cerberus_core::loops::totals::Ended;
 
 /// Shows a loop's progress.
 pub trait Audience {
-    fn hear(&mut self, report: &Report);
+    fn report(&mut self, report: &Report);
 }
 
 /// Something that happened. The agent's text is passed on as it came; the audience cleans it before showing it.
@@ -24,7 +24,7 @@ pub enum Report<'a> {
     /// A line of the agent's error output.
     Error(&'a str),
     Checking(&'a str),
-    Told(&'a str),
+    Message(&'a str),
     Ended(&'a Ended),
     Status(&'a Status),
     Stopped(&'a Stop),

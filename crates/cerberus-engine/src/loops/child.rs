@@ -31,7 +31,7 @@ pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// How guards are started: our own program, and the token that everything below carries.
 #[derive(Clone, Debug)]
-pub struct Guarding {
+pub struct GuardLauncher {
     pub program: PathBuf,
     pub token: String,
 }
@@ -47,7 +47,7 @@ pub struct Program {
 }
 
 #[derive(Debug)]
-pub enum News {
+pub enum ChildEvent {
     Line(Vec<u8>),
     ErrorLine(Vec<u8>),
     Ended(Exit),
@@ -56,11 +56,11 @@ pub enum News {
 #[derive(Debug)]
 pub struct Child {
     orders: Option<ChildStdin>,
-    news: Receiver<News>,
+    events: Receiver<ChildEvent>,
     stopped_at: Option<Instant>,
 }
 
-impl Guarding {
+impl GuardLauncher {
     /// Starts the guard. The program itself starts with [`Child::go`].
     pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
@@ -79,10 +79,10 @@ impl Guarding {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut guard = command.spawn()?;
         let _ = fault::point("loop-spawned");
-        let (send, news) = mpsc::sync_channel(LINES_MAX);
+        let (send, events) = mpsc::sync_channel(LINES_MAX);
         let readers = [
-            guard.stdout.take().map(|out| read_lines(out, send.clone(), News::Line)),
-            guard.stderr.take().map(|err| read_lines(err, send.clone(), News::ErrorLine)),
+            guard.stdout.take().map(|out| read_lines(out, send.clone(), ChildEvent::Line)),
+            guard.stderr.take().map(|err| read_lines(err, send.clone(), ChildEvent::ErrorLine)),
         ];
         let orders = guard.stdin.take();
         std::thread::spawn(move || {
@@ -99,9 +99,9 @@ impl Guarding {
                 }
                 let _ = reader.join();
             }
-            let _ = send.send(News::Ended(exit));
+            let _ = send.send(ChildEvent::Ended(exit));
         });
-        Ok(Child { orders, news, stopped_at: None })
+        Ok(Child { orders, events, stopped_at: None })
     }
 
     /// Runs a command of the user until it exits or `until` returns true. Returns its exit and its output.
@@ -114,14 +114,14 @@ impl Guarding {
         let mut is_late = false;
         loop {
             match child.next(Duration::from_millis(100)) {
-                Some(News::Line(line) | News::ErrorLine(line)) => {
+                Some(ChildEvent::Line(line) | ChildEvent::ErrorLine(line)) => {
                     output.push_str(&String::from_utf8_lossy(&line));
                     if output.len() > 2 * OUTPUT_BYTES_MAX {
                         output = clip_front(&output, OUTPUT_BYTES_MAX).to_string();
                     }
                 }
                 // The guard may still be ending a late command; then its own exit says nothing.
-                Some(News::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
+                Some(ChildEvent::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
                 None => {}
             }
             if until() {
@@ -173,11 +173,11 @@ impl Child {
     }
 
     /// The next message, if it arrives in time.
-    pub fn next(&self, wait_max: Duration) -> Option<News> {
-        match self.news.recv_timeout(wait_max) {
-            Ok(news) => Some(news),
+    pub fn next(&self, wait_max: Duration) -> Option<ChildEvent> {
+        match self.events.recv_timeout(wait_max) {
+            Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(News::Ended(Exit::Code(1))),
+            Err(RecvTimeoutError::Disconnected) => Some(ChildEvent::Ended(Exit::Code(1))),
         }
     }
 }
@@ -185,8 +185,8 @@ impl Child {
 /// Reads lines. A last line without a line break counts as a line.
 fn read_lines<R: Read + Send + 'static>(
     from: R,
-    send: SyncSender<News>,
-    wrap: fn(Vec<u8>) -> News,
+    send: SyncSender<ChildEvent>,
+    wrap: fn(Vec<u8>) -> ChildEvent,
 ) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);

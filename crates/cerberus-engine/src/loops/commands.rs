@@ -9,12 +9,12 @@ use cerberus_core::loops::completion::{Checked, judge};
 use cerberus_core::loops::failure::Exit;
 use serde_json::Value;
 
-use super::child::{Guarding, Program};
+use super::child::{GuardLauncher, Program};
 use super::interrupts::Interrupts;
 
 /// Where and how the commands run.
 pub struct Commands<'a> {
-    pub guarding: &'a Guarding,
+    pub guards: &'a GuardLauncher,
     pub cwd: &'a Path,
     pub cleaner: &'a Cleaner,
     /// An interrupt that ends the loop at once ends these too.
@@ -50,6 +50,6 @@ impl Commands<'_> {
             without: Vec::new(),
         };
         let deadline = Instant::now() + time_max;
-        self.guarding.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())
+        self.guards.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())
     }
 }

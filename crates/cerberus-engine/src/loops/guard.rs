@@ -58,7 +58,7 @@ const KILL_EVERY: Duration = Duration::from_millis(50);
 pub const CANNOT_START: i32 = 127;
 pub const CANNOT_NOTE: i32 = 125;
 
-enum News {
+enum GuardEvent {
     Order(Order),
     RunnerGone,
     Gone(Pid, WaitStatus),
@@ -70,11 +70,11 @@ pub fn run(launch: &Launch) -> i32 {
     // Leave the runner's terminal: the runner decides what Ctrl-C means.
     let _ = rustix::process::setsid();
     below::adopt();
-    let (send, news) = mpsc::channel();
+    let (send, events) = mpsc::channel();
     let orders = send.clone();
-    std::thread::spawn(move || hear_orders(&orders));
-    match news.recv() {
-        Ok(News::Order(Order::Go)) => {}
+    std::thread::spawn(move || read_orders(&orders));
+    match events.recv() {
+        Ok(GuardEvent::Order(Order::Go)) => {}
         _ => return 0,
     }
     let _ = fault::point("guard-ready");
@@ -89,16 +89,16 @@ pub fn run(launch: &Launch) -> i32 {
     };
     let group = Pid::from_child(&child);
     let input = child.stdin.take().map(feed);
-    std::thread::spawn(move || hear_ends(&send));
+    std::thread::spawn(move || reap_children(&send));
     let mut watch = Watch { group, input, stopping: None, exit: None };
     if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| written(note, child.id())) {
         eprintln!("cannot write down that the agent was started: {error}");
         watch.stop(Duration::ZERO);
-        watch.until_nobody_is_left(&news);
+        watch.run_until_empty(&events);
         return CANNOT_NOTE;
     }
     let _ = fault::point("guard-launched");
-    watch.until_nobody_is_left(&news);
+    watch.run_until_empty(&events);
     watch.exit.unwrap_or(CANNOT_START)
 }
 
@@ -108,26 +108,26 @@ fn written(note: &Note, pid: u32) -> Result<(), LedgerError> {
     note.ledger.append(&Entry { at: Clock::new(None).wall, run, step })
 }
 
-fn hear_orders(news: &Sender<News>) {
+fn read_orders(events: &Sender<GuardEvent>) {
     for line in io::stdin().lock().lines() {
         let Some(order) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
-        if news.send(News::Order(order)).is_err() {
+        if events.send(GuardEvent::Order(order)).is_err() {
             return;
         }
     }
-    let _ = news.send(News::RunnerGone);
+    let _ = events.send(GuardEvent::RunnerGone);
 }
 
-fn hear_ends(news: &Sender<News>) {
+fn reap_children(events: &Sender<GuardEvent>) {
     loop {
         let heard = match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => News::Gone(pid, status),
+            Ok(Some((pid, status))) => GuardEvent::Gone(pid, status),
             Ok(None) => continue,
             Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => News::NobodyLeft,
+            Err(_) => GuardEvent::NobodyLeft,
         };
-        let is_last = matches!(heard, News::NobodyLeft);
-        if news.send(heard).is_err() || is_last {
+        let is_last = matches!(heard, GuardEvent::NobodyLeft);
+        if events.send(heard).is_err() || is_last {
             return;
         }
     }
@@ -155,18 +155,18 @@ struct Watch {
 }
 
 impl Watch {
-    fn until_nobody_is_left(&mut self, news: &Receiver<News>) {
+    fn run_until_empty(&mut self, events: &Receiver<GuardEvent>) {
         loop {
             let wait_max = if self.stopping.is_some() { KILL_EVERY } else { Duration::from_secs(3600) };
-            match news.recv_timeout(wait_max) {
-                Ok(News::Order(order)) => self.follow(order),
-                Ok(News::RunnerGone) => self.stop(ORPHAN_GRACE),
-                Ok(News::Gone(pid, status)) if pid == self.group => {
+            match events.recv_timeout(wait_max) {
+                Ok(GuardEvent::Order(order)) => self.follow(order),
+                Ok(GuardEvent::RunnerGone) => self.stop(ORPHAN_GRACE),
+                Ok(GuardEvent::Gone(pid, status)) if pid == self.group => {
                     self.exit = Some(code(status));
                     self.stop(REST_GRACE);
                 }
-                Ok(News::Gone(..)) => {}
-                Ok(News::NobodyLeft) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(GuardEvent::Gone(..)) => {}
+                Ok(GuardEvent::NobodyLeft) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stopping.is_some_and(|from| Instant::now() >= from) {

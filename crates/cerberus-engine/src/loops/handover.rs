@@ -14,7 +14,7 @@ use crate::store::fold;
 
 /// What the runner knows about a context that is over, or about to be.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftContext {
     pub how: How,
     pub session: Option<String>,
     /// When it was left.
@@ -25,7 +25,7 @@ pub struct Left {
 
 /// The sessions of the run, and where it began.
 #[derive(Clone, Debug, Default)]
-pub struct Story {
+pub struct RunHistory {
     /// The run's sessions, by the ids of their agent.
     pub sessions: Vec<String>,
     /// The commit that was checked out when the run began.
@@ -33,14 +33,14 @@ pub struct Story {
 }
 
 /// The state that outlives the context, and messages about it for the user.
-pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<String>) {
+pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedState, Vec<String>) {
     let agent: Agent = job.settings.worker.agent();
-    let sessions: Vec<(Agent, String)> = story.sessions.iter().map(|session| (agent, session.clone())).collect();
+    let sessions: Vec<(Agent, String)> = history.sessions.iter().map(|session| (agent, session.clone())).collect();
     let wanted = Wanted {
         located: &job.located,
         now: Clock::new(None).now,
         sessions: &sessions,
-        base: story.base.as_deref(),
+        base: history.base.as_deref(),
         prompt: Some(&job.task),
         heard: &left.heard,
         rules: &job.settings.preserve,
@@ -64,7 +64,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
     }
 }
 
-pub fn compose(job: &Job, story: &Story, left: &Left) -> (Handoff, Vec<String>) {
-    let (state, told) = state(job, story, left);
+pub fn compose(job: &Job, history: &RunHistory, left: &LeftContext) -> (Handoff, Vec<String>) {
+    let (state, told) = state(job, history, left);
     (composed(&state, &job.settings.preserve), told)
 }

@@ -111,7 +111,7 @@ impl Ledger {
         let path = self.dir.join("lock");
         let write_error = |source| LedgerError::Write { path: path.clone(), source };
         create_dir(&self.dir).map_err(write_error)?;
-        let file = self.home.open(&path, Access::AppendOrMake).map_err(write_error)?;
+        let file = self.home.open(&path, Access::AppendOrCreate).map_err(write_error)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -133,7 +133,7 @@ impl Ledger {
         let mut file = match self.home.open(&self.path(), Access::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create_dir(&self.dir)?;
-                let file = self.home.open(&self.path(), Access::AppendOrMake)?;
+                let file = self.home.open(&self.path(), Access::AppendOrCreate)?;
                 self.home.open_folder(&self.dir)?.sync_all()?;
                 file
             }

@@ -22,7 +22,7 @@ pub struct Output {
 
 impl Output {
     pub fn create(home: &Home, path: &Path) -> Output {
-        Output { file: home.open(path, Access::AppendOrMake).ok(), written_bytes: 0, cleaner: home.cleaner().clone() }
+        Output { file: home.open(path, Access::AppendOrCreate).ok(), written_bytes: 0, cleaner: home.cleaner().clone() }
     }
 
     pub fn cleaner(&self) -> &Cleaner {

@@ -23,19 +23,19 @@ const FILES_MAX: usize = 50_000;
 
 /// The state of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Snapshot {
     head: Option<String>,
     files: Option<u64>,
     done: Option<usize>,
 }
 
-impl Standing {
-    pub fn look(home: &Home, clock: &Clock, located: &Located) -> Standing {
-        Standing { head: git::head(located), files: fingerprint(located), done: done(home, clock, located) }
+impl Snapshot {
+    pub fn take(home: &Home, clock: &Clock, located: &Located) -> Snapshot {
+        Snapshot { head: git::head(located), files: fingerprint(located), done: done(home, clock, located) }
     }
 
     /// The progress since an earlier state.
-    pub fn since(&self, earlier: &Standing) -> Progress {
+    pub fn since(&self, earlier: &Snapshot) -> Progress {
         if self == earlier {
             // If the files could not be compared, they may have changed.
             return if self.files.is_none() { Progress::Unknown } else { Progress::None };
@@ -104,7 +104,7 @@ mod tests {
         assert!(init.success());
         fs::write(repo.join(".gitignore"), "ignored\n").unwrap();
         for root in [&plain, &repo] {
-            let look = || Standing::look(&home, &Clock::new(None), &locate(root));
+            let look = || Snapshot::take(&home, &Clock::new(None), &locate(root));
             let before = look();
             assert_eq!(look().since(&before), Progress::None);
             fs::write(root.join("src/a.rs"), "x").unwrap();
@@ -113,7 +113,7 @@ mod tests {
             fs::write(root.join("src/a.rs"), "longer").unwrap();
             assert_eq!(look().since(&after), Progress::Made);
         }
-        let look = || Standing::look(&home, &Clock::new(None), &locate(&repo));
+        let look = || Snapshot::take(&home, &Clock::new(None), &locate(&repo));
         let before = look();
         fs::write(repo.join("ignored"), "x").unwrap();
         assert_eq!(look().since(&before), Progress::None);

@@ -23,13 +23,13 @@ pub struct Sessions<'a> {
 
 impl Sessions<'_> {
     /// Records the start of a session unless a hook did. Returns who recorded it.
-    pub fn open(&self, session: &str) -> Result<Known, JournalError> {
+    pub fn open(&self, session: &str) -> Result<RecordedBy, JournalError> {
         let is_known = fold::open(self.home)
             .ok()
             .and_then(|store| store.has_started(self.worker.agent(), session).ok())
             .unwrap_or(false);
         if is_known {
-            return Ok(Known::ByHooks);
+            return Ok(RecordedBy::Hooks);
         }
         // The session can live as long as the runner.
         let process = process::own();
@@ -38,7 +38,7 @@ impl Sessions<'_> {
             "start",
             Event::Start { source: StartSource::Startup, transcript: None, phase: None, process },
         )?;
-        Ok(Known::ByUs)
+        Ok(RecordedBy::Runner)
     }
 
     /// Records the agent's last words, if no hook did.
@@ -83,7 +83,7 @@ impl Sessions<'_> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
-    ByHooks,
-    ByUs,
+pub enum RecordedBy {
+    Hooks,
+    Runner,
 }

@@ -15,12 +15,12 @@ use cerberus_core::model::session::LoopEnd;
 
 use super::audience::Audience;
 use super::below;
-use super::child::Guarding;
-use super::handover::{Left, Story};
+use super::child::GuardLauncher;
+use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::Ledger;
 use super::runner::{Job, LoopError, Runner, now};
-use super::sessions::Known;
+use super::sessions::RecordedBy;
 use super::windows;
 use crate::os::process;
 use crate::project::git;
@@ -30,7 +30,7 @@ const REAP_TIME_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    Afresh,
+    Fresh,
     Resume,
 }
 
@@ -51,14 +51,14 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     below::adopt();
-    let before = settled(&ledger)?;
+    let before = settle_last_attempt(&ledger)?;
     let standing = match start {
         Start::Resume => Some(resumable(&ledger)?),
-        Start::Afresh => None,
+        Start::Fresh => None,
     };
     let run = standing.as_ref().or(before.as_ref()).map_or(1, |known| match start {
         Start::Resume => known.run,
-        Start::Afresh => known.run.saturating_add(1),
+        Start::Fresh => known.run.saturating_add(1),
     });
     let began = now();
     let token = format!("{:x}-{}", began.millis(), std::process::id());
@@ -74,30 +74,30 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     ledger.append(&Entry { at: began, run, step })?;
     let totals = match start {
         Start::Resume => history::standing(&ledger.read(began)?).map_or(Totals::new(began), |standing| standing.totals),
-        Start::Afresh => Totals::new(began),
+        Start::Fresh => Totals::new(began),
     };
-    let story = match &standing {
-        Some(standing) => Story { sessions: standing.sessions.clone(), base: standing.base.clone() },
-        None => Story { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
+    let run_history = match &standing {
+        Some(standing) => RunHistory { sessions: standing.sessions.clone(), base: standing.base.clone() },
+        None => RunHistory { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
     };
-    let left = standing.as_ref().and_then(left_behind);
+    let left = standing.as_ref().and_then(last_context);
     let machine = Machine::new(&job.settings);
     let state = machine.start(totals, began);
-    let guarding = Guarding { program: job.program.clone(), token };
+    let guards = GuardLauncher { program: job.program.clone(), token };
     let windows = windows::load(&job.home);
-    let (known, ticked) = (Known::ByHooks, Instant::now());
+    let (recorded_by, ticked) = (RecordedBy::Hooks, Instant::now());
     let attempt = None;
     Runner {
         job,
         ledger,
-        guarding,
+        guards,
         run,
         machine,
         state,
         attempt,
-        known,
+        recorded_by,
         left,
-        story,
+        run_history,
         windows,
         audience,
         interrupts,
@@ -107,7 +107,7 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
 }
 
 /// Ends what a dead runner left running, and settles its last attempt.
-fn settled(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
+fn settle_last_attempt(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
     let Some(standing) = history::standing(&ledger.read(now())?) else { return Ok(None) };
     below::kill_with_token(&standing.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
@@ -120,9 +120,9 @@ fn settled(ledger: &Ledger) -> Result<Option<Standing>, LoopError> {
 }
 
 /// What the last context that got to work left behind.
-fn left_behind(standing: &Standing) -> Option<Left> {
+fn last_context(standing: &Standing) -> Option<LeftContext> {
     let how = standing.totals.last.unwrap_or(How::RunnerDied);
     standing.totals.last?;
     let session = standing.sessions.last().cloned();
-    Some(Left { how, session, at: standing.last_at, words: String::new(), heard: Heard::default() })
+    Some(LeftContext { how, session, at: standing.last_at, words: String::new(), heard: Heard::default() })
 }

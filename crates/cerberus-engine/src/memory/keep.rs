@@ -168,7 +168,7 @@ impl Keeper<'_> {
             let times = taken.entry(id.clone()).or_default();
             *times += 1;
             let id = if *times > 1 { MemoryId::new(format!("{id}-{times}")) } else { id };
-            let (versions, newest) = store.memory_standing(id.as_str())?;
+            let (versions, newest) = store.memory_head(id.as_str())?;
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
                 let change = Change { id, based_on: versions, memory: Some(memory) };
@@ -246,7 +246,7 @@ fn free_id(store: &Store, parts: &[&str]) -> store::Result<MemoryId> {
     let wanted = MemoryId::of(parts);
     let mut id = wanted.clone();
     for number in 2.. {
-        if store.memory_standing(id.as_str())?.0 == 0 {
+        if store.memory_head(id.as_str())?.0 == 0 {
             break;
         }
         id = MemoryId::new(format!("{wanted}-{number}"));

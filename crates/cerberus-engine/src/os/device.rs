@@ -17,16 +17,16 @@ pub fn id(home: &Home) -> io::Result<DeviceId> {
         Ok(text) => match DeviceId::parse(text.trim()) {
             Some(id) => Ok(id),
             // The file does not hold an id of ours. Replacing it is safe: the id is only a name.
-            None => make().and_then(|id| home.replace(&path, id.to_string().as_bytes()).map(|()| id)),
+            None => generate().and_then(|id| home.replace(&path, id.to_string().as_bytes()).map(|()| id)),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_first(home),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create(home),
         Err(error) => Err(error),
     }
 }
 
 /// Two processes may both be the first. The one that loses the race uses the id of the other.
-fn make_first(home: &Home) -> io::Result<DeviceId> {
-    let id = make()?;
+fn create(home: &Home) -> io::Result<DeviceId> {
+    let id = generate()?;
     let path = home.device();
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
     home.replace(&draft, id.to_string().as_bytes())?;
@@ -41,7 +41,7 @@ fn make_first(home: &Home) -> io::Result<DeviceId> {
     }
 }
 
-fn make() -> io::Result<DeviceId> {
+fn generate() -> io::Result<DeviceId> {
     let mut bytes = [0; 8];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system gives no random bytes"))?;
     Ok(DeviceId::from_bytes(bytes))
@@ -69,7 +69,7 @@ mod tests {
     fn processes_that_are_first_together_agree() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().to_path_buf());
-        let first = make_first(&home).unwrap();
-        assert_eq!(make_first(&home).unwrap(), first);
+        let first = create(&home).unwrap();
+        assert_eq!(create(&home).unwrap(), first);
     }
 }

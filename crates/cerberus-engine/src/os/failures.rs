@@ -33,9 +33,9 @@ pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Displ
     if fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES_MAX) {
         let _ = fs::rename(&path, path.with_extension("old.jsonl"));
     }
-    let file = home.open(&path, Access::AppendOrMake).or_else(|_| {
+    let file = home.open(&path, Access::AppendOrCreate).or_else(|_| {
         create_dir(home.root())?;
-        home.open(&path, Access::AppendOrMake)
+        home.open(&path, Access::AppendOrCreate)
     });
     if let Ok(mut file) = file {
         let _ = file.write_all(&line);
@@ -57,7 +57,7 @@ pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Resu
 }
 
 /// The failures of the last week. Older ones say nothing about the current state.
-pub fn lately(home: &Home, now: Timestamp) -> Vec<Failure> {
+pub fn recent(home: &Home, now: Timestamp) -> Vec<Failure> {
     const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
     list(home, now).into_iter().filter(|failure| now.since(failure.at) <= WEEK).collect()
 }

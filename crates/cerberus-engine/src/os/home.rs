@@ -38,9 +38,9 @@ pub enum Access {
     Overwrite,
     Append,
     /// Like `Append`, but creates a missing file.
-    AppendOrMake,
+    AppendOrCreate,
     /// Reads and writes; creates a missing file.
-    UpdateOrMake,
+    UpdateOrCreate,
 }
 
 impl Home {
@@ -127,13 +127,13 @@ impl Home {
             Access::Overwrite => OFlags::WRONLY,
             // Appending also reads the last record.
             Access::Append => OFlags::RDWR | OFlags::APPEND,
-            Access::AppendOrMake => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
-            Access::UpdateOrMake => OFlags::RDWR | OFlags::CREATE,
+            Access::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+            Access::UpdateOrCreate => OFlags::RDWR | OFlags::CREATE,
         };
         // If the path is a pipe, opening must not block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR);
-        outside::regular(File::from(opened.map_err(|error| self.explained(error, path))?))
+        outside::regular(File::from(opened.map_err(|error| self.explain(error, path))?))
     }
 
     /// Reads a file below the home as text.
@@ -169,11 +169,11 @@ impl Home {
     }
 
     fn below(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
-        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explained(error, path))
+        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explain(error, path))
     }
 
     /// Explains the errors that the system returns for a symbolic link: ELOOP and ENOTDIR.
-    fn explained(&self, error: Errno, path: &Path) -> io::Error {
+    fn explain(&self, error: Errno, path: &Path) -> io::Error {
         let mut inside = path.ancestors().take_while(|part| *part != self.root);
         let is_link = inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
         match error {
@@ -209,13 +209,14 @@ mod tests {
         symlink(&real, dir.path().join("home")).unwrap();
         let home = Home::new(dir.path().join("home"));
         let inside = home.journal_dir().join("day");
-        home.open(&inside, Access::AppendOrMake).unwrap();
+        home.open(&inside, Access::AppendOrCreate).unwrap();
         home.open_folder(&home.journal_dir()).unwrap();
         assert!(real.join("journal/day").is_file());
         symlink(elsewhere.join("file"), real.join("file")).unwrap();
         symlink(elsewhere.join("new"), real.join("new")).unwrap();
         symlink(&elsewhere, real.join("folder")).unwrap();
-        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake, Access::UpdateOrMake] {
+        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrCreate, Access::UpdateOrCreate]
+        {
             for name in ["file", "new", "folder/file"] {
                 let error = home.open(&home.root().join(name), access).unwrap_err();
                 assert!(error.to_string().contains("symbolic link"), "{name}: {error}");

@@ -30,7 +30,7 @@ pub fn agent() -> Option<AgentProcess<'static>> {
             return None;
         }
         if !SHELLS.contains(&stat.name.trim_start_matches('-')) {
-            return Some(identified(pid, stat.started_ticks));
+            return Some(identify(pid, stat.started_ticks));
         }
         pid = stat.parent;
     }
@@ -40,12 +40,12 @@ pub fn agent() -> Option<AgentProcess<'static>> {
 /// This process itself.
 pub fn own() -> Option<AgentProcess<'static>> {
     let pid = std::process::id();
-    Some(identified(pid, Stat::of(pid)?.started_ticks))
+    Some(identify(pid, Stat::of(pid)?.started_ticks))
 }
 
 /// The process with this id, as it is now.
 pub fn of(pid: u32) -> Option<AgentProcess<'static>> {
-    Some(identified(pid, Stat::of(pid)?.started_ticks))
+    Some(identify(pid, Stat::of(pid)?.started_ticks))
 }
 
 /// The parent of a live process.
@@ -53,8 +53,8 @@ pub fn parent(pid: u32) -> Option<u32> {
     Stat::of(pid).filter(|stat| !stat.is_dead).map(|stat| stat.parent)
 }
 
-fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
-    let here = Here::look();
+fn identify(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
+    let here = Here::read();
     // These ids come from the system; the user's rules do not apply to them.
     let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     AgentProcess {
@@ -68,7 +68,7 @@ fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
 
 /// Whether the process is still running.
 pub fn probe(process: &AgentProcess) -> Process {
-    let here = Here::look();
+    let here = Here::read();
     if here.machine != *process.machine || (here.boot == *process.boot && here.namespace != *process.namespace) {
         return Process::Elsewhere;
     }
@@ -90,7 +90,7 @@ struct Here {
 }
 
 impl Here {
-    fn look() -> Here {
+    fn read() -> Here {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
         let machine = match line("/etc/machine-id") {
             id if id.is_empty() => line("/proc/sys/kernel/hostname"),
@@ -140,7 +140,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let stat = Stat::of(child.id()).unwrap();
         assert_eq!((stat.name.as_str(), stat.parent), ("sleep", std::process::id()));
-        let running = identified(child.id(), stat.started_ticks);
+        let running = identify(child.id(), stat.started_ticks);
         assert_eq!(probe(&running), Process::Running);
         let reused = AgentProcess { started_ticks: running.started_ticks + 1, ..running.clone() };
         assert_eq!(probe(&reused), Process::Gone);

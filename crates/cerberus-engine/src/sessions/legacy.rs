@@ -44,7 +44,7 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
         let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
         match text.and_then(|text| parse(home, &text)) {
             Ok((file, key)) => {
-                let place = by_name(home, &file.project);
+                let place = place_by_name(home, &file.project);
                 is_new |= journal_seed(home, clock, store, &file, &key, place)?;
             }
             Err(reason) => note_once(home, clock, &path, &reason),
@@ -108,7 +108,7 @@ fn parse(home: &Home, text: &str) -> Result<(SeedFile, String), String> {
 }
 
 /// The original tool identified a project only by its name.
-fn by_name(home: &Home, name: &str) -> Place<'static> {
+fn place_by_name(home: &Home, name: &str) -> Place<'static> {
     let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
     Place {
         project: ProjectId::of_name(name),

@@ -113,7 +113,7 @@ fn complete_from_transcript(
     transcript.events.retain(|told| *told.session == *session.agent_session_id);
     // The last message may announce a tool use that is not written yet; only a hook knows that a turn has ended.
     let ends_with_words = matches!(transcript.events.last(), Some(Told { event: Event::Stop { .. }, .. }));
-    if kept.notes_uses_at_their_end && ends_with_words {
+    if kept.writes_uses_at_end && ends_with_words {
         transcript.events.pop();
     }
     transcript.cwd = Some(session.root.as_str().into());

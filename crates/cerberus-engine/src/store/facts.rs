@@ -14,7 +14,7 @@ use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::read::{numbers, time};
+use super::read::{row_list, time};
 use super::{Result, SessionRow, Store};
 
 /// Limits on the facts and runs that are read at once. A week of real work stays far below them.
@@ -110,7 +110,7 @@ impl Store {
     /// Facts and settlements of these sessions up to `now`, in chronological order.
     pub fn carried(&self, sessions: &[SessionRow], wanted: Wanted, now: Timestamp) -> Result<Carried> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = numbers(sessions);
+        let rows = row_list(sessions);
         let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
             let session: i64 = row.get(column)?;
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
@@ -154,7 +154,7 @@ impl Store {
         let sql = format!(
             "SELECT session, path, at, max(event) FROM fact WHERE kind = 'file' AND path IS NOT NULL
              AND session IN ({}) AND at <= ?1 GROUP BY session",
-            numbers(sessions)
+            row_list(sessions)
         );
         let found = self.rows(&sql, [now.millis()], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, time(row, 2)?, row.get(3)?))
@@ -168,7 +168,7 @@ impl Store {
     /// Tests, builds and lints of these sessions up to `now`, in chronological order.
     pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Ran>> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = numbers(sessions);
+        let rows = row_list(sessions);
         let sql = format!(
             "SELECT * FROM (SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
              ORDER BY at DESC, event DESC LIMIT {RUNS_MAX}) ORDER BY at, event"

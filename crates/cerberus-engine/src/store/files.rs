@@ -32,7 +32,7 @@ pub(super) fn resolved_view(home: &Home) -> PathBuf {
 }
 
 /// Appends a suffix to the last component of a path.
-pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(suffix);
     PathBuf::from(name)

@@ -114,13 +114,13 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
 /// Empties the view and folds the whole journal, as one change: readers see the old view until the new one is complete.
 pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
-    anew(home, &transaction)?;
+    rebuild_within(home, &transaction)?;
     transaction.commit()?;
     remove_unwanted(home, store)
 }
 
 /// Replaces the contents of the view with what the journal gives.
-pub fn anew(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
+pub fn rebuild_within(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear()?;
     // Lists of forgotten records come first: a list may be written after what it names.
     let mut lists = Vec::new();
@@ -155,7 +155,7 @@ fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
         Err(error) if error.is_busy() => return Ok(()),
         begun => begun?,
     };
-    anew(home, &transaction)?;
+    rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
     remove_unwanted(home, store)?;
@@ -241,7 +241,7 @@ fn rank(record: &Record, order: Order) -> i64 {
 
 /// Whose record it is, parsed without the rest of the record.
 #[derive(Deserialize)]
-struct From {
+struct Origin {
     agent: String,
     session: String,
 }
@@ -257,7 +257,7 @@ fn refold_session(
     let Some(first_segment) = transaction.clear_session(agent, session)? else { return Ok(()) };
     let first_segment = first_segment.as_str().min(segment);
     let is_from = |json: &[u8]| {
-        let from = serde_json::from_slice::<From>(json);
+        let from = serde_json::from_slice::<Origin>(json);
         from.is_ok_and(|from| from.agent == agent && from.session == session)
     };
     refold(home, transaction, first_segment, is_from, EventKind::is_of_a_session)

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use rustix::io::Errno;
 
-use super::files::{VIEW, view_file, with};
+use super::files::{VIEW, view_file, with_suffix};
 use super::fold::FoldError;
 use super::{SCHEMA, SCHEMA_VERSION, Store, StoreError};
 use crate::journal;
@@ -52,13 +52,13 @@ pub(super) enum Content {
 }
 
 /// Reads only the schema; changes nothing.
-pub(super) fn look(connection: &Connection) -> rusqlite::Result<Content> {
+pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Content> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (version, mark) = (number("user_version")?, number("application_id")?);
     let tables = tables(connection)?;
     Ok(match (version, mark) {
         (0, 0) if tables.is_empty() => Content::Nothing,
-        _ if version == SCHEMA_VERSION as i32 && mark == mark_of(&tables) => Content::View,
+        _ if version == SCHEMA_VERSION as i32 && mark == schema_mark(&tables) => Content::View,
         _ if tables.contains("\ntable segment ") => Content::Misfit(Misfit::Altered),
         _ => Content::Misfit(Misfit::Foreign),
     })
@@ -67,9 +67,9 @@ pub(super) fn look(connection: &Connection) -> rusqlite::Result<Content> {
 /// Creates all tables or none. Two first commands may race; the loser finds the tables in place.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
-    if let Content::Nothing = look(&transaction)? {
+    if let Content::Nothing = inspect(&transaction)? {
         transaction.execute_batch(SCHEMA)?;
-        let mark = mark_of(&tables(&transaction)?);
+        let mark = schema_mark(&tables(&transaction)?);
         transaction.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}; PRAGMA application_id={mark}"))?;
     }
     transaction.commit()
@@ -91,7 +91,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<String> {
 }
 
 /// A number that identifies the schema: other tables or another version give another number.
-fn mark_of(tables: &str) -> i32 {
+fn schema_mark(tables: &str) -> i32 {
     let hash = fnv1a(tables.as_bytes()) ^ fnv1a(SCHEMA.as_bytes()).rotate_left(1);
     // 0 is the default of a database without a mark.
     (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
@@ -109,7 +109,7 @@ pub(super) fn misfit(error: &io::Error) -> Option<Misfit> {
 /// Whether one of the view's files is not a regular file. SQLite opens its logs without our checks.
 pub(super) fn is_obstructed(home: &Home) -> bool {
     let view = view_file(home);
-    PARTS.iter().any(|part| fs::symlink_metadata(with(&view, part)).is_ok_and(|known| !known.is_file()))
+    PARTS.iter().any(|part| fs::symlink_metadata(with_suffix(&view, part)).is_ok_and(|known| !known.is_file()))
 }
 
 /// Renames what is in the view's place and notes it for `doctor`.
@@ -119,9 +119,9 @@ pub(super) fn set_aside(home: &Home, error: &StoreError) {
     let is_ours = is_file && !matches!(error, StoreError::Misfit { misfit: Misfit::Foreign, .. });
     let name = if is_ours { "damaged" } else { "damaged-foreign" };
     let names = (1..=ASIDE_MAX).map(|number| if number == 1 { name.to_string() } else { format!("{name}-{number}") });
-    let is_free = |aside: &PathBuf| PARTS.iter().all(|part| fs::symlink_metadata(with(aside, part)).is_err());
+    let is_free = |aside: &PathBuf| PARTS.iter().all(|part| fs::symlink_metadata(with_suffix(aside, part)).is_err());
     let Some(aside) = names.map(|name| view.with_extension(name)).find(is_free) else { return };
-    let moved = PARTS.map(|part| fs::rename(with(&view, part), with(&aside, part)));
+    let moved = PARTS.map(|part| fs::rename(with_suffix(&view, part), with_suffix(&aside, part)));
     if moved.iter().all(Result::is_err) {
         return;
     }
@@ -226,8 +226,8 @@ mod tests {
             create(&connection).unwrap();
             connection
         };
-        assert!(matches!(look(&made()).unwrap(), Content::View));
-        assert!(matches!(look(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
+        assert!(matches!(inspect(&made()).unwrap(), Content::View));
+        assert!(matches!(inspect(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
         for (change, misfit) in [
             ("CREATE TABLE other (x)", Misfit::Altered),
             ("ALTER TABLE fact ADD COLUMN x TEXT", Misfit::Altered),
@@ -241,12 +241,12 @@ mod tests {
         ] {
             let connection = made();
             connection.execute_batch(change).unwrap();
-            assert!(matches!(look(&connection).unwrap(), Content::Misfit(found) if found == misfit), "{change}");
+            assert!(matches!(inspect(&connection).unwrap(), Content::Misfit(found) if found == misfit), "{change}");
         }
         let foreign = Connection::open_in_memory().unwrap();
         foreign.execute_batch("CREATE TABLE fact (x)").unwrap();
         create(&foreign).unwrap();
-        assert!(matches!(look(&foreign).unwrap(), Content::Misfit(Misfit::Foreign)), "it is left as it is");
+        assert!(matches!(inspect(&foreign).unwrap(), Content::Misfit(Misfit::Foreign)), "it is left as it is");
     }
 
     #[test]
@@ -274,6 +274,6 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         create(&connection).unwrap();
         connection.execute_batch("VACUUM").unwrap();
-        assert!(matches!(look(&connection).unwrap(), Content::View));
+        assert!(matches!(inspect(&connection).unwrap(), Content::View));
     }
 }

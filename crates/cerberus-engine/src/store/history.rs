@@ -90,7 +90,7 @@ impl Store {
     }
 
     /// Caches it for the next time. If this fails, git is simply asked again.
-    pub fn keep_git_log(&self, root: &str, head: &str, printed: &str) {
+    pub fn cache_git_log(&self, root: &str, head: &str, printed: &str) {
         let sql = "INSERT OR REPLACE INTO git_log VALUES (?1, ?2, ?3)";
         let _ = self.connection.execute(sql, [root, head, printed]);
     }

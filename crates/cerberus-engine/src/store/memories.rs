@@ -62,7 +62,7 @@ const COLUMNS: &str = "row, id, status, content, category, scope, project, confi
     (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row)";
 
 /// Current at the time `?1`.
-pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+pub(super) const IS_CURRENT: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
     /// Replaces the current version with a new one, or brings back the version before it. A change based on an outdated
@@ -76,15 +76,15 @@ impl FoldTransaction<'_> {
         }
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
-        let standing =
+        let current =
             self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
-        let standing = self.said(standing)?;
-        match (&change.stands, standing) {
-            (Some(memory), _) => self.new_version(source, &change.id, memory, standing.map(|(row, _)| row))?,
+        let current = self.said(current)?;
+        match (&change.stands, current) {
+            (Some(memory), _) => self.new_version(source, &change.id, memory, current.map(|(row, _)| row))?,
             (None, Some((_, Some(before)))) => self.old_version(source, before)?,
             (None, _) => return Ok(()),
         }
-        if let Some((row, _)) = standing {
+        if let Some((row, _)) = current {
             let sql = "UPDATE memory SET until_at = max(?2, from_at) WHERE row = ?1";
             self.run(sql, params![row, source.at.millis()])?;
         }
@@ -196,7 +196,7 @@ impl Store {
     /// Whether any memory applies to a language only.
     pub fn has_language_memories(&self, now: Timestamp) -> Result<bool> {
         let sql = format!(
-            "SELECT 1 FROM memory WHERE scope >= 'language:' AND scope < 'language;' AND status = 'approved' AND {STANDS}
+            "SELECT 1 FROM memory WHERE scope >= 'language:' AND scope < 'language;' AND status = 'approved' AND {IS_CURRENT}
              LIMIT 1"
         );
         Ok(!self.rows(&sql, [now.millis()], |_| Ok(()))?.is_empty())
@@ -217,7 +217,7 @@ impl Store {
     }
 
     /// The number of versions of a memory, and when the current one was changed.
-    pub fn memory_standing(&self, id: &str) -> Result<(usize, Option<Timestamp>)> {
+    pub fn memory_head(&self, id: &str) -> Result<(usize, Option<Timestamp>)> {
         let sql = "SELECT count(*), max(iif(until_at IS NULL, updated_at, NULL)) FROM memory WHERE id = ?1";
         let read = |row: &Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
         Ok(self.rows(sql, [id], read)?.into_iter().next().unwrap_or((0, None)))
@@ -232,7 +232,7 @@ impl Store {
     /// The number of memories per status, scope and category.
     pub fn memory_counts(&self, now: Timestamp) -> Result<Vec<(Status, String, String, usize)>> {
         let sql = format!(
-            "SELECT status, scope, category, count(*) FROM memory WHERE {STANDS} GROUP BY status, scope, category"
+            "SELECT status, scope, category, count(*) FROM memory WHERE {IS_CURRENT} GROUP BY status, scope, category"
         );
         self.rows(&sql, [now.millis()], |row| Ok((status(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
     }
@@ -246,7 +246,7 @@ impl Store {
     }
 
     fn memory_rows(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Vec<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memory WHERE {STANDS} AND {filter}");
+        let sql = format!("SELECT {COLUMNS} FROM memory WHERE {IS_CURRENT} AND {filter}");
         let mut found = self.rows(&sql, params, memory_row)?;
         if found.is_empty() {
             return Ok(found);
@@ -271,7 +271,7 @@ impl Store {
     /// Accepted memories that a newer accepted one contradicts, with the newer one's id.
     fn superseded(&self, now: Timestamp) -> Result<HashMap<String, String>> {
         let sql = format!(
-            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'approved' AND {STANDS}"
+            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'approved' AND {IS_CURRENT}"
         );
         let found = self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         let pairs = found.into_iter().flat_map(|(newer, older)| {

@@ -120,7 +120,7 @@ impl Store {
         let name = path.display().to_string();
         // SQLite would create a file that others can read, and would block on a pipe. Its log files inherit this file's
         // mode.
-        if let Err(error) = home.open(&view_file(home), Access::UpdateOrMake)
+        if let Err(error) = home.open(&view_file(home), Access::UpdateOrCreate)
             && let Some(misfit) = health::misfit(&error)
         {
             return Err(StoreError::Misfit { path: name, misfit });
@@ -132,7 +132,7 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(if caller == Caller::Hook { HOOK_BUSY } else { BUSY })?;
-            let found = health::look(&connection)?;
+            let found = health::inspect(&connection)?;
             if let Content::Misfit(_) = found {
                 return Ok((connection, found));
             }
@@ -154,7 +154,7 @@ impl Store {
         match open() {
             Ok((_, Content::Misfit(misfit))) => Err(StoreError::Misfit { path: name, misfit }),
             Ok((connection, _)) => {
-                let log = files::with(&path, "-wal");
+                let log = files::with_suffix(&path, "-wal");
                 let (wishes, cleaner) = (Arc::default(), Cleaner::default());
                 Ok(Store { connection, path: name, log, caller, wishes, cleaner })
             }

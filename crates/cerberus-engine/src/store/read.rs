@@ -95,7 +95,7 @@ impl Store {
     }
 
     /// Whether the session was recovered automatically, at the start of another one.
-    pub fn was_recovered_by_itself(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+    pub fn was_recovered_automatically(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
         let sql =
             "SELECT detail = 'automatic' FROM mark WHERE session = ?1 AND at <= ?2 AND what = 'recovered' LIMIT 1";
         let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<bool>>(0))?;
@@ -138,7 +138,7 @@ impl Store {
         }
         let sql = format!(
             "SELECT at, what, detail, session FROM mark WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, row",
-            numbers(sessions)
+            row_list(sessions)
         );
         let mut marks: HashMap<i64, Vec<Mark>> = HashMap::new();
         for (session, mark) in self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, i64>(3)?, mark_row(row)?)))? {
@@ -204,7 +204,7 @@ impl Store {
     }
 
     /// The time of the last event of an agent.
-    pub fn last_heard(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
+    pub fn last_event_at(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
         let sql = "SELECT max(event.at) FROM event JOIN session ON session.row = event.session
             WHERE session.row = (SELECT row FROM session WHERE agent = ?1 ORDER BY last_activity DESC LIMIT 1)
                 AND event.at <= ?2";
@@ -233,7 +233,7 @@ impl Store {
 }
 
 /// The row ids of sessions, as an SQL list.
-pub(super) fn numbers(sessions: &[SessionRow]) -> String {
+pub(super) fn row_list(sessions: &[SessionRow]) -> String {
     sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",")
 }
 

@@ -11,7 +11,7 @@ use cerberus_core::search::terms;
 use cerberus_core::search::terms::Shape;
 use rusqlite::params;
 
-use super::memories::STANDS;
+use super::memories::IS_CURRENT;
 use super::{Result, Store};
 
 /// A term that occurs in more memories says little. Only the newest of those count.
@@ -135,7 +135,7 @@ impl Store {
     fn texts(&self, query: &MemoryQuery, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT row, content, category, source, created_at FROM memory WHERE {STANDS} AND status = 'approved'
+            "SELECT row, content, category, source, created_at FROM memory WHERE {IS_CURRENT} AND status = 'approved'
              AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR category = ?3) AND row IN ({list}) ORDER BY row"
         );
         self.rows(&sql, params![now.millis(), query.scope, query.category], |row| {

@@ -26,7 +26,6 @@ use serde::Serialize;
 use super::{Result, SEPARATING_KINDS, StoreError};
 use crate::journal::forgotten::Namer;
 
-/// The origin of a row.
 pub(super) struct Source {
     pub session: i64,
     pub event: i64,
@@ -40,7 +39,6 @@ const LAST_WORDS_BYTES_MAX: usize = 600;
 /// Records about memories belong to no session.
 const NO_SESSION: i64 = 0;
 
-/// The tables whose rows belong to a session.
 const OF_SESSIONS: [&str; 11] =
     ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction", "summary"];
 
@@ -99,8 +97,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Removes everything of a session, so that it can be folded again. Returns the first segment that contains a
-    /// record of it.
+    /// Removes a session, so that it can be folded again. Returns the first segment that contains a record of it.
     pub fn clear_session(&self, agent: &str, agent_session_id: &str) -> Result<Option<String>> {
         let sql = "SELECT row, first_segment, second FROM session WHERE agent = ?1 AND agent_session_id = ?2";
         let read =
@@ -130,7 +127,6 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// How far each segment was folded.
     pub fn segments(&self) -> Result<Vec<(String, u64)>> {
         let read = || -> rusqlite::Result<Vec<(String, u64)>> {
             let mut all = self.transaction.prepare_cached("SELECT name, folded_bytes FROM segment")?;
@@ -251,8 +247,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Whether another hook just reported the same words under another key. If anything happened in between, they are
-    /// new.
+    /// Whether another hook just reported the same words under another key, with nothing in between.
     fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
         let sql = format!(
@@ -368,8 +363,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(row)
     }
 
-    /// Names the sessions that began in the same second, in order: `20260122-133514`, then the first free one of `-2`,
-    /// `-3`, …
+    /// Names the sessions that began in the same second, in order: `20260122-133514`, then `-2`, `-3`, … if free.
     fn name_sessions(&self, second: &str) -> Result<()> {
         let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
             let sql = "SELECT row, wanted_id, id FROM session WHERE second = ?1 ORDER BY row";

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::CARRY_OVER;
 
-use super::{FAILURE, Left, SummaryError};
+use super::{FAILURE, SessionFacts, SummaryError};
 use crate::os::clock::Clock;
 use crate::os::failures;
 use crate::os::home::{Home, create_dir};
@@ -58,8 +58,8 @@ fn start(home: &Home, session: &SessionId) -> io::Result<Child> {
 }
 
 /// Claims the summary of these facts; `false` if another process already did.
-pub fn claim(home: &Home, session: &SessionRow, left: &Left) -> Result<bool, SummaryError> {
-    let path = home.claims_dir().join(format!("{:016x}", left.digest(home.cleaner(), session)));
+pub fn claim(home: &Home, session: &SessionRow, facts: &SessionFacts) -> Result<bool, SummaryError> {
+    let path = home.claims_dir().join(format!("{:016x}", facts.digest(home.cleaner(), session)));
     let made = create_dir(&home.claims_dir())
         .and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
     match made {

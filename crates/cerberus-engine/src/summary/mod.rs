@@ -24,7 +24,7 @@ use crate::os::home::Home;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
-use provider::{Manner, Provider, ProviderError};
+use provider::{Provider, ProviderError, RequestForm};
 
 /// The name of this operation in the log of failures.
 pub const FAILURE: &str = "summarize";
@@ -45,14 +45,14 @@ pub enum SummaryError {
 
 /// What one session left.
 #[derive(Debug)]
-pub struct Left {
+pub struct SessionFacts {
     project: String,
     items: Vec<Item>,
     done: Vec<String>,
 }
 
-impl Left {
-    pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<Left> {
+impl SessionFacts {
+    pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<SessionFacts> {
         let sessions = std::slice::from_ref(session);
         let mut carried = store.carried(sessions, Wanted::All, now)?;
         carried.add(failing::blockers(&store.runs(sessions, now)?));
@@ -72,7 +72,7 @@ impl Left {
             memories: &[],
             known: None,
         });
-        Ok(Left { project: session.project_name.clone(), items: brief.items, done })
+        Ok(SessionFacts { project: session.project_name.clone(), items: brief.items, done })
     }
 
     pub fn material(&self) -> Material<'_> {
@@ -93,8 +93,8 @@ pub fn write(
     session: &SessionRow,
     provider: &Provider,
 ) -> Result<SummaryRow, SummaryError> {
-    let left = Left::of(store, session, clock.now)?;
-    let material = left.material();
+    let facts = SessionFacts::of(store, session, clock.now)?;
+    let material = facts.material();
     if material.is_empty() {
         return Err(SummaryError::Nothing);
     }
@@ -103,8 +103,8 @@ pub fn write(
     let summary = Summary {
         text: said,
         provider: Clean::word(provider.word()),
-        key_context: key_items(&left.items).iter().map(|item| clean(item.code.clone())).collect(),
-        next_actions: next_actions(&left.items).iter().map(|item| clean(action(item))).collect(),
+        key_context: key_items(&facts.items).iter().map(|item| clean(item.code.clone())).collect(),
+        next_actions: next_actions(&facts.items).iter().map(|item| clean(action(item))).collect(),
     };
     let row = SummaryRow {
         at: clock.now,
@@ -130,8 +130,8 @@ fn ask(
     material: &Material,
 ) -> Result<Clean<'static>, ProviderError> {
     let mut failed = ProviderError::Unusable;
-    for manner in [Manner::Usual, Manner::Plain] {
-        match provider.ask(prompt, manner) {
+    for form in [RequestForm::Full, RequestForm::Plain] {
+        match provider.ask(prompt, form) {
             Ok(answer) => match read(cleaner, &answer, material) {
                 Some(text) => return Ok(text),
                 None => failed = ProviderError::Unusable,

@@ -9,7 +9,7 @@ use cerberus_core::settings::servers::{self, ServerStyle};
 use cerberus_core::settings::{Json, Part, WholeFile};
 
 use self::database::OpencodeDatabase;
-use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::transcripts::{PathHints, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -71,14 +71,14 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
         let data = surroundings.folder("XDG_DATA_HOME").or_else(|| surroundings.in_home(".local/share"));
         below(data, &["opencode/opencode.db"])
     },
-    is_one: |name| {
+    is_transcript: |name| {
         let plain = plain_name(name);
         name == "opencode.db" || plain.ends_with(".jsonl") || plain.ends_with(".json")
     },
     only: None,
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: Some(|path, busy| Ok(Box::new(OpencodeDatabase::open(path, busy)?))),
     // All sessions are in the database.
     find: |_, _| None,
-    notes_uses_at_their_end: false,
+    writes_uses_at_end: false,
 };

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use cerberus_core::agents;
 
 use super::{ProviderError, SUMMARIZING};
-use crate::os::output::{Cut, read_until};
+use crate::os::output::{OutputError, read_until};
 
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
@@ -46,8 +46,8 @@ pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, 
     let printed = read_until(&mut child, deadline, ANSWER_BYTES_MAX);
     let status = end(child, if printed.is_ok() { deadline } else { Instant::now() });
     match (printed, status) {
-        (Err(Cut::Long), _) => Err(ProviderError::Long),
-        (Err(Cut::Late | Cut::Broken), _) | (_, None) => Err(ProviderError::Late(limit)),
+        (Err(OutputError::TooLong), _) => Err(ProviderError::Long),
+        (Err(OutputError::TimedOut | OutputError::Broken), _) | (_, None) => Err(ProviderError::Late(limit)),
         (Ok(_), Some(status)) if !status.success() => Err(ProviderError::Failed(status)),
         (Ok(printed), Some(_)) => Ok(String::from_utf8_lossy(&printed).into_owned()),
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
+use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
 
 const HOST: &str = "127.0.0.1";
 const PORT: &str = "11434";
@@ -14,9 +14,9 @@ pub(super) const API: Api = Api {
         let key = endpoint.key.as_ref();
         key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect()
     },
-    body: |endpoint, prompt, manner| {
+    body: |endpoint, prompt, form| {
         let mut body = json!({"model": endpoint.model, "prompt": prompt, "stream": false});
-        if manner == Manner::Usual {
+        if form == RequestForm::Full {
             // Thinking would use up the tokens that the answer needs.
             body["think"] = json!(false);
             body["options"] = json!({"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS_MAX});

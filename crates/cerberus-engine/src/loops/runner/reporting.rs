@@ -12,7 +12,7 @@ impl Runner<'_> {
     pub(super) fn hook(&mut self, point: HookPoint, more: &Value) -> Result<(), String> {
         let hooks = &self.job.settings.hooks;
         let Some(command) = hooks.at(point) else { return Ok(()) };
-        let mut state = self.told_state();
+        let mut state = self.state_json();
         if let (Some(fields), Some(more)) = (state.as_object_mut(), more.as_object()) {
             fields.insert("hook".to_string(), json!(point));
             fields.extend(more.clone());
@@ -20,13 +20,13 @@ impl Runner<'_> {
         let ran = self.commands().hook(command, &state, hooks.time_limit());
         if let Err(words) = &ran {
             let told = format!("the {} hook failed: {words}", point.word());
-            self.audience.hear(&Report::Told(&told));
+            self.audience.report(&Report::Message(&told));
         }
         ran
     }
 
     /// The state of the loop for hooks and audience.
-    fn told_state(&self) -> Value {
+    fn state_json(&self) -> Value {
         let status = self.status();
         let session = self.attempt.as_ref().and_then(|attempt| attempt.session.clone());
         json!({
