@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_names_are_looked_at() {
+    fn the_number_of_entries_read_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..5 {
             fs::write(folder.path().join(format!("rollout-{number}-id{number}.jsonl")), "").unwrap();

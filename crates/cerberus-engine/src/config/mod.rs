@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_holds_and_what_is_wrong_is_said() {
+    fn settings_are_read_and_errors_are_reported() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
         assert_eq!(parse("[loop]\nmax_iterations = 7").unwrap().loops.max_iterations, Some(7));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_are_off_until_a_provider_is_named_and_then_told() {
+    fn summaries_are_off_until_a_provider_is_set() {
         let of = |text: &str| parse(text).unwrap().summary;
         assert_eq!((of("").provider, of("").format(), of("").limit().as_secs()), (None, Format::Codes, 10));
         let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_much_is_read() {
+    fn reading_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("session-1.json");
         std::fs::write(&whole, vec![b' '; WHOLE_BYTES_MAX as usize]).unwrap();

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_lead_in_a_circle_are_walked_once() {
+    fn cyclic_folders_are_walked_once() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("a")).unwrap();
         fs::write(dir.path().join("a/one.jsonl"), "").unwrap();

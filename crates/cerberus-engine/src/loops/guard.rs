@@ -91,7 +91,7 @@ pub fn run(launch: &Launch) -> i32 {
     let input = child.stdin.take().map(feed);
     std::thread::spawn(move || reap_children(&send));
     let mut watch = Watch { group, input, stopping: None, exit: None };
-    if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| written(note, child.id())) {
+    if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| record_launch(note, child.id())) {
         eprintln!("cannot write down that the agent was started: {error}");
         watch.stop(Duration::ZERO);
         watch.run_until_empty(&events);
@@ -102,7 +102,7 @@ pub fn run(launch: &Launch) -> i32 {
     watch.exit.unwrap_or(CANNOT_START)
 }
 
-fn written(note: &Note, pid: u32) -> Result<(), LedgerError> {
+fn record_launch(note: &Note, pid: u32) -> Result<(), LedgerError> {
     let Number { run, iteration, attempt } = note.number;
     let step = Step::Launched { iteration, attempt, agent: process::of(pid), guard: process::own() };
     note.ledger.append(&Entry { at: Clock::new(None).wall, run, step })
@@ -162,7 +162,7 @@ impl Watch {
                 Ok(GuardEvent::Order(order)) => self.follow(order),
                 Ok(GuardEvent::RunnerGone) => self.stop(ORPHAN_GRACE),
                 Ok(GuardEvent::Gone(pid, status)) if pid == self.group => {
-                    self.exit = Some(code(status));
+                    self.exit = Some(exit_code(status));
                     self.stop(REST_GRACE);
                 }
                 Ok(GuardEvent::Gone(..)) => {}
@@ -213,6 +213,6 @@ impl Watch {
 }
 
 /// The exit code that a shell would report.
-fn code(status: WaitStatus) -> i32 {
+fn exit_code(status: WaitStatus) -> i32 {
     status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(1)
 }

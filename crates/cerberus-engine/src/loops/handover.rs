@@ -7,7 +7,7 @@ use cerberus_core::loops::totals::How;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
 
-use super::preserve::{Wanted, preserve, without_view};
+use super::preserve::{PreserveRequest, preserve, without_view};
 use super::runner::Job;
 use crate::os::clock::Clock;
 use crate::store::fold;
@@ -36,7 +36,7 @@ pub struct RunHistory {
 pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedState, Vec<String>) {
     let agent: Agent = job.settings.worker.agent();
     let sessions: Vec<(Agent, String)> = history.sessions.iter().map(|session| (agent, session.clone())).collect();
-    let wanted = Wanted {
+    let wanted = PreserveRequest {
         located: &job.located,
         now: Clock::new(None).now,
         sessions: &sessions,

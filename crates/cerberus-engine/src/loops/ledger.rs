@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_survive_stumps_and_what_came_later_does_not_exist() {
+    fn torn_lines_are_skipped_and_later_entries_are_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
         assert_eq!(ledger.read(Timestamp::from_millis(99)).unwrap(), []);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn one_runner_at_a_time_and_requests_are_heard_once() {
+    fn one_runner_at_a_time_and_requests_are_read_once() {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
         assert!(!ledger.is_running().unwrap());

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_cut_and_the_size_is_bounded() {
+    fn secrets_are_removed_and_the_size_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.log");
         let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path);

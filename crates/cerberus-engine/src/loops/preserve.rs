@@ -20,7 +20,7 @@ use crate::store::{self, SessionRow, Store};
 
 /// What to preserve, and from where.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct PreserveRequest<'a> {
     pub located: &'a Located,
     pub now: Timestamp,
     /// The loop's own sessions, by the ids of their agents.
@@ -46,7 +46,7 @@ pub struct Preserved {
 }
 
 /// The state for the next context. The view must be up to date.
-pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
+pub fn preserve(store: &Store, wanted: &PreserveRequest) -> store::Result<Preserved> {
     let sessions = sessions(store, wanted)?;
     let carried = store.carried(&sessions, store::Wanted::All, wanted.now)?;
     let runs = store.runs(&sessions, wanted.now)?;
@@ -55,11 +55,11 @@ pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
 }
 
 /// The same without the view: only the agent's output and git.
-pub fn without_view(wanted: &Wanted) -> Preserved {
+pub fn without_view(wanted: &PreserveRequest) -> Preserved {
     completed(PreservedState::default(), wanted)
 }
 
-fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
+fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preserved {
     let item = |text: &str| Line::new(wanted.cleaner, text);
     state.add_heard(wanted.cleaner, wanted.heard);
     if state.current_objective.is_none() {
@@ -84,7 +84,7 @@ fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
 }
 
 /// The loop's sessions and manual ones, oldest first.
-fn sessions(store: &Store, wanted: &Wanted) -> store::Result<Vec<SessionRow>> {
+fn sessions(store: &Store, wanted: &PreserveRequest) -> store::Result<Vec<SessionRow>> {
     let mut found = Vec::new();
     for (agent, id) in wanted.sessions {
         found.extend(store.agent_session(*agent, id, wanted.now)?);
@@ -109,7 +109,7 @@ fn first_paragraph(prompt: &str) -> Option<&str> {
 const FILE_BYTES_MAX: u64 = 128 * 1024;
 
 /// A file's text, or why it is left out.
-fn included(wanted: &Wanted, path: &str) -> Result<IncludedFile, String> {
+fn included(wanted: &PreserveRequest, path: &str) -> Result<IncludedFile, String> {
     let (root, wishes) = (&wanted.located.root, wanted.wishes);
     if wishes.is_private(path) {
         return Err("it is private".to_string());

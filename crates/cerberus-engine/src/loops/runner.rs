@@ -324,7 +324,7 @@ impl Runner<'_> {
         if let (RecordedBy::Runner, Some(session)) = (self.recorded_by, &left.session)
             && !left.words.trim().is_empty()
         {
-            self.sessions().said(session, &left.words)?;
+            self.sessions().record_last_words(session, &left.words)?;
         }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {
@@ -363,7 +363,7 @@ impl Runner<'_> {
             return Ok(None);
         };
         if let Some(session) = &attempt.session {
-            self.sessions().wrote(session, &written)?;
+            self.sessions().record_handoff(session, &written)?;
         }
         attempt.handed_over = Some(now());
         Ok(Some(Input::HandedOver))

@@ -42,7 +42,7 @@ impl Sessions<'_> {
     }
 
     /// Records the agent's last words, if no hook did.
-    pub fn said(&self, session: &str, words: &str) -> Result<(), JournalError> {
+    pub fn record_last_words(&self, session: &str, words: &str) -> Result<(), JournalError> {
         self.record(
             session,
             "stop",
@@ -51,7 +51,7 @@ impl Sessions<'_> {
     }
 
     /// Records every item of the handoff it wrote, because later contexts need them too.
-    pub fn wrote(&self, session: &str, written: &Written) -> Result<(), JournalError> {
+    pub fn record_handoff(&self, session: &str, written: &Written) -> Result<(), JournalError> {
         let clock = Clock::new(None);
         let place = self.located.place(self.home.cleaner());
         let record = |(number, note): (usize, Note<'static>)| {

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_passed_over() {
+    fn an_endless_line_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rollout.jsonl");
         append(&path, &"x".repeat(LINE_BYTES_MAX + 10));

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_learnt_is_kept_and_a_damaged_file_is_learnt_again() {
+    fn learned_sizes_are_kept_and_a_damaged_file_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().to_path_buf());
         let hear = |model: &str, tokens| {

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_are_first_together_agree() {
+    fn concurrent_first_processes_agree() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().to_path_buf());
         let first = create(&home).unwrap();

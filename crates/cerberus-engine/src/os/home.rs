@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_home_may_be_a_link_and_nothing_in_it() {
+    fn the_home_may_be_a_link_but_nothing_in_it_may() {
         let dir = tempfile::tempdir().unwrap();
         let (real, elsewhere) = (dir.path().join("real"), dir.path().join("elsewhere"));
         fs::create_dir_all(real.join("journal")).unwrap();

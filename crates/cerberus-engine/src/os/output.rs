@@ -43,7 +43,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn neither_silence_nor_endless_talk_is_waited_for() {
+    fn silent_and_endless_output_is_cut_off() {
         let long = Duration::from_secs(600);
         for (script, limit, read) in [
             ("printf done", long, Ok(b"done".to_vec())),

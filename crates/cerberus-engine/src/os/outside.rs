@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_read_and_only_so_much_of_them() {
+    fn only_regular_files_are_read_and_only_up_to_a_limit() {
         let dir = tempfile::tempdir().unwrap();
         let (file, pipe, link) = (dir.path().join("file"), dir.path().join("pipe"), dir.path().join("link"));
         std::fs::write(&file, "text").unwrap();

@@ -136,7 +136,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_process_is_known_by_more_than_its_number() {
+    fn a_process_is_identified_by_more_than_its_id() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let stat = Stat::of(child.id()).unwrap();
         assert_eq!((stat.name.as_str(), stat.parent), ("sleep", std::process::id()));

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_and_stands_is_found() {
+    fn only_matching_current_memories_are_found() {
         let stored = Stored::new(&["use tabs"]);
         stored.add("use tabs here", "project:hydra", NOW);
         stored.add("tabs were used", "universal", NOW);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_a_wrong_query() {
+    fn any_text_is_a_valid_query() {
         let stored = Stored::new(&["NEAR the OR of AND"]);
         for text in [
             "\"",

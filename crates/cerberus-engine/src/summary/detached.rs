@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_go_when_nobody_can_ask_again() {
+    fn old_claims_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         create_dir(&home.claims_dir()).unwrap();

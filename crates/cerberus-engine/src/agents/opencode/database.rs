@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_as_they_would_be_exported() {
+    fn sessions_come_out_as_opencode_exports_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(OsStr::from_bytes(b"odd %20 ?name#\xc3\xa4\xff.db"));
         let writer = database(&path);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_of_theirs_is_said() {
+    fn a_file_that_is_not_their_database_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("opencode.db");
         std::fs::write(&path, "no database, but long enough to be taken for one at the first look").unwrap();

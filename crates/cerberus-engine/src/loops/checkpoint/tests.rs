@@ -169,7 +169,7 @@ fn going_back_brings_files_back_and_takes_later_ones_away() {
 }
 
 #[test]
-fn what_no_checkpoint_holds_is_not_written_over() {
+fn files_outside_every_checkpoint_are_not_overwritten() {
     let stage = Stage::new();
     stage.write("out.txt", "mine\n");
     stage.write("folder", "a file\n");
@@ -268,7 +268,7 @@ fn no_program_that_the_repository_names_runs() {
 }
 
 #[test]
-fn a_missing_checkpoint_is_said_and_old_runs_are_let_go() {
+fn a_missing_checkpoint_is_reported_and_old_runs_are_pruned() {
     let stage = Stage::new();
     assert!(matches!(stage.restore(7), Err(CheckpointError::Missing { run: 1, number: 7 })));
     let (home, located) = (stage.home(), stage.located());

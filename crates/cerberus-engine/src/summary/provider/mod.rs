@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_before_anything_is_sent() {
+    fn missing_settings_are_reported_before_anything_is_sent() {
         let key = || Key::new(["made", "up"].concat());
         let environment = |anthropic_key, openai_key| Environment { anthropic_key, openai_key, ollama_host: None };
         let none = environment(None, None);
