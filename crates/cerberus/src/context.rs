@@ -28,7 +28,7 @@ use cerberus_engine::store::fold;
 use cerberus_engine::store::health;
 use cerberus_engine::store::{SessionRow, Store};
 use cerberus_engine::summary::detached;
-use cerberus_engine::summary::provider::Surroundings;
+use cerberus_engine::summary::provider::Environment;
 
 use crate::failure::{Hint, Result};
 
@@ -184,9 +184,9 @@ pub fn user_folders() -> UserFolders {
 }
 
 /// What the environment says about providers of summaries.
-pub fn surroundings() -> Surroundings {
+pub fn surroundings() -> Environment {
     let key = |name: &str| Key::new(env::var(name).ok()?);
-    Surroundings {
+    Environment {
         anthropic_key: key("ANTHROPIC_API_KEY"),
         openai_key: key("OPENAI_API_KEY"),
         ollama_host: env::var("OLLAMA_HOST").ok(),

@@ -28,8 +28,8 @@ fn is_whole(file: &SettingsFile) -> bool {
     matches!(file.parts, [Part::Whole(_)])
 }
 
-/// What was there before we came, for a file of this kind.
-fn befores(file: &SettingsFile) -> Vec<Option<&'static str>> {
+/// Possible contents of the file before installation.
+fn original_texts(file: &SettingsFile) -> Vec<Option<&'static str>> {
     let json = [
         Some("{}"),
         Some("{ }\n"),
@@ -60,7 +60,7 @@ fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
     for scope in Scope::ALL {
         let dir = tempfile::tempdir().unwrap();
         for (profile, file) in files(dir.path(), scope) {
-            for before in befores(&file) {
+            for before in original_texts(&file) {
                 let home = Home::new(dir.path().join("home"));
                 fs::create_dir_all(dir.path().join("user")).unwrap();
                 fs::create_dir_all(dir.path().join("project")).unwrap();
@@ -160,7 +160,7 @@ fn a_file_that_somebody_made_after_we_went_is_not_ours_to_remove() {
 
 #[test]
 fn the_installed_text_never_changes() {
-    // Codex trusts a hook by a hash of this: a change here makes every user accept the hooks again.
+    // Codex trusts a hook by a hash of this text: a change here makes every user accept the hooks again.
     let dir = tempfile::tempdir().unwrap();
     let (_, file) =
         files(dir.path(), Scope::User).into_iter().find(|(_, f)| f.path.ends_with(".codex/hooks.json")).unwrap();

@@ -1,5 +1,5 @@
-//! What a hook does beside capturing: a session that begins is told its brief, a prompt what it makes relevant, and a
-//! session that ends leaves its corrections as proposals.
+//! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
+//! session's end corrections become proposals.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
 use crate::config::{self, ConfigError};
-use crate::hook::capture::{Moment, Waiting};
+use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
 use crate::memory::distill;
 use crate::memory::keep::Keeper;
@@ -40,7 +40,7 @@ use crate::store::health;
 use crate::store::{Store, StoreError};
 use crate::summary::detached;
 
-/// An agent waits for its brief: names that are not found by then are found later.
+/// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
 
 #[derive(Debug, thiserror::Error)]
@@ -55,25 +55,25 @@ pub enum AnswerError {
     Store(#[from] StoreError),
 }
 
-/// What the host prints to the model, and the record that it was told.
+/// What the host passes to the model, and the receipt for it.
 #[derive(Debug)]
 pub struct Answer {
     pub reply: String,
     receipt: Record<'static>,
 }
 
-/// What is to be told now; `None` when there is nothing, or it was told through another hook.
+/// What to tell now; `None` if there is nothing, or another hook told it.
 pub fn answer(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &Waiting,
+    waiting: &PendingAnswer,
 ) -> Result<Option<Answer>, AnswerError> {
-    match &waiting.moment {
-        Moment::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
-        Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
-        Moment::End => {
+    match &waiting.trigger {
+        Trigger::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
+        Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !waiting.is_echo(home, clock, &store)? {
                 distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
@@ -94,7 +94,7 @@ fn at_start(
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &Waiting,
+    waiting: &PendingAnswer,
     source: StartSource,
 ) -> Result<Option<Answer>, AnswerError> {
     let config = config::load(home)?;
@@ -138,7 +138,7 @@ fn on_prompt(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
-    waiting: &Waiting,
+    waiting: &PendingAnswer,
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
     let store = fold::open_in_hook(home)?;
@@ -169,14 +169,14 @@ fn receipt(
     Event::Receipt { source, codes: codes.into_iter().map(clean).collect(), memories }
 }
 
-impl Waiting {
-    /// Was the same told through another hook, which then does what is to be done?
+impl PendingAnswer {
+    /// Whether another hook reported the same event first and answers it.
     fn is_echo(&self, home: &Home, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
         let (agent, own) = (self.agent, std::process::id());
         if store.has_event(agent, &self.session, &self.key)? {
             return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?);
         }
-        // The view is behind, because another process holds it. The journal itself says which hook was first.
+        // Another process holds the view, so the view is behind. The journal shows which hook was first.
         let (low, high) = same_words(&self.key).unwrap_or_else(|| (self.key.to_string(), self.key.to_string()));
         let end = journal::end(home, clock.wall)?;
         let reports = end.records().filter(|(_, record)| {
@@ -217,7 +217,7 @@ impl Waiting {
     }
 }
 
-/// Records that the answer was given: after it was, so that nothing counts as told that never was.
+/// Records the receipt after the answer was given, so that nothing counts as told that was not.
 pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), AnswerError> {
     Ok(journal::append(home, clock.wall, &answer.receipt)?)
 }

@@ -22,7 +22,7 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// With the key of the home, made if there is none yet.
+    /// Uses the key of the home; creates it on first use.
     pub fn open(home: &Home) -> Result<Namer, JournalError> {
         let path = home.key();
         let key = match home.text(&path, 4 * KEY_BYTES as u64) {
@@ -43,8 +43,8 @@ impl Namer {
         }
     }
 
-    /// The name of a record, whatever it says now. `open_record` is its JSON: a record about a memory or a project is
-    /// only known by that, because the same memory may be learned again, and the same repository found again.
+    /// The name of a record, whatever it says now. `open_record` is its JSON, which identifies a record about a memory
+    /// or a project, because the same memory may be learned again and the same repository found again.
     pub fn record(&self, record: &Record, open_record: &[u8]) -> Clean<'static> {
         match EventKind::of(&record.event).is_of_a_session() {
             true => self.event(record.agent.name(), &record.session, &record.key),
@@ -56,7 +56,7 @@ impl Namer {
         self.name(&[b"event", agent.as_bytes(), session.as_bytes(), key.as_bytes()])
     }
 
-    /// The name of exactly these words of a record.
+    /// The name of exactly this version of a record.
     pub fn version(&self, open_record: &[u8]) -> Clean<'static> {
         self.name(&[b"version", open_record])
     }

@@ -1,7 +1,7 @@
-//! Corrections become proposals, and what is sure enough becomes a memory by itself.
+//! Turns corrections into proposals, and the most certain proposals into memories.
 //!
-//! Runs when a session ends or was recovered, and when somebody asks. Running it again changes nothing: a proposal is
-//! known by its evidence, and what was decided stays decided.
+//! Runs when a session ends or was recovered, and on request. Running it again changes nothing: a proposal is
+//! identified by its evidence, and decisions are kept.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,19 +17,19 @@ use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
-/// What was said longer ago than this many corrections is no evidence any more.
+/// Only this many of the last corrections count as evidence.
 const CORRECTIONS_MAX: usize = 1_000;
-/// New proposals are compared with this many of what is known.
+/// New proposals are compared with this many existing ones.
 const KNOWN_MAX: usize = 2_000;
 
-/// What a run brought.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Distilled {
     pub proposed: Vec<MemoryId>,
     pub approved: Vec<MemoryId>,
 }
 
-/// Turns corrections that were not looked at yet into proposals and memories.
+/// Turns corrections that were not processed yet into proposals and memories.
 pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldError> {
     let now = keeper.clock.now;
     if !store.has_new_corrections()? {
@@ -49,7 +49,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         if standing.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
             continue;
         }
-        // Proposed first even when it is sure: what was approved without a word can then be taken back like any other.
+        // Propose first, even if it is certain: then the user can undo an automatic approval like any other change.
         let based_on = standing.map_or(0, |row| row.version);
         changes.push(Change { id: proposal.id.clone(), based_on, memory: Some(memory.clone()) });
         if !proposal.is_sure() {
@@ -67,7 +67,7 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
     Ok(distilled)
 }
 
-/// What waits for the user's word, and what was approved without it, newest first; after a look at what is new.
+/// Processes new corrections, then lists what waits for a decision and what was approved automatically, newest first.
 pub fn proposals(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
     distill(keeper, store)?;
     let mut rows = store.own_memories(KNOWN_MAX, keeper.clock.now)?;
@@ -79,7 +79,7 @@ pub fn proposals(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, F
     Ok(rows)
 }
 
-/// What waits for the user's word, the surest first.
+/// What waits for the user's decision, most certain first.
 pub fn waiting(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
     let mut rows = proposals(keeper, store)?;
     rows.retain(|row| row.memory.status == Status::Proposed);
@@ -122,7 +122,7 @@ fn existing(row: &MemoryRow) -> Known<'_> {
     Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
 }
 
-/// What a proposal is to be from now on. Words that the user chose for it stay.
+/// The memory that a proposal becomes. Keeps words that the user chose.
 fn stand(
     keeper: &Keeper,
     proposal: &Proposal,

@@ -1,7 +1,7 @@
-//! What commands do to memories: learn, decide, edit, take back, look up, and carry from home to home.
+//! Changing memories: learning, deciding, editing, undoing, recording uses and importing.
 //!
-//! Every change is one record that holds the memory whole, so that nothing is ever half approved. It also says which
-//! version it is based on: of two changes of the same version, the one that comes second in the journal is refused.
+//! Every change is one record with the whole memory, so that no change is ever half made. It also names the version it
+//! is based on: of two changes to the same version, the second in the journal's order is refused.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -26,7 +26,7 @@ use crate::store::{self, MemoryRow, Store, StoreError};
 /// A new memory is compared with this many of the user's own.
 const COMPARED_MAX: usize = 2_000;
 
-/// How often a command tries to fold its change while another process keeps the view.
+/// How often a command tries to fold its change while another process holds the view.
 const FOLDS_MAX: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -43,27 +43,27 @@ impl From<StoreError> for KeepError {
     }
 }
 
-/// A memory as it is to stand; without one, its last change is undone.
+/// A new version of a memory; without one, the last change is undone.
 pub(super) struct Change {
     pub id: MemoryId,
-    /// How many versions of it were known.
+    /// The number of versions when it was read.
     pub based_on: usize,
     pub memory: Option<Memory<'static>>,
 }
 
-/// One who changes memories: where and when.
+/// Changes memories in a given home, time and project.
 pub struct Keeper<'a> {
     pub home: &'a Home,
     pub clock: &'a Clock,
     pub located: &'a Located,
 }
 
-/// What came of learning something.
+/// The result of learning something.
 pub struct Learnt {
     pub id: MemoryId,
-    /// These very words were not known.
+    /// Whether these exact words were new.
     pub is_new: bool,
-    /// What it contradicts and takes the place of.
+    /// The memories that it contradicts and replaces.
     pub supersedes: Vec<MemoryRow>,
 }
 
@@ -94,12 +94,12 @@ impl Keeper<'_> {
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
         let projects = Projects::load(store, self.clock.now)?;
         let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
-        // Two who learn the same at the same moment have learnt it once.
+        // Two processes that learn the same thing at the same time have learned it once.
         let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
         Ok(Learnt { id, is_new, supersedes })
     }
 
-    /// The project of a scope that names the one we are in.
+    /// The current project, if the scope names it.
     pub fn project_of(&self, scope: &Scope) -> Option<ProjectId> {
         match scope {
             Scope::Project(name) if *name == self.located.name => Some(self.located.project.clone()),
@@ -107,7 +107,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Approves or rejects; gives what an approved one now supersedes.
+    /// Approves or rejects a memory. Returns what an approved one now supersedes.
     pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, KeepError> {
         let mut memory = row.memory.clone();
         memory.status = status;
@@ -115,7 +115,7 @@ impl Keeper<'_> {
         self.revise(store, row, memory)
     }
 
-    /// Puts a changed memory in the place of the one that stands; gives what it now supersedes.
+    /// Replaces the current version. Returns what it now supersedes.
     pub fn revise(
         &self,
         store: &mut Store,
@@ -131,7 +131,7 @@ impl Keeper<'_> {
         Ok(supersedes)
     }
 
-    /// Takes the last change of a memory back; `false` when it never was changed.
+    /// Undoes the last change of a memory; `false` if there is none.
     pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, KeepError> {
         if row.has_earlier {
             self.change(store, row, None)?;
@@ -139,7 +139,7 @@ impl Keeper<'_> {
         Ok(row.has_earlier)
     }
 
-    /// Changes the version that was looked at, or says that it no longer stands.
+    /// Changes the version that was read, or reports that it is no longer current.
     fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), KeepError> {
         let change = Change { id: row.id.clone(), based_on: row.version, memory };
         match self.make(store, change)? {
@@ -148,7 +148,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Counts that these memories were looked up. A moment that was asked for changes nothing; was it counted?
+    /// Counts a use of these memories. Returns `false` and counts nothing if the user set the time.
     pub fn used(&self, ids: &[MemoryId]) -> Result<bool, FoldError> {
         if ids.is_empty() || self.clock.is_given {
             return Ok(false);
@@ -160,17 +160,18 @@ impl Keeper<'_> {
         Ok(true)
     }
 
-    /// Stores lines of an export as they are. What is here already, or newer here, stays; gives how many were new.
+    /// Stores the lines of an export as they are. A memory that is already here, or newer here, is kept. Returns how
+    /// many were new.
     pub fn import(&self, store: &mut Store, lines: Vec<Line>) -> Result<usize, FoldError> {
         let mut taken: HashMap<MemoryId, usize> = HashMap::new();
         let mut records = Vec::new();
         for line in lines {
             let (id, memory) = line.into_memory(self.home.cleaner(), self.clock.now, |scope| self.project_of(scope));
-            // The n-th time the same line without an id is another memory.
+            // A repeated line without an id is another memory each time.
             let times = taken.entry(id.clone()).or_default();
             *times += 1;
             let id = if *times > 1 { MemoryId::new(format!("{id}-{times}")) } else { id };
-            let (versions, newest) = store.memory_standing(id.as_str())?;
+            let (versions, newest) = store.memory_head(id.as_str())?;
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
                 let change = Change { id, based_on: versions, memory: Some(memory) };
@@ -183,15 +184,15 @@ impl Keeper<'_> {
         Ok(records.len())
     }
 
-    /// Records changes, all with one sync, and folds them. Those that somebody else came first with are left out.
+    /// Records changes with one sync and folds them. Changes that came second are left out.
     pub(super) fn write(&self, store: &mut Store, changes: Vec<Change>) -> Result<(), FoldError> {
         let records: Vec<Record> = changes.into_iter().map(|change| self.change_record(change)).collect();
         journal::append_all(self.home, self.clock.wall, &records)?;
         fold::fold(self.home, store)
     }
 
-    /// Records one change and says whether it was made, or refused because somebody else came first. Only the fold can
-    /// tell, so this waits until it is complete. Never called by a hook.
+    /// Records one change. Returns whether it was made, or refused because another one came first. Only the fold knows,
+    /// so this waits until the fold is complete. Never called by a hook.
     fn make(&self, store: &mut Store, change: Change) -> Result<bool, FoldError> {
         let record = self.change_record(change);
         journal::append(self.home, self.clock.wall, &record)?;
@@ -205,7 +206,7 @@ impl Keeper<'_> {
         Ok(store.has_memory_change(&record.key)?)
     }
 
-    /// Its key is like no other: two who make the same change at once must not be taken for one.
+    /// The key is unique, so that two identical changes at the same time are not taken for one.
     fn change_record(&self, change: Change) -> Record<'static> {
         let Change { id, based_on, memory } = change;
         let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
@@ -222,7 +223,7 @@ impl Keeper<'_> {
     }
 }
 
-/// An accepted memory takes the place of what it contradicts, where both would hold.
+/// The memories that an accepted memory contradicts and therefore replaces, where both would apply.
 pub fn superseding(
     home: &Home,
     projects: &Projects,
@@ -251,12 +252,12 @@ pub fn superseding(
     (memory, older)
 }
 
-/// An id made of these parts that no memory has yet.
+/// An id made from these parts that no memory has yet.
 fn free_id(store: &Store, parts: &[&str]) -> store::Result<MemoryId> {
     let wanted = MemoryId::of(parts);
     let mut id = wanted.clone();
     for number in 2.. {
-        if store.memory_standing(id.as_str())?.0 == 0 {
+        if store.memory_head(id.as_str())?.0 == 0 {
             break;
         }
         id = MemoryId::new(format!("{wanted}-{number}"));

@@ -1,7 +1,8 @@
-//! May anything be stored here and now? Not while it is paused, not of a private project, not where a `.nocerberus`
-//! stands at the top of the project.
+//! Whether anything may be stored here and now: not while paused, not for a private project, and not with a
+//! `.nocerberus` at the top of the project.
 //!
-//! A hook pays for this with two looks at files that are not there, and one for the settings. What cannot be read counts as a no.
+//! A hook pays for this with two checks for files that usually do not exist, and one for the settings. If a file cannot
+//! be read, nothing is stored.
 
 use std::fs;
 use std::io;
@@ -14,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::os::home::{Home, create_dir};
 use crate::project::identity::Located;
 
-/// At the top of a project, or of the main worktree of a linked one: nothing of the project is stored or told.
+/// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project or told in it.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
 
-/// A line for every project that is paused.
+/// One entry per paused project.
 const PAUSED_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Why nothing is stored.
@@ -28,7 +29,7 @@ pub enum Shut {
     OptedOut(PathBuf),
 }
 
-/// What a pause holds for.
+/// What a pause applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     Everywhere,
@@ -50,12 +51,12 @@ impl std::fmt::Display for Shut {
     }
 }
 
-/// Why hooks store and tell nothing here and now.
+/// Why hooks store and tell nothing here and now; `None` if they may.
 pub fn shut(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
     never_stored(home, located).or_else(|| paused(home, now, located))
 }
 
-/// Why nothing of this project is ever stored, whoever asks.
+/// Why nothing of this project may ever be stored, whoever asks; `None` if it may.
 pub fn never_stored(home: &Home, located: &Located) -> Option<Shut> {
     let roots = || [Some(&located.root), located.main_root.as_ref()].into_iter().flatten();
     let is_private = |folder: &&PathBuf| home.privacy_rules().is_private_project(&folder.to_string_lossy());
@@ -73,7 +74,7 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The file of pauses.
+/// The contents of the file of pauses.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Paused {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +85,7 @@ struct Paused {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Pause {
-    /// None: until it is lifted.
+    /// `None`: until the user lifts it.
     until: Option<Timestamp>,
 }
 
@@ -106,7 +107,7 @@ fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
         return None;
     }
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
-    // A damaged file: the user asked for silence, for how long is lost.
+    // The file is damaged: the user asked for a pause, but until when is lost.
     let Ok(paused) = serde_json::from_str::<Paused>(&text) else {
         return Some(Shut::Paused { whose: Reach::Everywhere, until: None });
     };
@@ -117,7 +118,7 @@ fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
     Some(Shut::Paused { whose, until: pause.until })
 }
 
-/// From now on hooks store and tell nothing, until then or until it is lifted. It outlives every restart.
+/// Pauses hooks until the given time, or until the pause is lifted. A pause survives restarts.
 pub fn pause(home: &Home, now: Timestamp, located: &Located, reach: Reach, until: Option<Timestamp>) -> io::Result<()> {
     let mut paused = still_paused(home, now);
     match reach {
@@ -143,7 +144,7 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, reach: Reach) -> 
     write(home, &paused)
 }
 
-/// The pauses that have not run out.
+/// The pauses that have not expired.
 fn still_paused(home: &Home, now: Timestamp) -> Paused {
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     let mut paused: Paused = serde_json::from_str(&text).unwrap_or_default();

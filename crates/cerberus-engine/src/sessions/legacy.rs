@@ -1,4 +1,4 @@
-//! Files that the original tool left in the home: picked up once, left in place, reported when they cannot be read.
+//! Session files of the original tool in the home: imported once, left in place, reported if unreadable.
 
 use std::fs;
 use std::io;
@@ -19,10 +19,10 @@ use crate::store::Store;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 
-/// A file of the tool is a few kilobytes.
+/// Real files are a few kilobytes.
 const SEED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Journals every `active-*.json` that is not in the journal yet, and folds it.
+/// Journals and folds every `active-*.json` that is not in the journal yet.
 pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
     let folder = home.seeds_dir();
     let entries = match home.open_folder(&folder).and_then(|_| fs::read_dir(&folder)) {
@@ -44,7 +44,7 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
         let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
         match text.and_then(|text| parse(home, &text)) {
             Ok((file, key)) => {
-                let place = by_name(home, &file.project);
+                let place = place_by_name(home, &file.project);
                 is_new |= journal_seed(home, clock, store, &file, &key, place)?;
             }
             Err(reason) => note_once(home, clock, &path, &reason),
@@ -53,7 +53,7 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
     if is_new { fold::fold(home, store) } else { Ok(()) }
 }
 
-/// Journals one file into the given place; `false` when it is there already.
+/// Journals one file under the given place; `false` if the journal already has it.
 pub fn journal_seed(
     home: &Home,
     clock: &Clock,
@@ -80,7 +80,7 @@ pub fn journal_seed(
     Ok(true)
 }
 
-/// Removes the files that these records came from: what is forgotten would be picked up again.
+/// Removes the files behind these records; otherwise they would be imported again.
 pub fn forget(home: &Home, keys: &[String]) -> io::Result<()> {
     let entries = home.open_folder(&home.seeds_dir()).and_then(|_| fs::read_dir(home.seeds_dir()));
     for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(|_| !keys.is_empty()) {
@@ -96,7 +96,7 @@ fn key_of(text: &str) -> String {
     format!("{:016x}", fnv1a(text.as_bytes()))
 }
 
-/// Reads a file, with the key that makes picking it up twice the same as once.
+/// Reads a file. Returns it with the key that makes importing it twice the same as once.
 pub fn read(home: &Home, path: &Path) -> Result<(SeedFile, String), String> {
     let text = outside::text(path, SEED_BYTES_MAX).map_err(|error| error.to_string())?;
     parse(home, &text)
@@ -107,8 +107,8 @@ fn parse(home: &Home, text: &str) -> Result<(SeedFile, String), String> {
     Ok((file, key_of(text)))
 }
 
-/// The original tool knew a project by its name only.
-fn by_name(home: &Home, name: &str) -> Place<'static> {
+/// The original tool identified a project only by its name.
+fn place_by_name(home: &Home, name: &str) -> Place<'static> {
     let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
     Place {
         project: ProjectId::of_name(name),

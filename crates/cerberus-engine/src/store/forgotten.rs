@@ -1,4 +1,4 @@
-//! What was forgotten, as the journal lists it, and the lines that hold it again.
+//! Forgotten records, as the journal lists them, and the journal lines that contain them again.
 
 use cerberus_core::agents::transcripts::shared_part;
 use cerberus_core::model::event::{Forgotten, Record};
@@ -14,7 +14,7 @@ use crate::journal::forgotten::Namer;
 use crate::os::home::Home;
 
 impl FoldTransaction<'_> {
-    /// Takes a list in. Of two that name the same, the later in the journal's order counts.
+    /// Stores a list. If two lists name the same record, the later one in the journal's order wins.
     pub fn forgotten(&self, rank: i64, names: &Forgotten) -> Result<()> {
         let sql = "INSERT INTO forgotten VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET
             rank = excluded.rank, kept = excluded.kept, until = excluded.until, is_taken_back = excluded.is_taken_back
@@ -29,7 +29,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    /// Does the list say anything that is not known?
+    /// Whether the list contains anything new.
     pub fn is_new_list(&self, rank: i64, names: &Forgotten) -> Result<bool> {
         let mut known =
             self.said(self.transaction.prepare_cached("SELECT rank >= ?2 FROM forgotten WHERE name = ?1"))?;
@@ -44,7 +44,7 @@ impl FoldTransaction<'_> {
         Ok(false)
     }
 
-    /// Is this a record that was forgotten, or a version of one?
+    /// Whether this record, or a version of it, was forgotten.
     pub fn is_forgotten(
         &self,
         home: &Home,
@@ -65,7 +65,7 @@ impl FoldTransaction<'_> {
         Ok(session.is_some_and(|(_, until)| until.is_some_and(|until| record.at < until)))
     }
 
-    /// Loaded once, and only when anything was ever forgotten.
+    /// Loaded once, and only if anything was ever forgotten.
     fn namer(&self, home: &Home) -> std::result::Result<Option<&Namer>, FoldError> {
         if self.namer.get().is_none() {
             let sql = "SELECT EXISTS (SELECT 1 FROM forgotten)";
@@ -83,7 +83,7 @@ impl FoldTransaction<'_> {
         self.said(find.query_row([name], read).optional())
     }
 
-    /// Notes a line that is to be removed from the journal.
+    /// Marks a line for removal from the journal.
     pub fn add_unwanted(&self, position: &Position) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO unwanted VALUES (?1, ?2, ?3)";
         self.run(sql, params![position.segment, position.offset, position.length])?;
@@ -110,7 +110,7 @@ impl Store {
         Ok(!self.rows("SELECT 1 FROM unwanted LIMIT 1", [], |_| Ok(()))?.is_empty())
     }
 
-    /// Of these events of a session, those that were forgotten: by key and time.
+    /// Filters a session's events, given by key and time, for those that were forgotten.
     pub fn forgotten_events<'k>(
         &self,
         namer: &Namer,
@@ -138,7 +138,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Was anything ever forgotten?
+    /// Whether anything was ever forgotten.
     pub fn has_forgotten(&self) -> Result<bool> {
         Ok(!self.rows("SELECT 1 FROM forgotten WHERE NOT is_taken_back LIMIT 1", [], |_| Ok(()))?.is_empty())
     }

@@ -1,4 +1,4 @@
-//! The rows of sessions: found or made for a record, named, and taken out to be folded anew.
+//! The rows of sessions: finds or creates the row for a record, names sessions, and removes them to be folded again.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ const OF_SESSIONS: [&str; 11] =
     ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction", "summary"];
 
 impl FoldTransaction<'_> {
-    /// Takes out everything a session left, to be folded anew; gives the first segment that holds a record of it.
+    /// Removes a session, so that it can be folded again. Returns the first segment that contains a record of it.
     pub fn clear_session(&self, agent: &str, agent_session_id: &str) -> Result<Option<String>> {
         let sql = "SELECT row, first_segment, second FROM session WHERE agent = ?1 AND agent_session_id = ?2";
         let read =
@@ -31,7 +31,7 @@ impl FoldTransaction<'_> {
         Ok(Some(first_segment))
     }
 
-    /// The row of a record's session; `None` when the record belongs before one that was folded already.
+    /// The row of a record's session; `None` if the record belongs before one that was already folded.
     pub(super) fn session(&self, rank: i64, segment: &str, record: &Record) -> Result<Option<i64>> {
         let sql = "SELECT row, last_rank FROM session WHERE agent = ?1 AND agent_session_id = ?2";
         let mut find = self.said(self.transaction.prepare_cached(sql))?;
@@ -42,7 +42,7 @@ impl FoldTransaction<'_> {
             Some((row, _)) => row,
             None => self.new_session(rank, segment, record)?,
         };
-        // What we do with a session is not activity of its own.
+        // Records that we write about a session are not its own activity.
         let is_activity = EventKind::of(&record.event).is_activity();
         let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
             branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
@@ -93,8 +93,7 @@ impl FoldTransaction<'_> {
         Ok(row)
     }
 
-    /// Names the sessions that began in the same second, in the order in which they began: `20260122-133514`, then the
-    /// first of `-2`, `-3`, … that is free.
+    /// Names the sessions that began in the same second, in order: `20260122-133514`, then `-2`, `-3`, … if free.
     fn name_sessions(&self, second: &str) -> Result<()> {
         let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
             let sql = "SELECT row, wanted_id, id FROM session WHERE second = ?1 ORDER BY row";
@@ -116,7 +115,7 @@ impl FoldTransaction<'_> {
                 renamed.push((row, new_id));
             }
         }
-        // Two sessions may change places.
+        // Two sessions may swap ids.
         for (row, _) in &renamed {
             self.run("UPDATE session SET id = '~' || row WHERE row = ?1", [row])?;
         }
@@ -127,7 +126,7 @@ impl FoldTransaction<'_> {
     }
 }
 
-/// What a session would like to be called, and the second it is called after. A seed keeps the id it came with.
+/// The id a session would get if it were free, and the second it is named after. An imported session file keeps its id.
 fn wanted_id(record: &Record) -> (String, String) {
     let seed_id = record.session.split('/').next_back().unwrap_or_default();
     let wanted = match record.agent {

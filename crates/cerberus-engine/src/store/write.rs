@@ -1,7 +1,7 @@
-//! Records become rows. Called by the fold alone, inside its transaction.
+//! Turns records into rows. Called only by the fold, inside its transaction.
 //!
-//! Rows of a session are made in the order of its records. Where rows of several sessions are compared, that is done by
-//! time and by the event's place, never by when a row was made.
+//! The rows of a session are written in the order of its records. Rows of several sessions are compared by time and by
+//! the place of their event, never by when they were written.
 
 use std::cell::OnceCell;
 
@@ -22,7 +22,6 @@ use serde::Serialize;
 use super::{Result, SEPARATING_KINDS, StoreError};
 use crate::journal::forgotten::Namer;
 
-/// Where rows came from.
 pub(super) struct Source {
     pub session: i64,
     pub event: i64,
@@ -30,10 +29,10 @@ pub(super) struct Source {
     pub name: &'static str,
 }
 
-/// As much of the agent's words as tells what the user answers to.
+/// How much of the agent's last message is kept, as context for the user's answer.
 const LAST_WORDS_BYTES_MAX: usize = 600;
 
-/// What is said about memories and projects belongs to no session.
+/// Records about memories and projects belong to no session.
 const NO_SESSION: i64 = 0;
 
 fn source_name(record: &Record) -> &'static str {
@@ -45,19 +44,19 @@ fn source_name(record: &Record) -> &'static str {
     }
 }
 
-/// What came of a record.
+/// The result of applying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
     InOrder,
-    /// It belongs before a record of the same session that was folded already.
+    /// It belongs before a record of the same session that was already folded.
     Late,
 }
 
-/// Rows of one fold: all of them and the new offset, or none.
+/// The rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
     pub(super) transaction: Transaction<'a>,
     path: String,
-    /// Makes the names of forgotten records; `None` when nothing was ever forgotten.
+    /// Computes the names of forgotten records; `None` if nothing was ever forgotten.
     pub(super) namer: OnceCell<Option<Namer>>,
 }
 
@@ -70,7 +69,7 @@ impl<'a> FoldTransaction<'a> {
         self.transaction.commit().map_err(|source| StoreError::Sqlite { path: self.path, source })
     }
 
-    /// Empties the view, to be folded anew from the beginning.
+    /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
             memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted repository
@@ -92,8 +91,8 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Takes out all memories and everything about projects, to be folded anew. That a session was told a memory is part
-    /// of that session.
+    /// Removes all memories and everything about projects, so that they can be folded again. That a session was told a
+    /// memory is part of the session.
     pub fn clear_memories(&self) -> Result<()> {
         for sql in [
             "DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = 0)",
@@ -109,7 +108,6 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// How far each segment was folded.
     pub fn segments(&self) -> Result<Vec<(String, u64)>> {
         let read = || -> rusqlite::Result<Vec<(String, u64)>> {
             let mut all = self.transaction.prepare_cached("SELECT name, folded_bytes FROM segment")?;
@@ -118,7 +116,7 @@ impl<'a> FoldTransaction<'a> {
         self.said(read())
     }
 
-    /// Adds what a record says; the same record again changes nothing. `rank` is its place in the journal's order.
+    /// Applies a record; applying it again changes nothing. `rank` is its place in the journal's order.
     pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<Applied> {
         let session = match EventKind::of(&record.event).is_of_a_session() {
             true => self.session(rank, segment, record)?,
@@ -131,7 +129,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(Applied::InOrder)
     }
 
-    /// The row of a new event; `None` when it is known, or the echo of one that is.
+    /// Adds an event and returns its row; `None` if it is known or the echo of a known one.
     fn event(&self, mut rank: i64, session: i64, record: &Record) -> Result<Option<i64>> {
         if self.is_echo(session, record)? {
             return Ok(None);
@@ -151,12 +149,12 @@ impl<'a> FoldTransaction<'a> {
             if self.said(same.exists(params![session, &*record.key]))? || !self.said(known.exists([rank]))? {
                 return Ok(None);
             }
-            // Another record has the same place: this one comes right after it.
+            // Another record has the same place: this one goes right after it.
             rank += 1;
         }
     }
 
-    /// Everything that follows from a new event.
+    /// Adds everything that follows from a new event.
     fn rows(&self, source: &Source, record: &Record) -> Result<()> {
         let session = source.session;
         match &record.event {
@@ -186,7 +184,7 @@ impl<'a> FoldTransaction<'a> {
                 self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
                 self.used(source, memories)?;
             }
-            // A transcript speaks of files as they were; looking at them now would tell of others.
+            // A transcript describes files as they were; the files on disk may differ now.
             Event::Tool(used) if !record.imported => self.unnamed(source, record, used)?,
             Event::Named(named) => self.named(source, named)?,
             Event::Summary(said) => self.summary(source, said)?,
@@ -205,7 +203,7 @@ impl<'a> FoldTransaction<'a> {
         self.corrections(source, &record.event)
     }
 
-    /// Were the same words just told by another hook, under another key? When anything happened since, they are new.
+    /// Whether another hook just reported the same words under another key, with nothing in between.
     fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
         let sql = format!(
@@ -218,7 +216,7 @@ impl<'a> FoldTransaction<'a> {
         self.said(other.exists(params![session, low, high, since, until]))
     }
 
-    /// The files that the agent names when it closes a turn are likely to be worked on again.
+    /// Files that the agent names at the end of a turn are likely to be worked on again.
     fn mentions(&self, source: &Source, message: &str) -> Result<()> {
         let mut paths: Vec<String> = path_like(message).into_iter().collect();
         if paths.is_empty() {
@@ -230,7 +228,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// What the file itself tells takes the place of what a scan of the edit saw.
+    /// Names read from the file replace those found by scanning the edit.
     fn named(&self, source: &Source, named: &Named) -> Result<()> {
         for key in &named.edits {
             self.run("DELETE FROM unnamed WHERE session = ?1 AND key = ?2", params![source.session, &**key])?;
@@ -252,7 +250,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Does a record about memories come after all that were folded?
+    /// Whether a record about memories comes after all that were folded.
     fn memories_reach(&self, rank: i64) -> Result<bool> {
         let sql = "INSERT INTO memory_progress VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET
             last_rank = excluded.last_rank WHERE excluded.last_rank >= last_rank";
@@ -279,9 +277,9 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Work that goes on proves wrong whoever thought the session dead or idle; an end that was reported stands.
+    /// Activity disproves that a session is dead or idle. A reported end stays.
     fn revive(&self, session: i64, at: Timestamp) -> Result<()> {
-        // The plus keeps SQLite from planning anew for every time that is asked about.
+        // The plus keeps SQLite from planning anew for every value.
         let sql = "INSERT INTO mark (session, at, what) SELECT ?1, ?2, 'alive' FROM session
             WHERE row = ?1 AND NOT is_open AND (SELECT what IN ('crashed', 'recovered') OR detail = ?3 FROM mark
                 WHERE session = ?1 AND +at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";

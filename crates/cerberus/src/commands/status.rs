@@ -43,7 +43,7 @@ impl Status {
             |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
         // What opening the view found wrong counts too.
-        let failures = failures::lately(&context.home, context.now_again().clock.now);
+        let failures = failures::recent(&context.home, context.now_again().clock.now);
         let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);

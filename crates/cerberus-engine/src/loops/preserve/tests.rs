@@ -63,7 +63,7 @@ impl Stage {
         assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
     }
 
-    /// Writes into the journal what a session's hooks would.
+    /// Writes the records that a session's hooks would write.
     fn happened(&self, agent: Agent, session: &str, events: Vec<Event<'static>>) {
         let clock = Clock { now: now(), wall: now(), is_given: false };
         let records: Vec<_> = events
@@ -86,7 +86,7 @@ impl Stage {
 
     fn preserved(&self, heard: &Heard, rules: &Preserve) -> Preserved {
         let store = fold::open(&self.home()).unwrap();
-        let wanted = Wanted {
+        let wanted = PreserveRequest {
             located: &self.located(),
             now: now(),
             sessions: &[(claude_code::AGENT, "one".to_string()), (codex::AGENT, "nobody".to_string())],
@@ -116,7 +116,7 @@ fn edited(path: &'static str) -> Event<'static> {
 }
 
 #[test]
-fn git_says_which_files_are_modified_and_none_is_told_twice() {
+fn git_says_which_files_are_modified_and_none_is_listed_twice() {
     let stage = Stage::new();
     let root = stage.root();
     stage.happened(

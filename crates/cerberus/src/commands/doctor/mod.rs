@@ -158,7 +158,7 @@ fn project(context: &Context, store: &Store) -> Option<Check> {
 
 fn lately(context: &Context) -> Check {
     // What was found wrong only just now counts too.
-    let failures = failures::lately(&context.home, context.now_again().clock.now);
+    let failures = failures::recent(&context.home, context.now_again().clock.now);
     match failures.last() {
         None => good("failures", "none lately"),
         Some(last) => {

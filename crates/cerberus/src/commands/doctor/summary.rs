@@ -38,7 +38,7 @@ pub fn check(context: &Context, store: Option<&Store>) -> Check {
     }
     let now = context.clock.now;
     let written = store.and_then(|store| store.last_summary(now).ok().flatten());
-    let failed = failures::lately(&context.home, now).into_iter().rfind(|failure| failure.what == FAILURE);
+    let failed = failures::recent(&context.home, now).into_iter().rfind(|failure| failure.what == FAILURE);
     match (written, failed) {
         (written, Some(failed)) if written.as_ref().is_none_or(|(at, _)| *at <= failed.at) => {
             bad(NAME, format!("{shown}: failed {}: {}", failed.at, failed.detail), "try it: cerberus summarize")

@@ -107,7 +107,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
         }
     };
     if context.json {
-        let by_itself = store.was_recovered_by_itself(&session, context.clock.now).hint(DOCTOR)?;
+        let by_itself = store.was_recovered_automatically(&session, context.clock.now).hint(DOCTOR)?;
         render::json(
             &json!({"session_id": session.id, "crashed_at": crashed_at(&session), "recovery_actions": actions,
             "auto_recovered": by_itself}),
