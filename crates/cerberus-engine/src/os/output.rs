@@ -45,10 +45,11 @@ mod tests {
     #[test]
     fn silent_and_endless_output_is_cut_off() {
         let long = Duration::from_secs(600);
+        // `exec`, so that the child to be killed is the program itself and not a shell that leaves it behind.
         for (script, limit, read) in [
             ("printf done", long, Ok(b"done".to_vec())),
-            ("sleep 600", Duration::from_millis(5), Err(OutputError::TimedOut)),
-            ("yes", long, Err(OutputError::TooLong)),
+            ("exec sleep 600", Duration::from_millis(5), Err(OutputError::TimedOut)),
+            ("exec yes", long, Err(OutputError::TooLong)),
         ] {
             let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
             assert_eq!(read_until(&mut child, Instant::now() + limit, 1000), read, "{script}");
