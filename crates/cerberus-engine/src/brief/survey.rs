@@ -158,12 +158,12 @@ fn changed(disk: &Disk, history: &[Worked], tracked: &Tracked) -> HashSet<String
     let mut seen = HashSet::new();
     let wanted: HashSet<&str> =
         edited.map(|touched| touched.path.as_str()).filter(|path| seen.insert(*path)).take(COMPARED_MAX).collect();
-    let places = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
-    let is_changed = |(place, path): &(usize, &String)| {
+    let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
+    let is_changed = |(index, path): &(usize, &String)| {
         let found = disk.located.root.join(path).symlink_metadata();
-        found.is_ok_and(|found| tracked.is_changed(*place, &found))
+        found.is_ok_and(|found| tracked.is_changed(*index, &found))
     };
-    places.filter(is_changed).map(|(_, path)| path.clone()).collect()
+    indexed.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }
 
 fn touched<'a>(worked: &[&'a Worked]) -> HashSet<&'a str> {

@@ -160,7 +160,7 @@ impl Plan {
         if is_covered {
             let (first, last) = self.span.unwrap_or((record.at, record.at));
             self.span = Some((first.min(record.at), last.max(record.at)));
-            self.roots.insert(record.place.root.to_string());
+            self.roots.insert(record.location.root.to_string());
             if matches!(record.event, Event::Seed(_)) {
                 self.seeds.push(record.key.to_string());
             }

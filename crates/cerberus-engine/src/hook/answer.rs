@@ -210,7 +210,7 @@ impl PendingAnswer {
             imported: false,
             heard_by: None,
             session: self.session.clone(),
-            place: self.located.place(home.cleaner()),
+            location: self.located.location(home.cleaner()),
             event,
         };
         Some(Answer { reply, receipt })

@@ -92,5 +92,5 @@ fn record<'a>(cleaner: &Cleaner, now: Timestamp, heard: Heard<'a>, located: &Loc
     // These are answered, and only once.
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
-    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(cleaner), event }
+    Record { at: now, key, agent, imported: false, heard_by, session, location: located.location(cleaner), event }
 }

@@ -15,7 +15,7 @@ use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Told, Transcript, shared_part};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::path;
 use cerberus_core::model::time::Timestamp;
@@ -264,7 +264,7 @@ impl Known {
 struct Origin<'i> {
     cleaner: &'i Cleaner,
     agent: Agent,
-    place: Place<'static>,
+    location: Location<'static>,
     /// The project root as the transcript spells it.
     root: String,
 }
@@ -274,13 +274,13 @@ impl<'i> Origin<'i> {
         let cleaner = import.home.cleaner();
         let (agent, cwd) = (import.agent, transcript.cwd.as_deref().unwrap_or("/"));
         match import.project {
-            Some(located) => Origin { cleaner, agent, place: located.place(cleaner), root: cwd.to_string() },
+            Some(located) => Origin { cleaner, agent, location: located.location(cleaner), root: cwd.to_string() },
             None => {
                 let located = identity::locate(Path::new(cwd));
                 Origin {
                     cleaner,
                     agent,
-                    place: located.place(cleaner),
+                    location: located.location(cleaner),
                     root: located.root.to_string_lossy().into_owned(),
                 }
             }
@@ -296,8 +296,8 @@ impl<'i> Origin<'i> {
                 }
             }
         }
-        let place = Place { branch, ..self.place.clone() };
-        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, place, event }
+        let location = Location { branch, ..self.location.clone() };
+        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, location, event }
     }
 
     fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
@@ -308,7 +308,7 @@ impl<'i> Origin<'i> {
             imported: true,
             heard_by: None,
             session: self.cleaner.clean(session.to_string(), Keep::NAME),
-            place: self.place.clone(),
+            location: self.location.clone(),
             event: Event::End { reason: Clean::word("import") },
         }
     }

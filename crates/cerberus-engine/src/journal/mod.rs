@@ -171,7 +171,7 @@ mod tests {
     use cerberus_core::agents::claude_code;
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::Keep;
-    use cerberus_core::model::event::{Event, Place};
+    use cerberus_core::model::event::{Event, Location};
     use cerberus_core::model::id::ProjectId;
 
     use super::rewrite::{Change, Rewrite};
@@ -179,7 +179,7 @@ mod tests {
 
     pub fn record(text: &str) -> Record<'_> {
         let clean = |text| BUILT_IN.clean(text, Keep::PROMPT);
-        let place = Place {
+        let location = Location {
             project: ProjectId::of_anchor(b"/p"),
             name: clean("p"),
             root: clean("/p"),
@@ -194,7 +194,7 @@ mod tests {
             imported: false,
             heard_by: None,
             session: clean("s"),
-            place,
+            location,
             event,
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use cerberus_core::agents::transcripts::shared_part;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
 use cerberus_core::model::time::Timestamp;
 use serde::Deserialize;
@@ -176,7 +176,7 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
             imported: false,
             heard_by: None,
             session: nowhere.clone(),
-            place: Place {
+            location: Location {
                 project: ProjectId::of_anchor(b""),
                 name: nowhere.clone(),
                 root: nowhere.clone(),

@@ -53,10 +53,10 @@ impl Sessions<'_> {
     /// Records every item of the handoff it wrote, because later contexts need them too.
     pub fn record_handoff(&self, session: &str, written: &Written) -> Result<(), JournalError> {
         let clock = Clock::new(None);
-        let place = self.located.place(self.home.cleaner());
+        let location = self.located.location(self.home.cleaner());
         let record = |(number, note): (usize, Note<'static>)| {
             let key = format!("loop-handoff-{}-{number}", clock.wall.millis());
-            own_record(self.home, &clock, self.worker.agent(), session, place.clone(), key, Event::Note(note))
+            own_record(self.home, &clock, self.worker.agent(), session, location.clone(), key, Event::Note(note))
         };
         let records: Vec<_> = written.notes(self.home.cleaner()).into_iter().enumerate().map(record).collect();
         journal::append_all(self.home, clock.wall, &records)
@@ -74,7 +74,7 @@ impl Sessions<'_> {
             &clock,
             self.worker.agent(),
             session,
-            self.located.place(self.home.cleaner()),
+            self.located.location(self.home.cleaner()),
             key,
             event,
         );

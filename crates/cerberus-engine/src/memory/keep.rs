@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::learn::conflict;
 use cerberus_core::learn::exchange::Line;
-use cerberus_core::model::event::{Event, MemoryChange, Place, Record};
+use cerberus_core::model::event::{Event, Location, MemoryChange, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
 use cerberus_core::model::time::Timestamp;
@@ -218,8 +218,8 @@ impl Keeper<'_> {
     }
 
     fn record(&self, at: Timestamp, key: String, event: Event<'static>) -> Record<'static> {
-        let place: Place<'static> = self.located.place(self.home.cleaner());
-        Record { at, ..own_record(self.home, self.clock, Agent::MANUAL, "", place, key, event) }
+        let location: Location<'static> = self.located.location(self.home.cleaner());
+        Record { at, ..own_record(self.home, self.clock, Agent::MANUAL, "", location, key, event) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::Place;
+use cerberus_core::model::event::Location;
 use cerberus_core::model::id::ProjectId;
 
 use crate::os::outside;
@@ -38,9 +38,9 @@ impl Located {
         branch(self.git_dir.as_ref()?)
     }
 
-    pub fn place(&self, cleaner: &Cleaner) -> Place<'static> {
+    pub fn location(&self, cleaner: &Cleaner) -> Location<'static> {
         let clean = |path: &Path| cleaner.clean(path.to_string_lossy().into_owned(), Keep::NAME);
-        Place {
+        Location {
             project: self.project.clone(),
             name: cleaner.clean(self.name.clone(), Keep::NAME),
             root: clean(&self.root),

@@ -35,8 +35,8 @@ struct Stamp {
 
 impl Tracked {
     /// Whether the file at this index was changed since git last looked. In doubt, `false`.
-    pub fn is_changed(&self, place: usize, found: &Metadata) -> bool {
-        let Some(stamp) = self.stamps.get(place).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
+    pub fn is_changed(&self, index: usize, found: &Metadata) -> bool {
+        let Some(stamp) = self.stamps.get(index).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
             return false;
         };
         // Git stores the lower half of larger numbers.
@@ -136,8 +136,8 @@ mod tests {
             expected.sort_unstable_by_key(|name| name.as_bytes());
             let tracked = read(&dir.path().join(".git"));
             assert_eq!(tracked.paths, expected, "version {version}");
-            let place = expected.iter().position(|name| *name == "README.md").unwrap();
-            let is_changed = || tracked.is_changed(place, &dir.path().join("README.md").metadata().unwrap());
+            let index = expected.iter().position(|name| *name == "README.md").unwrap();
+            let is_changed = || tracked.is_changed(index, &dir.path().join("README.md").metadata().unwrap());
             assert!(!is_changed(), "version {version}");
             std::fs::write(dir.path().join("README.md"), "longer").unwrap();
             assert!(is_changed(), "version {version}");

@@ -156,7 +156,7 @@ pub fn answer(
     let key = format!("project-{unique:016x}");
     let other = other.clone();
     let event = if is_same { Event::SameProject { other } } else { Event::SeparateProject { other } };
-    let record = own_record(home, clock, Agent::MANUAL, "", located.place(home.cleaner()), key, event);
+    let record = own_record(home, clock, Agent::MANUAL, "", located.location(home.cleaner()), key, event);
     journal::append(home, clock.wall, &record)?;
     fold::fold(home, store)
 }

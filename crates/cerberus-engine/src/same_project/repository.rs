@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep, name};
-use cerberus_core::model::event::{Event, Place};
+use cerberus_core::model::event::{Event, Location};
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_core::model::repository::Repository;
 use cerberus_core::project::config::origin_url;
@@ -75,16 +75,16 @@ pub fn record_changes(
     let content = serde_json::to_string(&event).unwrap_or_default();
     let before = known.map_or(0, |known| known.event);
     let key = format!("repository-{}-{before:016x}-{:016x}", located.project.as_str(), fnv1a(content.as_bytes()));
-    let record = own_record(home, clock, Agent::MANUAL, "", place(cleaner, located), key, event);
+    let record = own_record(home, clock, Agent::MANUAL, "", location(cleaner, located), key, event);
     journal::append(home, clock.wall, &record)?;
     fold::fold(home, store)
 }
 
 /// The main worktree, if there is one: linked worktrees come and go.
-fn place(cleaner: &Cleaner, located: &Located) -> Place<'static> {
+fn location(cleaner: &Cleaner, located: &Located) -> Location<'static> {
     let main = located.common_dir.as_deref().filter(|common| common.ends_with(".git")).and_then(Path::parent);
     let root = cleaner.clean(main.unwrap_or(&located.root).to_string_lossy().into_owned(), Keep::NAME);
-    Place { cwd: root.clone(), root, branch: None, ..located.place(cleaner) }
+    Location { cwd: root.clone(), root, branch: None, ..located.location(cleaner) }
 }
 
 /// Whether everything except the first commit is unchanged.
@@ -195,18 +195,18 @@ mod tests {
         String::from_utf8_lossy(&output.stdout).trim().to_string()
     }
 
-    struct Place {
+    struct Fixture {
         dir: tempfile::TempDir,
         home: Home,
     }
 
-    impl Place {
-        fn new() -> Place {
+    impl Fixture {
+        fn new() -> Fixture {
             let dir = tempfile::tempdir().unwrap();
-            let place = Place { home: Home::new(dir.path().join("home")), dir };
-            std::fs::create_dir(place.root()).unwrap();
-            run(&place.root(), &["init", "-q", "-b", "main"]);
-            place
+            let fixture = Fixture { home: Home::new(dir.path().join("home")), dir };
+            std::fs::create_dir(fixture.root()).unwrap();
+            run(&fixture.root(), &["init", "-q", "-b", "main"]);
+            fixture
         }
 
         fn root(&self) -> PathBuf {
@@ -231,16 +231,16 @@ mod tests {
 
     #[test]
     fn only_changes_are_recorded() {
-        let place = Place::new();
-        assert_eq!(place.look(1, Look::WithGit), (None, 0), "an empty repository has nothing to record");
-        let first = place.commit("one");
-        let origin = |url: &str| run(&place.root(), &["config", "remote.origin.url", url]);
+        let fixture = Fixture::new();
+        assert_eq!(fixture.look(1, Look::WithGit), (None, 0), "an empty repository has nothing to record");
+        let first = fixture.commit("one");
+        let origin = |url: &str| run(&fixture.root(), &["config", "remote.origin.url", url]);
         let known = |second, look| {
-            let (row, count) = place.look(second, look);
+            let (row, count) = fixture.look(second, look);
             let row = row.unwrap();
             (row.origin.unwrap_or_default(), row.root_commit.unwrap_or_default(), count)
         };
-        assert_eq!(place.look(2, Look::FilesOnly), (None, 0), "the reflog is used only for a commit that is known");
+        assert_eq!(fixture.look(2, Look::FilesOnly), (None, 0), "the reflog is used only for a commit that is known");
         assert_eq!(known(3, Look::WithGit), (String::new(), first.clone(), 1));
         assert_eq!(known(4, Look::ForceGit), (String::new(), first.clone(), 1));
         for (second, url, count) in
@@ -257,27 +257,27 @@ mod tests {
 
     #[test]
     fn the_smallest_of_several_first_commits_is_used() {
-        let place = Place::new();
-        let mut first = vec![place.commit("one")];
-        run(&place.root(), &["checkout", "-q", "--orphan", "other"]);
-        first.push(place.commit("two"));
-        run(&place.root(), &["merge", "-q", "--allow-unrelated-histories", "-m", "both", "main"]);
+        let fixture = Fixture::new();
+        let mut first = vec![fixture.commit("one")];
+        run(&fixture.root(), &["checkout", "-q", "--orphan", "other"]);
+        first.push(fixture.commit("two"));
+        run(&fixture.root(), &["merge", "-q", "--allow-unrelated-histories", "-m", "both", "main"]);
         first.sort();
-        assert_eq!(git::root_commit(&locate(&place.root())).as_ref(), first.first());
+        assert_eq!(git::root_commit(&locate(&fixture.root())).as_ref(), first.first());
     }
 
     #[test]
     fn the_first_commit_is_read_from_the_reflog() {
-        let place = Place::new();
-        let logged = || git::first_logged_commit(&locate(&place.root()));
+        let fixture = Fixture::new();
+        let logged = || git::first_logged_commit(&locate(&fixture.root()));
         assert_eq!(logged(), None);
-        let first = place.commit("one");
-        place.commit("two");
+        let first = fixture.commit("one");
+        fixture.commit("two");
         assert_eq!(logged(), Some(first));
-        let clone = place.root().with_file_name("clone");
-        run(&place.root(), &["clone", "-q", ".", clone.to_str().unwrap()]);
+        let clone = fixture.root().with_file_name("clone");
+        run(&fixture.root(), &["clone", "-q", ".", clone.to_str().unwrap()]);
         assert_eq!(git::first_logged_commit(&locate(&clone)), None);
-        let log = place.root().join(".git/logs/HEAD");
+        let log = fixture.root().join(".git/logs/HEAD");
         for odd in ["", "x", "0 1\tcommit (initial): x\n", "\u{0}\u{1}\t\n"] {
             fs::write(&log, odd).unwrap();
             assert_eq!(logged(), None, "{odd:?}");
@@ -286,9 +286,9 @@ mod tests {
 
     #[test]
     fn local_origins_are_resolved() {
-        let place = Place::new();
-        place.commit("one");
-        let source = place.root();
+        let fixture = Fixture::new();
+        fixture.commit("one");
+        let source = fixture.root();
         std::os::unix::fs::symlink(&source, source.with_file_name("link")).unwrap();
         run(&source, &["clone", "-q", "--bare", ".", "../bare.git"]);
         let clone = source.with_file_name("clone");

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Location, Record};
 use cerberus_core::model::id::{Agent, ProjectId, fnv1a};
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::{self, SeedError, SeedFile};
@@ -44,8 +44,8 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
         let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
         match text.and_then(|text| parse(home, &text)) {
             Ok((file, key)) => {
-                let place = place_by_name(home, &file.project);
-                is_new |= journal_seed(home, clock, store, &file, &key, place)?;
+                let location = location_by_name(home, &file.project);
+                is_new |= journal_seed(home, clock, store, &file, &key, location)?;
             }
             Err(reason) => note_once(home, clock, &path, &reason),
         }
@@ -53,16 +53,16 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
     if is_new { fold::fold(home, store) } else { Ok(()) }
 }
 
-/// Journals one file under the given place; `false` if the journal already has it.
+/// Journals one file under the given location; `false` if the journal already has it.
 pub fn journal_seed(
     home: &Home,
     clock: &Clock,
     store: &Store,
     file: &SeedFile,
     key: &str,
-    place: Place<'static>,
+    location: Location<'static>,
 ) -> Result<bool, FoldError> {
-    let session = format!("{}/{}", place.project.as_str(), file.session_id);
+    let session = format!("{}/{}", location.project.as_str(), file.session_id);
     if store.has_event(Agent::SEED, &session, key)? {
         return Ok(false);
     }
@@ -73,7 +73,7 @@ pub fn journal_seed(
         imported: true,
         heard_by: None,
         session: home.cleaner().clean(session, Keep::NAME),
-        place,
+        location,
         event: Event::Seed(file.codes.clone()),
     };
     journal::append(home, clock.wall, &record)?;
@@ -108,9 +108,9 @@ fn parse(home: &Home, text: &str) -> Result<(SeedFile, String), String> {
 }
 
 /// The original tool identified a project only by its name.
-fn place_by_name(home: &Home, name: &str) -> Place<'static> {
+fn location_by_name(home: &Home, name: &str) -> Location<'static> {
     let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
-    Place {
+    Location {
         project: ProjectId::of_name(name),
         name: clean(name),
         root: Clean::word(""),

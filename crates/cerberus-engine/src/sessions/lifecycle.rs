@@ -34,7 +34,7 @@ fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'
     let record = |session: &SessionRow| {
         let key = format!("{word}-{}", clock.now.millis());
         let agent = Agent::from_name(&session.agent)?;
-        Some(own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event.clone()))
+        Some(own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event.clone()))
     };
     let records: Vec<_> = sessions.iter().filter_map(record).collect();
     Ok(journal::append_all(home, clock.wall, &records)?)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cerberus_core::clean::text::Keep;
 use cerberus_core::extract::symbols::{self, Language};
-use cerberus_core::model::event::{Event, Named, Place, Record};
+use cerberus_core::model::event::{Event, Location, Named, Record};
 use cerberus_core::model::id::Agent;
 
 use crate::journal;
@@ -61,7 +61,7 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
         imported: false,
         heard_by: None,
         session: clean(&last.agent_session_id),
-        place: Place {
+        location: Location {
             project: last.project.clone(),
             name: clean(&last.project_name),
             root: clean(&last.root),

@@ -59,12 +59,12 @@ pub fn recover(
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("recover-{}", session.last_activity.millis());
-    let record = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event);
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     // The crash may not be recorded yet. A recovery needs a crash before it.
     let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
     let crash = Event::Crash { evidence: home.cleaner().clean(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
-    let crash = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, crash);
+    let crash = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, crash);
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))

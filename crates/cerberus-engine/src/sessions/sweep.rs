@@ -72,7 +72,7 @@ fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effe
         Effect::Archive => return None,
     };
     let agent = Agent::from_name(&session.agent)?;
-    Some(own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event))
+    Some(own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event))
 }
 
 /// Crashed sessions that were not recovered yet, newest first.

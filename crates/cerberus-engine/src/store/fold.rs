@@ -308,7 +308,7 @@ mod tests {
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
-    use cerberus_core::model::event::{Event, Place, Record};
+    use cerberus_core::model::event::{Event, Location, Record};
     use cerberus_core::model::id::ProjectId;
     use cerberus_core::model::time::Timestamp;
 
@@ -324,7 +324,7 @@ mod tests {
             imported: false,
             heard_by: Some(pid),
             session: word("s"),
-            place: Place { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
+            location: Location { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
             event: Event::End { reason: word("other") },
         }
     }

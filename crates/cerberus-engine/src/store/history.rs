@@ -28,9 +28,9 @@ impl Store {
         order.sort_unstable_by(|a, b| b.cmp(a));
         order.truncate(SESSIONS_MAX);
         let mut history: Vec<Worked> = Vec::with_capacity(order.len());
-        for (place, (_, row)) in order.into_iter().enumerate() {
+        for (index, (_, row)) in order.into_iter().enumerate() {
             let (Some(touched), Some(session)) = (worked.remove(&row), ids.get(&row).cloned()) else { continue };
-            let mentions = if place < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
+            let mentions = if index < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
             history.push(Worked { session, touched, mentions });
         }
         Ok(history)

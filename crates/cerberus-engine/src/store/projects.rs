@@ -47,15 +47,15 @@ impl FoldTransaction<'_> {
     pub(super) fn repository(&self, source: &Source, record: &Record, found: &Repository) -> Result<()> {
         let sql = "INSERT INTO repository (event, project, at, project_name, root, folder, origin, root_commit, name)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        let place = &record.place;
+        let location = &record.location;
         self.run(
             sql,
             params![
                 source.event,
-                place.project.as_str(),
+                location.project.as_str(),
                 source.at.millis(),
-                &*place.name,
-                &*place.root,
+                &*location.name,
+                &*location.root,
                 &*found.folder,
                 found.origin.as_deref(),
                 found.root_commit.as_deref(),
@@ -67,7 +67,7 @@ impl FoldTransaction<'_> {
 
     pub(super) fn answer(&self, source: &Source, record: &Record, other: &ProjectId, is_same: bool) -> Result<()> {
         let sql = "INSERT INTO project_answer (event, at, project, other, is_same) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let (project, at) = (record.place.project.as_str(), source.at.millis());
+        let (project, at) = (record.location.project.as_str(), source.at.millis());
         self.run(sql, params![source.event, at, project, other.as_str(), is_same])?;
         Ok(())
     }
@@ -153,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     use cerberus_core::clean::text::Clean;
-    use cerberus_core::model::event::{Event, Place};
+    use cerberus_core::model::event::{Event, Location};
     use cerberus_core::model::id::Agent;
 
     use super::*;
@@ -163,7 +163,7 @@ mod tests {
 
     fn record(at: i64, key: &'static str, event: Event<'static>) -> Record<'static> {
         let root = || Clean::word("/p");
-        let place = Place {
+        let location = Location {
             project: ProjectId::of_anchor(b"/p"),
             name: Clean::word("p"),
             root: root(),
@@ -171,7 +171,7 @@ mod tests {
             branch: None,
         };
         let (at, key, session) = (Timestamp::from_millis(at), Clean::word(key), Clean::word(""));
-        Record { at, key, agent: Agent::MANUAL, imported: false, heard_by: None, session, place, event }
+        Record { at, key, agent: Agent::MANUAL, imported: false, heard_by: None, session, location, event }
     }
 
     fn repository(at: i64, key: &'static str, origin: &'static str) -> Record<'static> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
-use cerberus_core::model::event::{AgentProcess, Place};
+use cerberus_core::model::event::{AgentProcess, Location};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
 use cerberus_core::model::session;
 use cerberus_core::model::session::{Mark, MarkKind, State};
@@ -34,10 +34,10 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// The place for new records about this session.
-    pub fn place(&self) -> Place<'static> {
+    /// The location for new records about this session.
+    pub fn location(&self) -> Location<'static> {
         let clean = |text: &str| Clean::from_stored(text.to_string());
-        Place {
+        Location {
             project: self.project.clone(),
             name: clean(&self.project_name),
             root: clean(&self.root),

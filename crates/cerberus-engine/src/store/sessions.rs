@@ -49,7 +49,7 @@ impl FoldTransaction<'_> {
             last_activity = iif(?4, max(last_activity, ?5), last_activity),
             started_at = iif(?4, min(started_at, ?5), started_at) WHERE row = ?1";
         let at = record.at.millis();
-        self.run(sql, params![row, rank, segment, is_activity, at, record.place.branch.as_deref()])?;
+        self.run(sql, params![row, rank, segment, is_activity, at, record.location.branch.as_deref()])?;
         if let Event::Start { phase, process, transcript, .. } = &record.event {
             let sql =
                 "UPDATE session SET phase = coalesce(?2, phase), process = ?3, transcript = coalesce(?4, transcript)
@@ -61,7 +61,7 @@ impl FoldTransaction<'_> {
     }
 
     fn new_session(&self, rank: i64, segment: &str, record: &Record) -> Result<i64> {
-        let place = &record.place;
+        let location = &record.location;
         let mut row = rank;
         let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
         while self.said(taken.exists([row]))? {
@@ -77,11 +77,11 @@ impl FoldTransaction<'_> {
                 row,
                 record.agent.name(),
                 &*record.session,
-                place.project.as_str(),
-                &*place.name,
-                &*place.root,
-                &*place.cwd,
-                place.branch.as_deref(),
+                location.project.as_str(),
+                &*location.name,
+                &*location.root,
+                &*location.cwd,
+                location.branch.as_deref(),
                 record.at.millis(),
                 wanted_id,
                 second,

@@ -245,7 +245,7 @@ impl<'a> FoldTransaction<'a> {
         let edited = used.files.iter().find(|touched| touched.how == Touch::Edited);
         let Some(touched) = edited.filter(|touched| Language::of_path(&touched.path).is_some()) else { return Ok(()) };
         let sql = "INSERT OR IGNORE INTO unnamed VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let (at, root, lines) = (source.at.millis(), &*record.place.root, json(&touched.lines));
+        let (at, root, lines) = (source.at.millis(), &*record.location.root, json(&touched.lines));
         self.run(sql, params![source.event, source.session, &*record.key, at, root, &*touched.path, lines])?;
         Ok(())
     }
@@ -314,7 +314,7 @@ impl<'a> FoldTransaction<'a> {
         if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {
             let sql = "INSERT INTO file VALUES (?1, ?2, ?3, ?4)
                 ON CONFLICT (project, base, path) DO UPDATE SET first_at = min(first_at, excluded.first_at)";
-            self.run(sql, params![record.place.project.as_str(), base(path), path, record.at.millis()])?;
+            self.run(sql, params![record.location.project.as_str(), base(path), path, record.at.millis()])?;
         }
         Ok(())
     }

@@ -116,7 +116,7 @@ pub fn write(
     let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Summary(summary);
-    let record = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event);
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
     Ok(row)

@@ -267,7 +267,7 @@ impl World {
             imported: false,
             heard_by: None,
             session: clean(session, Keep::NAME),
-            place: located.place(&BUILT_IN),
+            location: located.location(&BUILT_IN),
             event,
         }
     }

@@ -75,7 +75,7 @@ impl Stage {
                     &clock,
                     agent,
                     session,
-                    self.located().place(&BUILT_IN),
+                    self.located().location(&BUILT_IN),
                     format!("{session}-{n}"),
                     event,
                 )
