@@ -22,7 +22,7 @@ use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::project::identity::Located;
 use crate::same_project::joined;
-use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
+use crate::store::{self, FactFilter, SessionRow, Store, SummaryRow};
 
 /// How many files get unambiguous names. No brief has more.
 const NAMED_MAX: usize = 60;
@@ -98,7 +98,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
     let history = store.history(&joined.ids, now)?;
-    let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+    let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let view = View { store, located, joined: &joined, now };
@@ -152,7 +152,7 @@ fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> 
     others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
     let mut last: Option<(&SessionRow, Timestamp)> = None;
     for session in others {
-        let facts = store.carried(std::slice::from_ref(session), Wanted::All, question.now)?.facts;
+        let facts = store.carried(std::slice::from_ref(session), FactFilter::All, question.now)?.facts;
         let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
         // A note of the user is not work that a summary would have to cover.
         let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
@@ -181,7 +181,7 @@ pub fn on_prompt(
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     let history = view.store.history(&view.joined.ids, view.now)?;
-    let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
+    let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
     if carried.facts.is_empty() {

@@ -25,7 +25,7 @@ use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
 const CANDIDATES_MAX: usize = 200;
 /// How many more a prompt may bring up.
 const SEARCHED_MAX: usize = 30;
-/// A prompt is not the place to tell everything.
+/// The answer to a prompt stays short.
 pub const PROMPT_TOKENS_MAX: usize = 300;
 /// The share of a project's files that makes a language one of the project's.
 const LANGUAGE_SHARE_MIN: f64 = 0.1;

@@ -69,7 +69,7 @@ pub fn survey(
     let (recent, old): (Vec<&Worked>, Vec<&Worked>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let disk = Disk { located: view.located, tracked: &is_tracked };
-    let gone = gone(&disk, &recent, &old, &commits);
+    let gone = gone_files(&disk, &recent, &old, &commits);
     let changed = changed(&disk, &history, &tracked);
     let mut files = rank::files(&Evidence {
         now: view.now,
@@ -113,7 +113,7 @@ fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<S
     Ok(printed)
 }
 
-/// The places where a file may be.
+/// Where a file may be found: on disk, or in git's index.
 struct Disk<'a> {
     located: &'a Located,
     tracked: &'a HashSet<&'a str>,
@@ -129,7 +129,7 @@ impl Disk<'_> {
 }
 
 /// Files that sessions or commits mention and that no longer exist.
-fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) -> HashSet<String> {
+fn gone_files(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) -> HashSet<String> {
     let (recently, before) = (touched(recent), touched(old));
     // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
     // enough.
@@ -152,7 +152,7 @@ fn gone(disk: &Disk, recent: &[&Worked], old: &[&Worked], commits: &[Commit]) ->
     gone
 }
 
-/// Files that sessions edited and that differ from git's index: unfinished work, whoever left it.
+/// Files that sessions edited and that differ from git's index: unfinished work, by whichever session.
 fn changed(disk: &Disk, history: &[Worked], tracked: &Tracked) -> HashSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
     let mut seen = HashSet::new();

@@ -100,13 +100,13 @@ pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
 }
 
 /// A line of the journal that contains a secret.
-struct Fix {
+struct SecretLine {
     finding: Finding,
     position: Position,
     change: Change,
 }
 
-fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
+fn records(home: &Home) -> Result<Vec<SecretLine>, JournalError> {
     let mut fixes = Vec::new();
     journal::each_line(home, |position, line| {
         let found = match line {
@@ -120,7 +120,7 @@ fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
         };
         if let Some((change, kinds)) = found {
             let (file, at) = (format!("journal/{}", position.segment), format!("byte {}", position.offset));
-            fixes.push(Fix { finding: Finding { file, at, kinds }, position, change });
+            fixes.push(SecretLine { finding: Finding { file, at, kinds }, position, change });
         }
     })?;
     Ok(fixes)

@@ -22,13 +22,13 @@ use crate::brief::survey::View;
 use crate::config::{self, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
+use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
-use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
-use crate::same_project::repository::{self, Look};
+use crate::same_project::repository::{self, Effort};
 use crate::sessions::find::recent_sessions;
 use crate::sessions::legacy;
 use crate::sessions::name;
@@ -68,21 +68,21 @@ pub fn answer(
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &PendingAnswer,
+    pending: &PendingAnswer,
 ) -> Result<Option<Answer>, AnswerError> {
-    match &waiting.trigger {
-        Trigger::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
-        Trigger::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
+    match &pending.trigger {
+        Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, pending, text),
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
-            if !waiting.is_echo(home, clock, &store)? {
-                distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+            if !pending.is_echo(home, clock, &store)? {
+                distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
-                    let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+                    let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
                     detached::start_each(home, clock, ended.iter());
                 }
-                survey::ask_ahead(&store, &waiting.located)?;
-                repository::record_changes(home, clock, &mut store, &waiting.located, Look::WithGit)?;
+                survey::ask_ahead(&store, &pending.located)?;
+                repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
             }
             Ok(None)
         }
@@ -94,29 +94,29 @@ fn at_start(
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &PendingAnswer,
+    pending: &PendingAnswer,
     source: StartSource,
 ) -> Result<Option<Answer>, AnswerError> {
     let config = config::load(home)?;
     let mut store = fold::open_in_hook(home)?;
-    if waiting.is_echo(home, clock, &store)? {
+    if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    health::tidy(home, &store, clock.wall)?;
-    repository::record_changes(home, clock, &mut store, &waiting.located, Look::FilesOnly)?;
-    legacy::pick_up(home, clock, &mut store)?;
+    health::remove_old_views(home, &store, clock.wall)?;
+    repository::record_changes(home, clock, &mut store, &pending.located, Effort::FilesOnly)?;
+    legacy::import_all(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
-    let recent = recent_sessions(&store, &waiting.located, clock.now)?;
+    let recent = recent_sessions(&store, &pending.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
-    distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
-    let limits = agents::profile(waiting.agent).map_or(Limits::NONE, |profile| profile.limits);
-    let session = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
+    let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
+    let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
@@ -128,26 +128,26 @@ fn at_start(
         format: config.summary.format(),
         session: session.as_ref(),
     };
-    let brief = recall::brief(&store, &waiting.located, &question)?.brief;
+    let brief = recall::brief(&store, &pending.located, &question)?.brief;
     let codes = brief.items.into_iter().map(|item| item.code);
     let event = receipt(home, Some(source), codes, &brief.memories);
-    Ok(waiting.told(home, clock, Occasion::Start, &brief.text, event))
+    Ok(pending.reply(home, clock, Occasion::Start, &brief.text, event))
 }
 
 fn on_prompt(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
-    waiting: &PendingAnswer,
+    pending: &PendingAnswer,
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
     let store = fold::open_in_hook(home)?;
-    if waiting.is_echo(home, clock, &store)? {
+    if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
-    let joined = joined(&store, &waiting.located, clock.now)?;
-    let view = View { store: &store, located: &waiting.located, joined: &joined, now: clock.now };
+    let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
+    let joined = joined(&store, &pending.located, clock.now)?;
+    let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
@@ -155,7 +155,7 @@ fn on_prompt(
     let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
     let brief = relevant.after(items, Vec::new());
     let event = receipt(home, None, codes, &brief.memories);
-    Ok(waiting.told(home, clock, Occasion::Prompt, &brief.text, event))
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, event))
 }
 
 fn receipt(
@@ -193,7 +193,7 @@ impl PendingAnswer {
         format!("receipt-{}", &*self.key)
     }
 
-    fn told(
+    fn reply(
         &self,
         home: &Home,
         clock: &Clock,

@@ -56,7 +56,7 @@ pub fn capture(
 ) -> Result<Option<PendingAnswer>, CaptureError> {
     let Some(heard) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*heard.cwd));
-    if privacy::shut(home, clock.now, &located).is_some() {
+    if privacy::storage_block(home, clock.now, &located).is_some() {
         return Ok(None);
     }
     let record = record(home.cleaner(), clock.now, heard, &located);

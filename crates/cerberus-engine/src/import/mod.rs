@@ -205,10 +205,10 @@ fn without_forgotten<'a>(
             .map(|(session, key)| ForgottenRecord { record: namer.event(agent, session, key), kept: None });
         let sessions = forgotten.iter().map(|(session, _)| session).collect::<BTreeSet<_>>().into_iter();
         let sessions = sessions.map(|session| namer.session(agent, session));
-        let alike = forgotten.iter().filter_map(|(session, key)| Some(namer.alike(agent, session, shared_part(key)?)));
+        let alike = forgotten.iter().filter_map(|(session, key)| Some(namer.shared(agent, session, shared_part(key)?)));
         let sessions = sessions.chain(alike).map(|name| (name, Timestamp::EPOCH)).collect();
         let names = Forgotten { records: records.collect(), sessions, is_taken_back: true };
-        rewrite::take_back(import.home, import.clock.wall, names)?;
+        rewrite::unforget(import.home, import.clock.wall, names)?;
         return Ok(transcript);
     }
     let all = transcript.events.len();
@@ -221,7 +221,7 @@ fn without_forgotten<'a>(
 /// Whether the session's own folder or the target project is private.
 fn is_private(import: &Import, transcript: &Transcript) -> bool {
     let held = transcript.cwd.as_deref().map(|cwd| identity::locate(Path::new(cwd)));
-    held.iter().chain(import.project).any(|located| privacy::never_stored(import.home, located).is_some())
+    held.iter().chain(import.project).any(|located| privacy::permanent_block(import.home, located).is_some())
 }
 
 /// What the view knows about a session.

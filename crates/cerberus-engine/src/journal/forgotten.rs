@@ -67,8 +67,8 @@ impl Namer {
 
     /// The name of everything in a session that shares a part of its key: the same words, or the same tool use, have
     /// another key in a transcript than in a hook's payload.
-    pub fn alike(&self, agent: &str, session: &str, shared: &str) -> Clean<'static> {
-        self.name(&[b"alike", agent.as_bytes(), session.as_bytes(), shared.as_bytes()])
+    pub fn shared(&self, agent: &str, session: &str, part: &str) -> Clean<'static> {
+        self.name(&[b"alike", agent.as_bytes(), session.as_bytes(), part.as_bytes()])
     }
 
     fn name(&self, parts: &[&[u8]]) -> Clean<'static> {

@@ -53,7 +53,7 @@ pub struct Rewrite {
 pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
     begin(home)?;
     let Prepared { copies, forgotten, broken, last_seq } = prepare(home, wall, rewrite)?;
-    // What is left of a torn line has no name to be listed by, and no value: it goes at once.
+    // A torn line has no name to be listed by, and no value: it is removed at once.
     overwrite(home, &broken.iter().collect::<Vec<_>>(), "rewrite-broken")?;
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
@@ -73,7 +73,7 @@ pub fn remove(home: &Home, lines: &[Position]) -> Result<(), JournalError> {
 }
 
 /// Records that the named records are no longer forgotten and may be stored again.
-pub fn take_back(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Result<(), JournalError> {
+pub fn unforget(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Result<(), JournalError> {
     names.is_taken_back = true;
     append_all(home, wall, &lists(home, wall, names))
 }
@@ -109,7 +109,7 @@ struct Prepared {
 fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
     let namer = Namer::open(home)?;
     let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
-    let (mut copies, mut records, mut alike, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut copies, mut records, mut shared, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut last_seq = 0;
     each_line(home, |position, line| {
         let Line::Whole(sealed) = line else {
@@ -120,7 +120,7 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
         let Some(change) = changes.get(&position) else { return };
         let kept = match change {
             Change::Remove => {
-                alike.extend(alike_of(&namer, &sealed, wall));
+                shared.extend(shared_name(&namer, &sealed, wall));
                 None
             }
             Change::Replace(json) => {
@@ -133,11 +133,11 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
     })?;
     let sessions = rewrite.sessions.iter();
     let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until));
-    let sessions = sessions.chain(alike).collect();
+    let sessions = sessions.chain(shared).collect();
     Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
 }
 
-/// The name of a record. If a newer version wrote it, only its origin is read.
+/// The name of a record. If a newer version wrote it, only the fields that identify it are read.
 fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
     #[derive(Deserialize)]
     struct Newer {
@@ -154,10 +154,10 @@ fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
     }
 }
 
-/// What a transcript says of the same event, under a key of its own, must not come back either.
-fn alike_of(namer: &Namer, sealed: &Sealed, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
+/// The name of the same event in a transcript, which has another key there. It must not come back either.
+fn shared_name(namer: &Namer, sealed: &Sealed, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
     let record = sealed.record()?;
-    let name = namer.alike(record.agent.name(), &record.session, shared_part(&record.key)?);
+    let name = namer.shared(record.agent.name(), &record.session, shared_part(&record.key)?);
     Some((name, wall.max(record.at.plus(Duration::from_millis(1)))))
 }
 

@@ -159,7 +159,7 @@ impl Attempt {
                 self.session = Some(session.clone());
                 let ask = self.worker.headless().and_then(|headless| headless.ask_window);
                 if let Some(ask) = ask.filter(|_| self.meter.is_window_guessed(model.as_deref())) {
-                    self.child.say(&ask(WINDOW_REQUEST));
+                    self.child.send(&ask(WINDOW_REQUEST));
                 }
             }
             _ => {}
@@ -173,13 +173,13 @@ impl Attempt {
     }
 
     /// Sends another message to an agent that reads input while it works.
-    pub fn say(&mut self, text: &str) {
+    pub fn send(&mut self, text: &str) {
         let line = match self.worker.headless().filter(|headless| headless.stays_open()) {
             Some(headless) => headless.message(text),
             None => format!("{text}\n"),
         };
         self.meter.wrote(line.len());
-        self.child.say(&line);
+        self.child.send(&line);
     }
 
     pub fn close_input(&mut self) {
@@ -222,8 +222,8 @@ fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> st
         without: agents::nesting_variables().collect(),
     };
     let mut child = launch.guards.spawn(&program, note)?;
-    child.go();
-    child.say(&invocation.input);
+    child.start_program();
+    child.send(&invocation.input);
     if invocation.stays_open == StaysOpen::No {
         child.close_input();
     }

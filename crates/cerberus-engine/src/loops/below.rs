@@ -114,7 +114,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn what_carries_the_token_is_found_wherever_it_went() {
+    fn processes_with_the_token_are_found_in_any_session() {
         let token = format!("test-{}", std::process::id());
         let script = "setsid sleep 600 & sleep 600 & echo started; wait";
         let mut command = Command::new("/bin/sh");

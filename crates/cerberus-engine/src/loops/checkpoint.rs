@@ -90,7 +90,7 @@ impl<'a> Checkpoints<'a> {
     /// Saves the worktree as iteration `number` of `run`. Replaces a checkpoint of the same number.
     pub fn save(&self, run: u32, number: u32, now: Timestamp) -> Result<Checkpoint, CheckpointError> {
         let commit = self.snapshot(&format!("cerberus loop: run {run}, iteration {number}"), now)?;
-        self.hold(&reference(run, number), &commit)?;
+        self.set_reference(&reference(run, number), &commit)?;
         Ok(Checkpoint { run, number, commit, at: now })
     }
 
@@ -122,7 +122,7 @@ impl<'a> Checkpoints<'a> {
         let wanted = self.list(run)?.into_iter().find(|one| one.number == number);
         let wanted = wanted.ok_or(CheckpointError::Missing { run, number })?;
         let before = self.snapshot(&format!("cerberus loop: before the restore of {run}/{number}"), now)?;
-        self.hold(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
+        self.set_reference(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
         let changes = self.differences(&before, &wanted.commit)?;
         self.refuse_loss(&changes)?;
         for path in changes.iter().filter(|change| change.is_gone).map(|change| &change.path) {
@@ -178,7 +178,7 @@ impl<'a> Checkpoints<'a> {
         Ok(left_out.map(str::to_string).collect())
     }
 
-    fn hold(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {
+    fn set_reference(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["update-ref", reference, commit]);
         self.run("update-ref", git).map(drop)

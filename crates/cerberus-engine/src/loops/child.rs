@@ -61,7 +61,7 @@ pub struct Child {
 }
 
 impl GuardLauncher {
-    /// Starts the guard. The program itself starts with [`Child::go`].
+    /// Starts the guard. The program itself starts with [`Child::start_program`].
     pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.arg0("cerberus").args(["loop", "guard"]);
@@ -133,11 +133,11 @@ impl GuardLauncher {
 }
 
 impl Child {
-    pub fn go(&mut self) {
+    pub fn start_program(&mut self) {
         self.order(&Order::Go);
     }
 
-    pub fn say(&mut self, text: &str) {
+    pub fn send(&mut self, text: &str) {
         self.order(&Order::Say(text.to_string()));
     }
 

@@ -164,13 +164,13 @@ impl Ledger {
         self.dir.join("request")
     }
 
-    pub fn ask(&self, request: Request) -> Result<(), LedgerError> {
+    pub fn write_request(&self, request: Request) -> Result<(), LedgerError> {
         let path = self.request_path();
         let bytes = serde_json::to_vec(&request).unwrap_or_default();
         crate::os::replace::replace(&path, &bytes, 0o600).map_err(|source| LedgerError::Write { path, source })
     }
 
-    pub fn asked(&self) -> Option<Request> {
+    pub fn request(&self) -> Option<Request> {
         serde_json::from_str(&self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?).ok()
     }
 
@@ -224,10 +224,10 @@ mod tests {
         assert!(!ledger.is_running().unwrap());
         let lock = ledger.lock().unwrap();
         assert!(lock.is_some() && ledger.lock().unwrap().is_none() && ledger.is_running().unwrap());
-        ledger.ask(Request::StopNow).unwrap();
-        assert_eq!(ledger.asked(), Some(Request::StopNow));
+        ledger.write_request(Request::StopNow).unwrap();
+        assert_eq!(ledger.request(), Some(Request::StopNow));
         ledger.forget_requests();
-        assert_eq!(ledger.asked(), None);
+        assert_eq!(ledger.request(), None);
         drop(lock);
         assert!(!ledger.is_running().unwrap());
     }

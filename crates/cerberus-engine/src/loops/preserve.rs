@@ -48,7 +48,7 @@ pub struct Preserved {
 /// The state for the next context. The view must be up to date.
 pub fn preserve(store: &Store, wanted: &PreserveRequest) -> store::Result<Preserved> {
     let sessions = sessions(store, wanted)?;
-    let carried = store.carried(&sessions, store::Wanted::All, wanted.now)?;
+    let carried = store.carried(&sessions, store::FactFilter::All, wanted.now)?;
     let runs = store.runs(&sessions, wanted.now)?;
     let evidence = Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
     Ok(completed(gather(evidence), wanted))
@@ -66,7 +66,7 @@ fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preserved {
         state.current_objective = wanted.prompt.and_then(first_paragraph).map(item);
     }
     let claimed: Vec<String> = state.modified_files.iter().map(|file| file.path.to_string()).collect();
-    let mut worktree = worktree::look(wanted.located, wanted.base, &claimed);
+    let mut worktree = worktree::inspect(wanted.located, wanted.base, &claimed);
     worktree.changed.retain(|changed| !wanted.privacy_rules.is_private(&changed.path));
     worktree.unfollowed.retain(|path| !wanted.privacy_rules.is_private(path));
     state.check(wanted.cleaner, &worktree);

@@ -15,7 +15,7 @@ use crate::os::home::Home;
 use crate::project::git;
 use crate::project::identity::Located;
 use crate::sessions::find::recent_sessions;
-use crate::store::Wanted;
+use crate::store::FactFilter;
 use crate::store::fold;
 
 /// Without git, a folder with more files than this is not compared.
@@ -48,7 +48,7 @@ impl Snapshot {
 fn done(home: &Home, clock: &Clock, located: &Located) -> Option<usize> {
     let store = fold::open(home).ok()?;
     let sessions = recent_sessions(&store, located, clock.now).ok()?;
-    let carried = store.carried(&sessions, Wanted::Words, clock.now).ok()?;
+    let carried = store.carried(&sessions, FactFilter::Words, clock.now).ok()?;
     Some(carried.facts.iter().filter(|known| known.fact.kind == Kind::Done).count())
 }
 

@@ -151,7 +151,7 @@ impl Runner<'_> {
             Effect::GiveTask => {
                 let task = self.attempt.as_mut().and_then(|attempt| attempt.opening.task.take());
                 if let (Some(attempt), Some(task)) = (&mut self.attempt, task) {
-                    attempt.say(&task);
+                    attempt.send(&task);
                 }
             }
             Effect::CloseInput => self.attempt.iter_mut().for_each(Attempt::close_input),
@@ -252,7 +252,7 @@ impl Runner<'_> {
     }
 
     fn ask_hook(&mut self, how: How) -> Input {
-        let preserved = self.attempt.as_ref().map(|attempt| self.leaving(attempt, how));
+        let preserved = self.attempt.as_ref().map(|attempt| self.left_context(attempt, how));
         let preserved =
             preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, &self.run_history, left).0);
         match self.hook(HookPoint::PreReboot, &json!({ "reason": how, "state": preserved })) {
@@ -268,7 +268,7 @@ impl Runner<'_> {
         let session = attempt.session.clone().unwrap_or_default();
         let request = written::request();
         let Some(invocation) = resumed(&job.settings, &session, &request) else {
-            attempt.say(&request);
+            attempt.send(&request);
             return Ok(Vec::new());
         };
         let launch = launch(job, &self.guards, &self.ledger);
@@ -305,7 +305,7 @@ impl Runner<'_> {
     }
 
     /// What the attempt leaves, as far as the runner knows.
-    fn leaving(&self, attempt: &Attempt, how: How) -> LeftContext {
+    fn left_context(&self, attempt: &Attempt, how: How) -> LeftContext {
         LeftContext {
             how,
             session: attempt.session.clone().filter(|session| !session.is_empty()),
@@ -320,7 +320,7 @@ impl Runner<'_> {
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
         self.checkpoint(attempt.number.iteration);
         windows::learn(&self.job.home, &mut self.windows, attempt.meter.told_windows());
-        let left = self.leaving(&attempt, ended.how);
+        let left = self.left_context(&attempt, ended.how);
         if let (RecordedBy::Runner, Some(session)) = (self.recorded_by, &left.session)
             && !left.words.trim().is_empty()
         {
@@ -358,7 +358,7 @@ impl Runner<'_> {
     }
 
     /// The agent's own handoff, once it is complete. It is recorded while its session is live.
-    fn handed_over(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
+    fn take_handoff(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
         let Some(written) = attempt.heard.finished().filter(|_| attempt.handed_over.is_none()) else {
             return Ok(None);
         };
@@ -382,7 +382,7 @@ impl Runner<'_> {
                             let is_text = matches!(said, Said::Text(_));
                             inputs.push(attempt.input(said));
                             if is_text {
-                                inputs.extend(self.handed_over(&mut attempt)?);
+                                inputs.extend(self.take_handoff(&mut attempt)?);
                             }
                         }
                         Incoming::Error(text) => self.audience.report(&Report::Error(&text)),
@@ -398,7 +398,7 @@ impl Runner<'_> {
         }
         if self.ticked.elapsed() >= TICK {
             self.ticked = Instant::now();
-            inputs.extend(self.asked());
+            inputs.extend(self.user_request());
             inputs.push(Input::Tick);
             let status = self.status();
             self.audience.report(&Report::Status(&status));
@@ -407,8 +407,8 @@ impl Runner<'_> {
     }
 
     /// A request of the user, from here or from another terminal.
-    fn asked(&mut self) -> Option<Input> {
-        if let Some(request) = self.ledger.asked() {
+    fn user_request(&mut self) -> Option<Input> {
+        if let Some(request) = self.ledger.request() {
             self.interrupts.follow(request);
         }
         let stop_file = self.job.settings.stop_file.as_ref();

@@ -17,7 +17,7 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// The files that differ from the commit `base`, or from HEAD if `base` is unknown. `claimed` are files that somebody
 /// says were changed.
-pub fn look(located: &Located, base: Option<&str>, claimed: &[String]) -> Worktree {
+pub fn inspect(located: &Located, base: Option<&str>, claimed: &[String]) -> Worktree {
     let mut worktree = Worktree::default();
     let mut tracked = Vec::new();
     if let Some(git_dir) = &located.git_dir {

@@ -2,5 +2,5 @@
 //!
 //! Every change is a record. `brief` decides which memories a session is told; `erase` removes them for good.
 
+pub mod change;
 pub mod distill;
-pub mod keep;

@@ -54,7 +54,7 @@ pub fn parent(pid: u32) -> Option<u32> {
 }
 
 fn identify(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
-    let here = Here::read();
+    let here = ProcessDomain::read();
     // These ids come from the system; the user's rules do not apply to them.
     let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     AgentProcess {
@@ -68,7 +68,7 @@ fn identify(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
 
 /// Whether the process is still running.
 pub fn probe(process: &AgentProcess) -> Process {
-    let here = Here::read();
+    let here = ProcessDomain::read();
     if here.machine != *process.machine || (here.boot == *process.boot && here.namespace != *process.namespace) {
         return Process::Elsewhere;
     }
@@ -83,21 +83,25 @@ pub fn probe(process: &AgentProcess) -> Process {
 }
 
 /// The machine, boot and namespace of this process. A process id means nothing outside of them.
-struct Here {
+struct ProcessDomain {
     boot: String,
     machine: String,
     namespace: String,
 }
 
-impl Here {
-    fn read() -> Here {
+impl ProcessDomain {
+    fn read() -> ProcessDomain {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
         let machine = match line("/etc/machine-id") {
             id if id.is_empty() => line("/proc/sys/kernel/hostname"),
             id => id,
         };
         let namespace = fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
-        Here { boot: line("/proc/sys/kernel/random/boot_id"), machine, namespace: namespace.unwrap_or_default() }
+        ProcessDomain {
+            boot: line("/proc/sys/kernel/random/boot_id"),
+            machine,
+            namespace: namespace.unwrap_or_default(),
+        }
     }
 }
 

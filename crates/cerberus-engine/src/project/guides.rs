@@ -41,29 +41,29 @@ pub struct Guide {
 
 /// Every guide that an agent in this folder sees.
 pub fn read(located: &Located, folders: &UserFolders) -> Vec<Guide> {
-    let mut reading = Reading { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
+    let mut reader = GuideReader { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
     for folder in [&located.root, &located.cwd] {
         let names = agents::ALL.into_iter().flat_map(|profile| profile.guides);
-        names.for_each(|name| reading.add(&folder.join(name), 0));
+        names.for_each(|name| reader.add(&folder.join(name), 0));
     }
     for (profile, dir) in &folders.agents {
         for guide in (profile.user_guides)(dir, &located.root) {
             match guide.lines_max {
-                Some(lines_max) => reading.add_beginning(&guide.path, lines_max),
-                None => reading.add(&guide.path, 0),
+                Some(lines_max) => reader.add_beginning(&guide.path, lines_max),
+                None => reader.add(&guide.path, 0),
             }
         }
     }
-    reading.guides
+    reader.guides
 }
 
-struct Reading {
+struct GuideReader {
     seen: HashSet<PathBuf>,
     guides: Vec<Guide>,
     home: Option<PathBuf>,
 }
 
-impl Reading {
+impl GuideReader {
     fn add(&mut self, path: &Path, depth: usize) {
         let Some(text) = self.take(path) else { return };
         let named: Vec<PathBuf> = if depth < NAMED_DEPTH_MAX { self.named_in(&text, path) } else { Vec::new() };

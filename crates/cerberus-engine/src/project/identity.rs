@@ -81,7 +81,7 @@ pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
         && !path.contains("//")
         && let Ok(inside) = said.strip_prefix(&located.root)
     {
-        return shown(inside);
+        return to_text(inside);
     }
     // The agent spells a path like its own folder, symbolic links included.
     let absolute = match said.strip_prefix(said_cwd) {
@@ -89,24 +89,24 @@ pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
         _ => normal(&located.cwd.join(said)),
     };
     if let Ok(inside) = absolute.strip_prefix(&located.root) {
-        return shown(inside);
+        return to_text(inside);
     }
     let (parent, file) = (absolute.parent().unwrap_or(&absolute), absolute.file_name().unwrap_or_default());
     if let Ok(real) = fs::canonicalize(parent) {
         if let Ok(inside) = real.join(file).strip_prefix(&located.root) {
-            return shown(inside);
+            return to_text(inside);
         }
         let other = locate(&real);
         if other.project == located.project
             && let Ok(inside) = real.join(file).strip_prefix(&other.root)
         {
-            return shown(inside);
+            return to_text(inside);
         }
     }
-    shown(&absolute)
+    to_text(&absolute)
 }
 
-fn shown(path: &Path) -> String {
+fn to_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

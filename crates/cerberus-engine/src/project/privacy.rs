@@ -23,47 +23,47 @@ const PAUSED_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Why nothing is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shut {
-    Paused { whose: Reach, until: Option<Timestamp> },
+pub enum StorageBlock {
+    Paused { scope: PauseScope, until: Option<Timestamp> },
     PrivateProject(PathBuf),
     OptedOut(PathBuf),
 }
 
 /// What a pause applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum PauseScope {
     Everywhere,
     Project,
 }
 
-impl std::fmt::Display for Shut {
+impl std::fmt::Display for StorageBlock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Shut::Paused { whose, until } => {
-                f.write_str(if *whose == Reach::Everywhere { "paused" } else { "paused for this project" })?;
+            StorageBlock::Paused { scope, until } => {
+                f.write_str(if *scope == PauseScope::Everywhere { "paused" } else { "paused for this project" })?;
                 until.map_or(Ok(()), |until| write!(f, " until {until}"))
             }
-            Shut::PrivateProject(folder) => {
+            StorageBlock::PrivateProject(folder) => {
                 write!(f, "nothing of {} is stored: private.projects in config.toml", folder.display())
             }
-            Shut::OptedOut(file) => write!(f, "nothing of this project is stored: {}", file.display()),
+            StorageBlock::OptedOut(file) => write!(f, "nothing of this project is stored: {}", file.display()),
         }
     }
 }
 
 /// Why hooks store and tell nothing here and now; `None` if they may.
-pub fn shut(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
-    never_stored(home, located).or_else(|| paused(home, now, located))
+pub fn storage_block(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
+    permanent_block(home, located).or_else(|| paused(home, now, located))
 }
 
-/// Why nothing of this project may ever be stored, whoever asks; `None` if it may.
-pub fn never_stored(home: &Home, located: &Located) -> Option<Shut> {
+/// Why nothing of this project may ever be stored, not even by a command; `None` if it may.
+pub fn permanent_block(home: &Home, located: &Located) -> Option<StorageBlock> {
     let roots = || [Some(&located.root), located.main_root.as_ref()].into_iter().flatten();
     let is_private = |folder: &&PathBuf| home.privacy_rules().is_private_project(&folder.to_string_lossy());
     if let Some(folder) = std::iter::once(&located.cwd).chain(roots()).find(is_private) {
-        return Some(Shut::PrivateProject(folder.clone()));
+        return Some(StorageBlock::PrivateProject(folder.clone()));
     }
-    roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(Shut::OptedOut)
+    roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(StorageBlock::OptedOut)
 }
 
 fn is_there(path: &Path) -> bool {
@@ -102,28 +102,34 @@ struct ProjectPause {
     pause: Pause,
 }
 
-fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
+fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
     if !is_there(&home.paused()) {
         return None;
     }
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     // The file is damaged: the user asked for a pause, but until when is lost.
     let Ok(paused) = serde_json::from_str::<Paused>(&text) else {
-        return Some(Shut::Paused { whose: Reach::Everywhere, until: None });
+        return Some(StorageBlock::Paused { scope: PauseScope::Everywhere, until: None });
     };
     let of_project = paused.projects.iter().filter(|known| known.project == located.project).map(|known| known.pause);
-    let pauses = paused.everywhere.into_iter().map(|pause| (Reach::Everywhere, pause));
-    let mut pauses = pauses.chain(of_project.map(|pause| (Reach::Project, pause)));
-    let (whose, pause) = pauses.find(|(_, pause)| pause.holds(now))?;
-    Some(Shut::Paused { whose, until: pause.until })
+    let pauses = paused.everywhere.into_iter().map(|pause| (PauseScope::Everywhere, pause));
+    let mut pauses = pauses.chain(of_project.map(|pause| (PauseScope::Project, pause)));
+    let (scope, pause) = pauses.find(|(_, pause)| pause.holds(now))?;
+    Some(StorageBlock::Paused { scope, until: pause.until })
 }
 
 /// Pauses hooks until the given time, or until the pause is lifted. A pause survives restarts.
-pub fn pause(home: &Home, now: Timestamp, located: &Located, reach: Reach, until: Option<Timestamp>) -> io::Result<()> {
+pub fn pause(
+    home: &Home,
+    now: Timestamp,
+    located: &Located,
+    scope: PauseScope,
+    until: Option<Timestamp>,
+) -> io::Result<()> {
     let mut paused = still_paused(home, now);
-    match reach {
-        Reach::Everywhere => paused.everywhere = Some(Pause { until }),
-        Reach::Project => {
+    match scope {
+        PauseScope::Everywhere => paused.everywhere = Some(Pause { until }),
+        PauseScope::Project => {
             paused.projects.retain(|known| known.project != located.project);
             paused.projects.push(ProjectPause { project: located.project.clone(), pause: Pause { until } });
         }
@@ -132,10 +138,10 @@ pub fn pause(home: &Home, now: Timestamp, located: &Located, reach: Reach, until
 }
 
 /// Lifts the pause of this project, or every pause.
-pub fn unpause(home: &Home, now: Timestamp, located: &Located, reach: Reach) -> io::Result<()> {
+pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope) -> io::Result<()> {
     let mut paused = still_paused(home, now);
     paused.projects.retain(|known| known.project != located.project);
-    if reach == Reach::Everywhere || (paused.everywhere.is_none() && paused.projects.is_empty()) {
+    if scope == PauseScope::Everywhere || (paused.everywhere.is_none() && paused.projects.is_empty()) {
         return match fs::remove_file(home.paused()) {
             Err(error) if !is_absence(&error) => Err(error),
             _ => Ok(()),

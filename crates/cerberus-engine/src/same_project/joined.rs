@@ -37,7 +37,7 @@ pub struct Member {
     pub name: String,
     /// The top of its worktree. Empty if it is not known.
     pub root: String,
-    /// Why it is the same. Nothing if it only may be the same.
+    /// Why it is the same. `None` if that is not certain.
     pub reason: Option<Reason>,
 }
 

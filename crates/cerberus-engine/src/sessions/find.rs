@@ -17,7 +17,7 @@ pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> stor
 /// The project's live session; of several, the one active last.
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recent_sessions(store, located, clock.now)?;
-    sessions = sessions.into_iter().map(|session| sweep::settled(session, clock, IDLE_AFTER).0).collect();
+    sessions = sessions.into_iter().map(|session| sweep::derive_state(session, clock, IDLE_AFTER).0).collect();
     // A session in another clone belongs to the agent that works there.
     sessions.retain(|session| session.state.status.is_live() && session.project == located.project);
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))

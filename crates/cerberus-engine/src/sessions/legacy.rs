@@ -23,7 +23,7 @@ use crate::store::fold::FoldError;
 const SEED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// Journals and folds every `active-*.json` that is not in the journal yet.
-pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
+pub fn import_all(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
     let folder = home.seeds_dir();
     let entries = match home.open_folder(&folder).and_then(|_| fs::read_dir(&folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

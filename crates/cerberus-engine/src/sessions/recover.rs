@@ -12,15 +12,15 @@ use cerberus_core::model::session::Status;
 use crate::agents::{Profile, Surroundings};
 use crate::import::{Import, TakeForgotten, ending};
 use crate::journal::{self, own_record};
+use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
-use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{SessionRow, Store, Wanted};
+use crate::store::{FactFilter, SessionRow, Store};
 
 /// What fits into one line of a brief.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
@@ -49,7 +49,7 @@ pub fn recover(
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
     }
-    let facts = store.carried(std::slice::from_ref(session), Wanted::All, clock.now)?.facts.len();
+    let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     actions.extend(learn(home, clock, store, session)?);
     if !in_flight.is_empty() {
@@ -73,7 +73,7 @@ pub fn recover(
 /// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.
 fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) -> Result<Vec<String>, FoldError> {
     let located = identity::locate(Path::new(&session.root));
-    let Distilled { proposed, approved } = distill::distill(&Keeper { home, clock, located: &located }, store)?;
+    let Distilled { proposed, approved } = distill::distill(&MemoryWriter { home, clock, located: &located }, store)?;
     let said = |count: usize, what: &str| {
         let things = if count == 1 { "correction" } else { "corrections" };
         (count > 0).then(|| format!("{what} {count} {things}"))

@@ -26,7 +26,7 @@ fn evidence(session: &SessionRow) -> Process {
 }
 
 /// Derives a session's state from evidence and time, without recording anything.
-pub fn settled(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
+pub fn derive_state(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
     if !session.state.status.is_live() {
         return (session, Vec::new());
     }
@@ -47,7 +47,7 @@ pub fn sweep(
     let mut changed = Vec::new();
     // Older sessions are archived by age, whatever happened to them.
     for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
-        let (session, effects) = settled(session, clock, idle_after);
+        let (session, effects) = derive_state(session, clock, idle_after);
         let found: Vec<Record> =
             effects.iter().filter_map(|effect| effect_record(home, clock, &session, effect)).collect();
         if !found.is_empty() {
@@ -78,7 +78,7 @@ fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effe
 /// Crashed sessions that were not recovered yet, newest first.
 pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
     let mut sessions = store.sessions(&[], clock.now.minus(CARRY_OVER), clock.now)?;
-    sessions = sessions.into_iter().map(|session| settled(session, clock, IDLE_AFTER).0).collect();
+    sessions = sessions.into_iter().map(|session| derive_state(session, clock, IDLE_AFTER).0).collect();
     sessions.retain(|session| session.state.status == Status::Crashed);
     sessions.reverse();
     Ok(sessions)

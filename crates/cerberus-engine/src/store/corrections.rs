@@ -41,8 +41,8 @@ impl FoldTransaction<'_> {
         let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
             ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
-        let (before, was_at_work) = self.said(find.query_row([source.session, source.event], read))?;
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
+        let (before, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
         let is_interruption = is_rejection || was_at_work == Some(true);
         let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
         for Correction { kind, text, confidence } in found {
@@ -107,7 +107,7 @@ impl Store {
         let (corrections, last_event) = self.corrections_seen()?;
         let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET
             corrections = excluded.corrections, last_event = excluded.last_event";
-        match self.said(self.connection.execute(sql, [corrections, last_event])) {
+        match self.with_path(self.connection.execute(sql, [corrections, last_event])) {
             Err(error) if !error.is_busy() => Err(error),
             _ => Ok(()),
         }

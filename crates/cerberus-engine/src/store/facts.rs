@@ -73,7 +73,7 @@ impl Carried {
 
 /// Which facts to read. Most facts are files, and the history has those too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FactFilter {
     All,
     /// Everything except edited and read files.
     NoFiles,
@@ -81,12 +81,12 @@ pub enum Wanted {
     Words,
 }
 
-impl Wanted {
+impl FactFilter {
     fn filter(self) -> &'static str {
         match self {
-            Wanted::All => "",
-            Wanted::NoFiles => "AND kind NOT IN ('file', 'read')",
-            Wanted::Words => "AND kind NOT IN ('file', 'read') AND kind <> 'function'",
+            FactFilter::All => "",
+            FactFilter::NoFiles => "AND kind NOT IN ('file', 'read')",
+            FactFilter::Words => "AND kind NOT IN ('file', 'read') AND kind <> 'function'",
         }
     }
 }
@@ -108,7 +108,7 @@ pub struct UnnamedEdit {
 
 impl Store {
     /// Facts and settlements of these sessions up to `now`, in chronological order.
-    pub fn carried(&self, sessions: &[SessionRow], wanted: Wanted, now: Timestamp) -> Result<Carried> {
+    pub fn carried(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<Carried> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
         let rows = row_list(sessions);
         let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
@@ -141,7 +141,7 @@ impl Store {
         })?;
         let mut carried = Carried { facts, sources, settlements };
         let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
-        if wanted != Wanted::All && carried.facts.iter().any(is_interrupted) {
+        if wanted != FactFilter::All && carried.facts.iter().any(is_interrupted) {
             carried.add(self.last_edits(sessions, now)?);
         }
         carried.add(done_by_reference(&carried.facts, &carried.settlements));

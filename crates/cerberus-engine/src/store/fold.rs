@@ -234,9 +234,9 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
     Ok(Folded::UpToHere)
 }
 
-/// Whose record it is, parsed without the rest of the record.
+/// The session of a record, parsed without the rest of the record.
 #[derive(Deserialize)]
-struct Origin {
+struct RecordSession {
     agent: String,
     session: String,
 }
@@ -252,7 +252,7 @@ fn refold_session(
     let Some(first_segment) = transaction.clear_session(agent, session)? else { return Ok(()) };
     let first_segment = first_segment.as_str().min(segment);
     let is_from = |json: &[u8]| {
-        let from = serde_json::from_slice::<Origin>(json);
+        let from = serde_json::from_slice::<RecordSession>(json);
         from.is_ok_and(|from| from.agent == agent && from.session == session)
     };
     refold(home, transaction, first_segment, is_from, EventKind::is_of_a_session)
@@ -260,7 +260,7 @@ fn refold_session(
 
 fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear_memories()?;
-    // Lists of what is forgotten are not folded here: a new one makes the whole view anew.
+    // Lists of what is forgotten are not folded here: a new one causes the whole view to be rebuilt.
     let is_meant = |kind: EventKind| !kind.is_of_a_session() && kind != EventKind::Forgotten;
     refold(home, transaction, "", |_| true, is_meant)
 }

@@ -32,12 +32,12 @@ impl FoldTransaction<'_> {
     /// Whether the list contains anything new.
     pub fn is_new_list(&self, rank: i64, names: &Forgotten) -> Result<bool> {
         let mut known =
-            self.said(self.transaction.prepare_cached("SELECT rank >= ?2 FROM forgotten WHERE name = ?1"))?;
+            self.with_path(self.transaction.prepare_cached("SELECT rank >= ?2 FROM forgotten WHERE name = ?1"))?;
         let all =
             names.records.iter().map(|forgotten| &*forgotten.record).chain(names.sessions.iter().map(|(s, _)| &**s));
         for name in all {
             let is_known = known.query_row(params![name, rank], |row| row.get::<_, bool>(0)).optional();
-            if self.said(is_known)? != Some(true) {
+            if self.with_path(is_known)? != Some(true) {
                 return Ok(true);
             }
         }
@@ -69,7 +69,7 @@ impl FoldTransaction<'_> {
     fn namer(&self, home: &Home) -> std::result::Result<Option<&Namer>, FoldError> {
         if self.namer.get().is_none() {
             let sql = "SELECT EXISTS (SELECT 1 FROM forgotten)";
-            let is_any: bool = self.said(self.transaction.query_row(sql, [], |row| row.get(0)))?;
+            let is_any: bool = self.with_path(self.transaction.query_row(sql, [], |row| row.get(0)))?;
             let namer = if is_any { Some(Namer::open(home)?) } else { None };
             let _ = self.namer.set(namer);
         }
@@ -78,9 +78,9 @@ impl FoldTransaction<'_> {
 
     fn forgotten_named(&self, name: &str) -> Result<Option<(Option<String>, Option<Timestamp>)>> {
         let sql = "SELECT kept, until FROM forgotten WHERE name = ?1 AND NOT is_taken_back";
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
         let read = |row: &rusqlite::Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
-        self.said(find.query_row([name], read).optional())
+        self.with_path(find.query_row([name], read).optional())
     }
 
     /// Marks a line for removal from the journal.
@@ -96,7 +96,7 @@ impl FoldTransaction<'_> {
             all.query_map([], |row| Ok(Position { segment: row.get(0)?, offset: row.get(1)?, length: row.get(2)? }))?
                 .collect()
         };
-        self.said(read())
+        self.with_path(read())
     }
 
     pub fn clear_unwanted(&self) -> Result<()> {
@@ -125,7 +125,7 @@ impl Store {
         for (key, at) in events {
             let is_before = |until: i64| at.millis() < until;
             let alike = match shared_part(key) {
-                Some(shared) => until(&namer.alike(agent, session, shared))?.into_iter().flatten().max(),
+                Some(shared) => until(&namer.shared(agent, session, shared))?.into_iter().flatten().max(),
                 None => None,
             };
             let is_forgotten = whole.is_some_and(is_before)

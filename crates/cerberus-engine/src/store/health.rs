@@ -35,7 +35,7 @@ const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 
 /// Something in the view's place that is not the view.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum ViewProblem {
     #[error("its tables are not those that this version makes")]
     Altered,
     #[error("a database of another program stands in its place")]
@@ -48,7 +48,7 @@ pub enum Misfit {
 pub(super) enum Content {
     Nothing,
     View,
-    Misfit(Misfit),
+    ViewProblem(ViewProblem),
 }
 
 /// Reads only the schema; changes nothing.
@@ -59,8 +59,8 @@ pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Content> {
     Ok(match (version, mark) {
         (0, 0) if tables.is_empty() => Content::Nothing,
         _ if version == SCHEMA_VERSION as i32 && mark == schema_mark(&tables) => Content::View,
-        _ if tables.contains("\ntable segment ") => Content::Misfit(Misfit::Altered),
-        _ => Content::Misfit(Misfit::Foreign),
+        _ if tables.contains("\ntable segment ") => Content::ViewProblem(ViewProblem::Altered),
+        _ => Content::ViewProblem(ViewProblem::Foreign),
     })
 }
 
@@ -99,11 +99,11 @@ fn schema_mark(tables: &str) -> i32 {
 
 /// Why the file in the view's place cannot be opened. `None` if the cause is not the file itself, such as a full disk
 /// or too many open files.
-pub(super) fn misfit(error: &io::Error) -> Option<Misfit> {
+pub(super) fn view_problem(error: &io::Error) -> Option<ViewProblem> {
     use io::ErrorKind::{InvalidInput, IsADirectory, Other, PermissionDenied};
-    let is_of_the_file = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
+    let is_file_error = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
         || error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
-    is_of_the_file.then(|| Misfit::NotAFile(error.to_string()))
+    is_file_error.then(|| ViewProblem::NotAFile(error.to_string()))
 }
 
 /// Whether one of the view's files is not a regular file. SQLite opens its logs without our checks.
@@ -116,7 +116,7 @@ pub(super) fn is_obstructed(home: &Home) -> bool {
 pub(super) fn set_aside(home: &Home, error: &StoreError) {
     let view = view_file(home);
     let is_file = fs::symlink_metadata(&view).is_ok_and(|known| known.is_file());
-    let is_ours = is_file && !matches!(error, StoreError::Misfit { misfit: Misfit::Foreign, .. });
+    let is_ours = is_file && !matches!(error, StoreError::ViewProblem { problem: ViewProblem::Foreign, .. });
     let name = if is_ours { "damaged" } else { "damaged-foreign" };
     let names = (1..=ASIDE_MAX).map(|number| if number == 1 { name.to_string() } else { format!("{name}-{number}") });
     let is_free = |aside: &PathBuf| PARTS.iter().all(|part| fs::symlink_metadata(with_suffix(aside, part)).is_err());
@@ -140,7 +140,7 @@ fn touch(path: &Path) {
 
 /// Removes views of other versions once this one is complete, and damaged views that were kept long enough. If there
 /// are none, this costs one directory listing.
-pub fn tidy(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
+pub fn remove_old_views(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
     let entries = fs::read_dir(home.root()).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let named = files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
@@ -228,25 +228,31 @@ mod tests {
         };
         assert!(matches!(inspect(&made()).unwrap(), Content::View));
         assert!(matches!(inspect(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
-        for (change, misfit) in [
-            ("CREATE TABLE other (x)", Misfit::Altered),
-            ("ALTER TABLE fact ADD COLUMN x TEXT", Misfit::Altered),
-            ("CREATE VIEW seen AS SELECT 1", Misfit::Altered),
-            ("CREATE TRIGGER t AFTER INSERT ON fact BEGIN DELETE FROM fact; END", Misfit::Altered),
-            ("DROP INDEX fact_said", Misfit::Altered),
-            ("PRAGMA user_version=0", Misfit::Altered),
-            ("PRAGMA user_version=99", Misfit::Altered),
-            ("PRAGMA application_id=0", Misfit::Altered),
-            ("DROP TABLE segment", Misfit::Foreign),
+        for (change, problem) in [
+            ("CREATE TABLE other (x)", ViewProblem::Altered),
+            ("ALTER TABLE fact ADD COLUMN x TEXT", ViewProblem::Altered),
+            ("CREATE VIEW seen AS SELECT 1", ViewProblem::Altered),
+            ("CREATE TRIGGER t AFTER INSERT ON fact BEGIN DELETE FROM fact; END", ViewProblem::Altered),
+            ("DROP INDEX fact_said", ViewProblem::Altered),
+            ("PRAGMA user_version=0", ViewProblem::Altered),
+            ("PRAGMA user_version=99", ViewProblem::Altered),
+            ("PRAGMA application_id=0", ViewProblem::Altered),
+            ("DROP TABLE segment", ViewProblem::Foreign),
         ] {
             let connection = made();
             connection.execute_batch(change).unwrap();
-            assert!(matches!(inspect(&connection).unwrap(), Content::Misfit(found) if found == misfit), "{change}");
+            assert!(
+                matches!(inspect(&connection).unwrap(), Content::ViewProblem(found) if found == problem),
+                "{change}"
+            );
         }
         let foreign = Connection::open_in_memory().unwrap();
         foreign.execute_batch("CREATE TABLE fact (x)").unwrap();
         create(&foreign).unwrap();
-        assert!(matches!(inspect(&foreign).unwrap(), Content::Misfit(Misfit::Foreign)), "it is left as it is");
+        assert!(
+            matches!(inspect(&foreign).unwrap(), Content::ViewProblem(ViewProblem::Foreign)),
+            "it is left as it is"
+        );
     }
 
     #[test]
@@ -258,7 +264,7 @@ mod tests {
         let tidied = |journal: &str, store: &Store| {
             fs::write(&old, "").unwrap();
             fs::write(home.journal_dir().join("2026-01-02.jsonl"), journal).unwrap();
-            tidy(&home, store, Clock::new(None).wall).unwrap();
+            remove_old_views(&home, store, Clock::new(None).wall).unwrap();
             !old.exists()
         };
         fs::write(home.journal_dir().join("2026-01-01.jsonl"), "").unwrap();

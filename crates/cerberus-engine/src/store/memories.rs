@@ -78,7 +78,7 @@ impl FoldTransaction<'_> {
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
         let current =
             self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
-        let current = self.said(current)?;
+        let current = self.with_path(current)?;
         match (&change.memory, current) {
             (Some(memory), _) => self.new_version(source, &change.id, memory, current.map(|(row, _)| row))?,
             (None, Some((_, Some(before)))) => self.old_version(source, before)?,
@@ -92,8 +92,8 @@ impl FoldTransaction<'_> {
     }
 
     fn versions(&self, id: &str) -> Result<usize> {
-        let mut count = self.said(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
-        self.said(count.query_row([id], |row| row.get(0)))
+        let mut count = self.with_path(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
+        self.with_path(count.query_row([id], |row| row.get(0)))
     }
 
     fn new_version(&self, source: &Source, id: &str, memory: &Memory, before: Option<i64>) -> Result<()> {
@@ -132,7 +132,7 @@ impl FoldTransaction<'_> {
         self.run(sql, params![before, source.at.millis()])?;
         let row = self.transaction.last_insert_rowid();
         let content: String =
-            self.said(
+            self.with_path(
                 self.transaction.query_row("SELECT content FROM memory WHERE row = ?1", [row], |found| found.get(0)),
             )?;
         self.index(&content)

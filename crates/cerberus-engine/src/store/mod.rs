@@ -32,9 +32,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use corrections::CorrectionRow;
-pub use facts::{Carried, UnnamedEdit, Wanted};
+pub use facts::{Carried, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};
-pub use health::Misfit;
+pub use health::ViewProblem;
 pub use memories::MemoryRow;
 pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
@@ -72,8 +72,8 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 pub enum StoreError {
     #[error("the view {path}: {source}; `cerberus doctor --rebuild` makes it anew, nothing is lost")]
     Sqlite { path: String, source: rusqlite::Error },
-    #[error("the view {path}: {misfit}")]
-    Misfit { path: String, misfit: Misfit },
+    #[error("the view {path}: {problem}")]
+    ViewProblem { path: String, problem: ViewProblem },
 }
 
 impl StoreError {
@@ -84,7 +84,7 @@ impl StoreError {
             StoreError::Sqlite { source, .. } => {
                 matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
             }
-            StoreError::Misfit { .. } => true,
+            StoreError::ViewProblem { .. } => true,
         }
     }
 
@@ -124,9 +124,9 @@ impl Store {
         // SQLite would create a file that others can read, and would block on a pipe. Its log files inherit this file's
         // mode.
         if let Err(error) = home.open(&view_file(home), Access::UpdateOrCreate)
-            && let Some(misfit) = health::misfit(&error)
+            && let Some(problem) = health::view_problem(&error)
         {
-            return Err(StoreError::Misfit { path: name, misfit });
+            return Err(StoreError::ViewProblem { path: name, problem });
         }
         let open = || -> rusqlite::Result<(Connection, Content)> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -139,7 +139,7 @@ impl Store {
             let reading = connection.unchecked_transaction()?;
             let found = health::inspect(&reading)?;
             reading.finish()?;
-            if let Content::Misfit(_) = found {
+            if let Content::ViewProblem(_) = found {
                 return Ok((connection, found));
             }
             // The journal is durable; the view may lose its last transaction and fold it again. A checkpoint at every
@@ -158,7 +158,7 @@ impl Store {
             Ok((connection, found))
         };
         match open() {
-            Ok((_, Content::Misfit(misfit))) => Err(StoreError::Misfit { path: name, misfit }),
+            Ok((_, Content::ViewProblem(problem))) => Err(StoreError::ViewProblem { path: name, problem }),
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
@@ -191,7 +191,7 @@ impl Store {
         match begun.map_err(|source| StoreError::Sqlite { path: path.clone(), source }) {
             Err(error) if error.is_busy() && self.caller == Caller::Hook => {
                 // A hook does not wait a second time.
-                self.said(self.connection.busy_timeout(Duration::ZERO))?;
+                self.with_path(self.connection.busy_timeout(Duration::ZERO))?;
                 Err(error)
             }
             begun => begun.map(|transaction| FoldTransaction::new(transaction, path)),
@@ -207,7 +207,7 @@ impl Store {
 
     /// Rewrites the view without deleted data, which SQLite would leave in pages, the log and the free list.
     pub fn wipe_deleted(&self) -> Result<()> {
-        self.said(self.connection.execute_batch("VACUUM"))?;
+        self.with_path(self.connection.execute_batch("VACUUM"))?;
         let empty_log = || {
             self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
                 // A concurrent reader keeps the log alive, but its contents must not stay.
@@ -220,7 +220,7 @@ impl Store {
                 }
             })
         };
-        self.said(empty_log().or_else(|_| empty_log()))
+        self.with_path(empty_log().or_else(|_| empty_log()))
     }
 
     /// Calls `each` with every text in a view of any version, and its table. The file is not changed.
@@ -254,10 +254,10 @@ impl Store {
 
     /// SQLite's own integrity check.
     pub fn check(&self) -> Result<String> {
-        self.said(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
+        self.with_path(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
     }
 
-    fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    fn with_path<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }

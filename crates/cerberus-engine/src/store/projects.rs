@@ -90,7 +90,7 @@ impl Store {
         Ok(self.rows(&sql, [project.as_str()], repository_row)?.pop())
     }
 
-    /// Is this the first commit of any known repository?
+    /// Whether this is the first commit of any known repository.
     pub fn is_root_commit(&self, commit: &str) -> Result<bool> {
         Ok(!self.rows("SELECT 1 FROM repository WHERE root_commit = ?1 LIMIT 1", [commit], |_| Ok(()))?.is_empty())
     }
@@ -121,7 +121,7 @@ impl Store {
         Ok(found.into_iter().next().map(ProjectId::from_stored))
     }
 
-    /// Was git already asked for the first commit while this commit was checked out?
+    /// Whether git was already asked for the first commit while this commit was checked out.
     pub fn was_root_asked(&self, project: &ProjectId, head: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM root_asked WHERE project = ?1 AND head = ?2";
         Ok(!self.rows(sql, [project.as_str(), head], |_| Ok(()))?.is_empty())
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_the_order_in_which_records_arrive() {
         let other = || ProjectId::of_anchor(b"/q");
-        // Each is written on a day of its own, and these are their days. Keys say nothing about the order.
+        // Each record is written on its own day. Keys say nothing about the order.
         let records = [
             repository(1, "r2", "a"),
             repository(2, "r1", "b"),

@@ -228,7 +228,7 @@ impl Store {
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map(params, read)?.collect()
         };
-        self.said(run())
+        self.with_path(run())
     }
 }
 

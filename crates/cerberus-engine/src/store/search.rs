@@ -59,7 +59,7 @@ impl Store {
     pub fn search(&self, query: &MemoryQuery, now: Timestamp) -> Result<Vec<Found>> {
         let asked = Query::parse(query.text);
         let newest: Option<usize> =
-            self.said(self.connection.query_row("SELECT max(row) FROM memory", [], |row| row.get(0)))?;
+            self.with_path(self.connection.query_row("SELECT max(row) FROM memory", [], |row| row.get(0)))?;
         let Some(newest) = newest.filter(|_| !asked.terms.is_empty()) else { return Ok(Vec::new()) };
         let mut hits = Hits::new(newest);
         let mut rarities = Vec::with_capacity(asked.terms.len());
@@ -106,7 +106,7 @@ impl Store {
         }
         let is_word = term.shape == Shape::Word && term.text.chars().count() >= MISSPELLED_CHARS_MIN;
         if exact.is_empty() && alike.is_empty() && is_word {
-            let spelled = self.spelled_like(&term.text)?;
+            let spelled = self.similar_words(&term.text)?;
             if !spelled.is_empty() {
                 alike =
                     self.rows_with(query, &spelled.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" OR "))?;
@@ -149,10 +149,10 @@ impl Store {
     }
 
     /// The words of the index with the most similar spelling. Assumes that the first letter is right.
-    fn spelled_like(&self, word: &str) -> Result<Vec<String>> {
+    fn similar_words(&self, word: &str) -> Result<Vec<String>> {
         let Some(first) = word.chars().next() else { return Ok(Vec::new()) };
         let make = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_word USING fts5vocab(main, memory_terms, row)";
-        self.said(self.connection.execute_batch(make))?;
+        self.with_path(self.connection.execute_batch(make))?;
         let sql = "SELECT term FROM temp.memory_word WHERE term >= ?1 AND term < ?2 LIMIT ?3";
         let after = format!("{first}\u{10ffff}");
         let known: Vec<String> = self.rows(sql, params![first.to_string(), after, SPELLINGS_MAX], |row| row.get(0))?;

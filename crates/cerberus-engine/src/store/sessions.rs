@@ -21,7 +21,7 @@ impl FoldTransaction<'_> {
         let read =
             |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
         let found = self.transaction.query_row(sql, [agent, agent_session_id], read).optional();
-        let Some((session, first_segment, second)) = self.said(found)? else { return Ok(None) };
+        let Some((session, first_segment, second)) = self.with_path(found)? else { return Ok(None) };
         self.run("DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = ?1)", [session])?;
         for table in OF_SESSIONS {
             self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
@@ -34,10 +34,10 @@ impl FoldTransaction<'_> {
     /// The row of a record's session; `None` if the record belongs before one that was already folded.
     pub(super) fn session(&self, rank: i64, segment: &str, record: &Record) -> Result<Option<i64>> {
         let sql = "SELECT row, last_rank FROM session WHERE agent = ?1 AND agent_session_id = ?2";
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
         let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
         let found = find.query_row(params![record.agent.name(), &*record.session], read).optional();
-        let row = match self.said(found)? {
+        let row = match self.with_path(found)? {
             Some((_, last_rank)) if rank < last_rank => return Ok(None),
             Some((row, _)) => row,
             None => self.new_session(rank, segment, record)?,
@@ -63,8 +63,8 @@ impl FoldTransaction<'_> {
     fn new_session(&self, rank: i64, segment: &str, record: &Record) -> Result<i64> {
         let location = &record.location;
         let mut row = rank;
-        let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
-        while self.said(taken.exists([row]))? {
+        let mut taken = self.with_path(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
+        while self.with_path(taken.exists([row]))? {
             row += 1;
         }
         let (wanted_id, second) = wanted_id(record);
@@ -102,7 +102,7 @@ impl FoldTransaction<'_> {
         };
         let mut taken: HashSet<String> = HashSet::new();
         let mut renamed = Vec::new();
-        for (row, wanted, id) in self.said(read())? {
+        for (row, wanted, id) in self.with_path(read())? {
             let mut new_id = wanted.clone();
             for number in 2.. {
                 if !taken.contains(&new_id) {

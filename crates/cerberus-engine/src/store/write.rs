@@ -75,13 +75,13 @@ impl<'a> FoldTransaction<'a> {
             memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted repository
             project_answer root_asked";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
-        self.said(self.transaction.execute_batch(&clear))
+        self.with_path(self.transaction.execute_batch(&clear))
     }
 
     pub fn folded_bytes(&self, segment: &str) -> Result<u64> {
         let sql = "SELECT folded_bytes FROM segment WHERE name = ?1";
         let found = self.transaction.query_row(sql, [segment], |row| row.get(0)).optional();
-        Ok(self.said(found)?.unwrap_or(0))
+        Ok(self.with_path(found)?.unwrap_or(0))
     }
 
     pub fn set_folded(&self, segment: &str, folded_bytes: u64, stumps: usize, unknown: usize) -> Result<()> {
@@ -113,7 +113,7 @@ impl<'a> FoldTransaction<'a> {
             let mut all = self.transaction.prepare_cached("SELECT name, folded_bytes FROM segment")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
-        self.said(read())
+        self.with_path(read())
     }
 
     /// Applies a record; applying it again changes nothing. `rank` is its place in the journal's order.
@@ -143,10 +143,10 @@ impl<'a> FoldTransaction<'a> {
             if self.run(sql, event)? > 0 {
                 return Ok(Some(rank));
             }
-            let mut known = self.said(self.transaction.prepare_cached("SELECT 1 FROM event WHERE row = ?1"))?;
+            let mut known = self.with_path(self.transaction.prepare_cached("SELECT 1 FROM event WHERE row = ?1"))?;
             let mut same =
-                self.said(self.transaction.prepare_cached("SELECT 1 FROM event WHERE session = ?1 AND key = ?2"))?;
-            if self.said(same.exists(params![session, &*record.key]))? || !self.said(known.exists([rank]))? {
+                self.with_path(self.transaction.prepare_cached("SELECT 1 FROM event WHERE session = ?1 AND key = ?2"))?;
+            if self.with_path(same.exists(params![session, &*record.key]))? || !self.with_path(known.exists([rank]))? {
                 return Ok(None);
             }
             // Another record has the same place: this one goes right after it.
@@ -211,9 +211,9 @@ impl<'a> FoldTransaction<'a> {
             AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row AND kind IN ({})) LIMIT 1",
             *SEPARATING_KINDS
         );
-        let mut other = self.said(self.transaction.prepare_cached(&sql))?;
+        let mut other = self.with_path(self.transaction.prepare_cached(&sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
-        self.said(other.exists(params![session, low, high, since, until]))
+        self.with_path(other.exists(params![session, low, high, since, until]))
     }
 
     /// Files that the agent names at the end of a turn are likely to be worked on again.
@@ -279,7 +279,7 @@ impl<'a> FoldTransaction<'a> {
 
     /// Activity disproves that a session is dead or idle. A reported end stays.
     fn revive(&self, session: i64, at: Timestamp) -> Result<()> {
-        // The plus keeps SQLite from planning anew for every value.
+        // The plus keeps SQLite from preparing the statement again for every value.
         let sql = "INSERT INTO mark (session, at, what) SELECT ?1, ?2, 'alive' FROM session
             WHERE row = ?1 AND NOT is_open AND (SELECT what IN ('crashed', 'recovered') OR detail = ?3 FROM mark
                 WHERE session = ?1 AND +at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";
@@ -331,10 +331,10 @@ impl<'a> FoldTransaction<'a> {
     }
 
     pub(super) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
-        self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
+        self.with_path(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    pub(super) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn with_path<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }

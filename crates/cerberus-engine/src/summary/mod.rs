@@ -23,7 +23,7 @@ use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
+use crate::store::{self, FactFilter, SessionRow, Store, StoreError, SummaryRow};
 use provider::{Provider, ProviderError, RequestForm};
 
 /// The name of this operation in the log of failures.
@@ -54,7 +54,7 @@ pub struct SessionFacts {
 impl SessionFacts {
     pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<SessionFacts> {
         let sessions = std::slice::from_ref(session);
-        let mut carried = store.carried(sessions, Wanted::All, now)?;
+        let mut carried = store.carried(sessions, FactFilter::All, now)?;
         carried.add(failing::blockers(&store.runs(sessions, now)?));
         let is_done = |kind| matches!(kind, Kind::Done | Kind::Commit);
         let done = carried.facts.iter().filter(|known| is_done(known.fact.kind)).map(|known| known.fact.text.clone());

@@ -30,16 +30,16 @@ const COMPARED_MAX: usize = 2_000;
 const FOLDS_MAX: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum ChangeError {
     #[error("somebody else changed {0} meanwhile; your change was not made")]
     ChangedMeanwhile(MemoryId),
     #[error(transparent)]
     Fold(#[from] FoldError),
 }
 
-impl From<StoreError> for KeepError {
+impl From<StoreError> for ChangeError {
     fn from(error: StoreError) -> Self {
-        KeepError::Fold(error.into())
+        ChangeError::Fold(error.into())
     }
 }
 
@@ -52,14 +52,14 @@ pub(super) struct Change {
 }
 
 /// Changes memories in a given home, time and project.
-pub struct Keeper<'a> {
+pub struct MemoryWriter<'a> {
     pub home: &'a Home,
     pub clock: &'a Clock,
     pub located: &'a Located,
 }
 
 /// The result of learning something.
-pub struct Learnt {
+pub struct Learned {
     pub id: MemoryId,
     /// Whether these exact words were new.
     pub is_new: bool,
@@ -67,8 +67,8 @@ pub struct Learnt {
     pub supersedes: Vec<MemoryRow>,
 }
 
-impl Keeper<'_> {
-    pub fn learn(&self, store: &mut Store, text: &str, category: &str, scope: &Scope) -> Result<Learnt, FoldError> {
+impl MemoryWriter<'_> {
+    pub fn learn(&self, store: &mut Store, text: &str, category: &str, scope: &Scope) -> Result<Learned, FoldError> {
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let is_same = |memory: &&MemoryRow| {
             let content = memory.memory.content.trim().to_lowercase();
@@ -77,7 +77,7 @@ impl Keeper<'_> {
                 && *memory.memory.scope == scope.to_string()
         };
         if let Some(same) = known.iter().find(is_same) {
-            return Ok(Learnt { id: same.id.clone(), is_new: false, supersedes: Vec::new() });
+            return Ok(Learned { id: same.id.clone(), is_new: false, supersedes: Vec::new() });
         }
         let memory = Memory {
             status: Status::Approved,
@@ -96,7 +96,7 @@ impl Keeper<'_> {
         let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
         // Two processes that learn the same thing at the same time have learned it once.
         let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
-        Ok(Learnt { id, is_new, supersedes })
+        Ok(Learned { id, is_new, supersedes })
     }
 
     /// The current project, if the scope names it.
@@ -108,7 +108,7 @@ impl Keeper<'_> {
     }
 
     /// Approves or rejects a memory. Returns what an approved one now supersedes.
-    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, KeepError> {
+    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, ChangeError> {
         let mut memory = row.memory.clone();
         memory.status = status;
         memory.background.is_automatic = false;
@@ -121,7 +121,7 @@ impl Keeper<'_> {
         store: &mut Store,
         row: &MemoryRow,
         mut memory: Memory<'static>,
-    ) -> Result<Vec<MemoryRow>, KeepError> {
+    ) -> Result<Vec<MemoryRow>, ChangeError> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
@@ -132,7 +132,7 @@ impl Keeper<'_> {
     }
 
     /// Undoes the last change of a memory; `false` if there is none.
-    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, KeepError> {
+    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, ChangeError> {
         if row.has_earlier {
             self.change(store, row, None)?;
         }
@@ -140,11 +140,11 @@ impl Keeper<'_> {
     }
 
     /// Changes the version that was read, or reports that it is no longer current.
-    fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), KeepError> {
+    fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), ChangeError> {
         let change = Change { id: row.id.clone(), based_on: row.version, memory };
         match self.make(store, change)? {
             true => Ok(()),
-            false => Err(KeepError::ChangedMeanwhile(row.id.clone())),
+            false => Err(ChangeError::ChangedMeanwhile(row.id.clone())),
         }
     }
 
@@ -278,27 +278,27 @@ mod tests {
         let home = Home::new(dir.path().join("home"));
         let located = locate(dir.path());
         let clock = Clock::new(Some(Timestamp::from_millis(1_700_000_000_000)));
-        let keeper = Keeper { home: &home, clock: &clock, located: &located };
+        let writer = MemoryWriter { home: &home, clock: &clock, located: &located };
         let mut store = fold::open(&home).unwrap();
-        let id = keeper.learn(&mut store, "Use tabs", "rule", &Scope::Universal).unwrap().id;
+        let id = writer.learn(&mut store, "Use tabs", "rule", &Scope::Universal).unwrap().id;
         let row = |store: &Store| store.memory(id.as_str(), clock.now).unwrap().unwrap();
         let worded = |row: &MemoryRow, words: &str| Memory {
             content: BUILT_IN.clean(words.to_string(), Keep::MEMORY),
             ..row.memory.clone()
         };
         let seen = row(&store);
-        keeper.revise(&mut store, &seen, worded(&seen, "Use spaces")).unwrap();
+        writer.revise(&mut store, &seen, worded(&seen, "Use spaces")).unwrap();
         let later = row(&store);
         assert_eq!((seen.version, later.version), (1, 2));
-        keeper.decide(&mut store, &later, Status::Rejected).unwrap();
+        writer.decide(&mut store, &later, Status::Rejected).unwrap();
 
         let is_refused =
-            |result: Result<(), KeepError>| matches!(result, Err(KeepError::ChangedMeanwhile(of)) if of == id);
+            |result: Result<(), ChangeError>| matches!(result, Err(ChangeError::ChangedMeanwhile(of)) if of == id);
         for stale in [&seen, &later] {
-            assert!(is_refused(keeper.revise(&mut store, stale, worded(stale, "Use both")).map(drop)));
-            assert!(is_refused(keeper.decide(&mut store, stale, Status::Approved).map(drop)));
+            assert!(is_refused(writer.revise(&mut store, stale, worded(stale, "Use both")).map(drop)));
+            assert!(is_refused(writer.decide(&mut store, stale, Status::Approved).map(drop)));
         }
-        assert!(is_refused(keeper.undo(&mut store, &later).map(drop)));
+        assert!(is_refused(writer.undo(&mut store, &later).map(drop)));
         for _ in 0..2 {
             let versions = store.memory_versions(id.as_str()).unwrap();
             let words: Vec<_> = versions.iter().map(|(_, memory)| (&*memory.content, memory.status)).collect();
@@ -306,8 +306,8 @@ mod tests {
             assert_eq!(words, [("Use tabs", approved), ("Use spaces", approved), ("Use spaces", rejected)]);
             fold::rebuild(&home, &mut store).unwrap();
         }
-        let stands = row(&store);
-        assert!(keeper.undo(&mut store, &stands).unwrap());
+        let current = row(&store);
+        assert!(writer.undo(&mut store, &current).unwrap());
         assert_eq!((row(&store).memory.status, row(&store).version), (Status::Approved, 4));
     }
 }
