@@ -96,7 +96,7 @@ fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
 }
 
 #[test]
-fn what_is_not_understood_or_must_not_be_changed_is_left_alone() {
+fn invalid_and_read_only_files_are_left_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
@@ -125,7 +125,7 @@ fn what_is_not_understood_or_must_not_be_changed_is_left_alone() {
 }
 
 #[test]
-fn a_link_stays_a_link_and_a_change_of_somebody_else_is_not_lost() {
+fn links_are_kept_and_concurrent_changes_are_not_lost() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
     let (profile, file) = files(dir.path(), Scope::User).remove(0);
@@ -145,7 +145,7 @@ fn a_link_stays_a_link_and_a_change_of_somebody_else_is_not_lost() {
 }
 
 #[test]
-fn a_file_that_somebody_made_after_we_went_is_not_ours_to_remove() {
+fn a_file_created_after_uninstalling_is_not_removed() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
     for (profile, file) in files(dir.path(), Scope::User) {
@@ -175,7 +175,7 @@ fn the_installed_text_never_changes() {
 }
 
 #[test]
-fn variables_move_an_agents_folder() {
+fn environment_variables_move_an_agents_folder() {
     for (agent, variable, value, expected) in [
         ("claude-code", "CLAUDE_CONFIG_DIR", "/x", ["/x/settings.json", "/x/.claude.json"]),
         ("claude-code", "HOME", "/h", ["/h/.claude/settings.json", "/h/.claude.json"]),

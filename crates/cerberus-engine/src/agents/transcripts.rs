@@ -135,6 +135,6 @@ mod tests {
         assert_eq!(query.entries_left, 2);
         assert_eq!(query.named(folder.path(), "-other.jsonl"), None);
         assert_eq!(query.entries_left, 0);
-        assert_eq!(query.named(folder.path(), "-id3.jsonl"), None, "nothing more is looked at");
+        assert_eq!(query.named(folder.path(), "-id3.jsonl"), None, "nothing more is read");
     }
 }

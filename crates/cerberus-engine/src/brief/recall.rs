@@ -30,7 +30,7 @@ const NAMED_MAX: usize = 60;
 /// The topic of a session is taken from this many of its last prompts.
 const PROMPTS_MAX: usize = 20;
 
-/// What is asked for.
+/// The request for a brief.
 #[derive(Debug)]
 pub struct Question<'a> {
     pub now: Timestamp,
@@ -102,7 +102,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let view = View { store, located, joined: &joined, now };
-    let (memories, forgone) = remember::for_brief(&view, &carried, question)?;
+    let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let survey = match carried.facts.is_empty() {
@@ -128,7 +128,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
-    let brief = brief.after(memories, forgone);
+    let brief = brief.after(memories, left_out);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
     Ok(Briefing {
@@ -190,7 +190,7 @@ pub fn on_prompt(
     let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
-        told_codes: view.store.told(session, view.now)?.into_iter().collect(),
+        told_codes: view.store.told_codes(session, view.now)?.into_iter().collect(),
         ..AlreadyKnown::default()
     };
     known.own_sessions.insert(session.id.clone());
@@ -227,7 +227,7 @@ fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) ->
     };
     let mut known = AlreadyKnown::default();
     for session in lineage {
-        known.told_codes.extend(store.told(session, question.now)?);
+        known.told_codes.extend(store.told_codes(session, question.now)?);
         known.own_sessions.insert(session.id.clone());
     }
     Ok(Some(known))
@@ -244,7 +244,7 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
     candidates.max_by_key(|other| (other.last_activity, other.row))
 }
 
-/// Every known file that has the same base name as a file that may be told.
+/// Every known file that has the same base name as a file that may appear in the brief.
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
     let bases: HashSet<&str> = told.map(brief::base).collect();

@@ -48,7 +48,7 @@ pub fn for_brief(
     }
     let mut guide_lines = GuideLines::default();
     guides::read(located, question.folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
-    let told = told(store, question)?;
+    let told = told_memories(store, question)?;
     let files: Vec<&str> = carried.facts.iter().filter_map(|known| known.fact.path.as_deref()).collect();
     let languages: Vec<&str> = languages.into_iter().collect();
     let context = RankContext {
@@ -178,7 +178,7 @@ fn languages<'a>(
 }
 
 /// The memories that the asking session's context already contains. A fresh or emptied context contains none.
-fn told(store: &Store, question: &Question) -> store::Result<HashSet<MemoryId>> {
+fn told_memories(store: &Store, question: &Question) -> store::Result<HashSet<MemoryId>> {
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear | StartSource::Compact);
     match question.session {
         Some(session) if !is_fresh => {

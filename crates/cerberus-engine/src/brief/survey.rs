@@ -38,7 +38,7 @@ pub enum AskGit {
     Never,
 }
 
-/// Files further down are never told, so their privacy is not checked.
+/// Files further down never appear in a brief, so their privacy is not checked.
 const LOOKED_AT_MAX: usize = 500;
 
 /// The result of a survey.

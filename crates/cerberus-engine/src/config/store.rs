@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_and_sizes_are_written_as_people_do() {
+    fn ages_and_sizes_have_units() {
         let age = |text: &str| Age::try_from(text.to_string()).ok().map(|age| age.0.as_secs() / 86_400);
         assert_eq!(
             ["30d", "12w", "0d", "d", "30", "-1d", "3ö"].map(age),

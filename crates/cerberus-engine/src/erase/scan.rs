@@ -111,7 +111,7 @@ fn records(home: &Home) -> Result<Vec<SecretLine>, JournalError> {
     journal::each_line(home, |position, line| {
         let found = match line {
             Line::Whole(sealed) => clean_record(home.cleaner(), sealed.open_record()),
-            // A torn line is of no use to anybody.
+            // A torn line is useless.
             Line::Broken(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
                 let kinds = kinds_of(&home.cleaner().redact(&text), &text);

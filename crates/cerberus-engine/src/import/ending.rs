@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_transcript_is_its_first_line_and_its_end() {
+    fn only_the_first_line_and_the_end_of_a_long_transcript_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
         let of = |text: &str| {
@@ -112,7 +112,7 @@ mod tests {
         assert!(read.lines().all(|line| matches!(line.len(), 5 | 99 | 4)), "no line is torn");
         assert_eq!(of("first\nlast\n"), "first\nlast\n");
         let long = "y".repeat(2 * TAIL_BYTES as usize);
-        assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line without end is none");
+        assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line that is too long is left out");
     }
 
     #[test]

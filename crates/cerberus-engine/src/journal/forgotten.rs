@@ -1,6 +1,6 @@
 //! The names of forgotten records: keyed hashes, so that a list of them tells nothing about what was forgotten.
 //!
-//! The key is random and stays in the home. A record is named by who said it and its event's key, so it is recognised
+//! The key is random and stays in the home. A record is named by its agent, session and key, so it is recognised
 //! when it arrives again, from a hook, a transcript or an old copy of a segment.
 
 use std::io;

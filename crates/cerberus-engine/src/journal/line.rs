@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_first_format_has_no_place_of_its_own() {
+    fn a_line_of_the_first_format_carries_no_place() {
         for event in [Event::Pulse, Event::Prompt { text: Clean::word("seq 5") }] {
             let line = sealed_line(&Record { event, ..record("x") }).unwrap();
             let sealed = decode(inner(&line)).unwrap();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_byte_is_noticed() {
+    fn any_changed_byte_is_detected() {
         let line = encode(&record("x"), order(1)).unwrap();
         let line = inner(&line);
         assert!(decode(line).is_some());

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_is_read_back_and_broken_lines_are_skipped() {
+    fn appended_records_are_read_back_and_broken_lines_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_nobody_appends_to_are_shrunk_and_old_records_keep_their_order() {
+    fn closed_segments_are_shrunk_and_old_records_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         append(&home, at(1_000), &record("gone")).unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_is_for_its_owner_alone() {
+    fn only_the_owner_can_read_the_home() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
@@ -343,14 +343,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_waited_for_unless_it_is_too_long_to_be_one() {
+    fn an_incomplete_line_is_awaited_unless_it_is_too_long() {
         let whole = encode(&record("after"), Order::default()).unwrap();
         let chunk = CHUNK_BYTES as usize;
         for (before, records, next_offset) in [
-            // Its writer may be at work.
+            // Its writer may still be writing.
             ("x".repeat(9), 0, 0),
             ("x".repeat(chunk - 1), 0, 0),
-            // No journal at all: stepped over.
+            // Not part of a journal: skipped.
             ("x".repeat(chunk), 0, chunk),
             ("x".repeat(chunk + 9), 0, chunk),
         ] {

@@ -138,7 +138,7 @@ impl Attempt {
         if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
-        self.tail.as_mut().map(Tail::look).unwrap_or_default()
+        self.tail.as_mut().map(Tail::read_new).unwrap_or_default()
     }
 
     /// Translates output into an input of the machine.

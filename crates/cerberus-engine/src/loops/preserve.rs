@@ -1,6 +1,6 @@
 //! What a context leaves to the next one: the facts of the loop's sessions, the agent's words and the state of git.
 //!
-//! Besides the loop's own sessions, manual records count, because somebody made them on purpose. Other agents that work
+//! Besides the loop's own sessions, manual records count, because a person made them on purpose. Other agents that work
 //! in the same project at the same time do not count.
 
 use cerberus_core::clean::Cleaner;
@@ -29,7 +29,7 @@ pub struct PreserveRequest<'a> {
     pub base: Option<&'a str>,
     /// The loop's prompt; it serves as objective if none is recorded.
     pub prompt: Option<&'a str>,
-    /// What the last session said.
+    /// The last message of the last session.
     pub heard: &'a Heard,
     pub rules: &'a Preserve,
     /// Private files are left out.

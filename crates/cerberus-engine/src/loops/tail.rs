@@ -33,8 +33,8 @@ impl Tail {
         Tail { path, read, offset: 0, begun: Vec::new(), is_skipping: false }
     }
 
-    /// What was said since the last call.
-    pub fn look(&mut self) -> Vec<Said> {
+    /// What the agent has reported since the last call.
+    pub fn read_new(&mut self) -> Vec<Said> {
         let mut added = Vec::new();
         let read = outside::open(&self.path).and_then(|mut file| {
             if file.metadata()?.len() < self.offset {
@@ -95,10 +95,10 @@ mod tests {
         let mut tail = Tail::new(path.clone(), rollout::read);
         let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
         let mut look = |meter: &mut Meter| {
-            tail.look().iter().for_each(|said| meter.hear(said));
+            tail.read_new().iter().for_each(|said| meter.hear(said));
             meter.reading().percent
         };
-        assert_eq!(look(&mut meter), None, "it is not there yet");
+        assert_eq!(look(&mut meter), None, "it does not exist yet");
         append(&path, &format!("{{\"type\":\"session_meta\"}}\n{}\n", token_count(100)));
         assert_eq!(look(&mut meter), Some(10.0));
         let (begin, end) = (token_count(700), "\n");
@@ -109,7 +109,7 @@ mod tests {
         append(&path, "{\"type\":\"compacted\",\"payload\":{}}\n");
         assert_eq!(look(&mut meter), None);
         fs::write(&path, format!("{}\n", token_count(50))).unwrap();
-        assert_eq!(look(&mut meter), Some(5.0), "another file in its place");
+        assert_eq!(look(&mut meter), Some(5.0), "the file was replaced");
     }
 
     #[test]
@@ -118,9 +118,9 @@ mod tests {
         let path = dir.path().join("rollout.jsonl");
         append(&path, &"x".repeat(LINE_BYTES_MAX + 10));
         let mut tail = Tail::new(path.clone(), rollout::read);
-        assert_eq!(tail.look(), []);
+        assert_eq!(tail.read_new(), []);
         assert!(tail.begun.is_empty());
         append(&path, &format!("{}\n{}\n", token_count(1), token_count(2)));
-        assert_eq!(tail.look().len(), 3, "the line after it counts");
+        assert_eq!(tail.read_new().len(), 3, "the line after it counts");
     }
 }

@@ -273,7 +273,7 @@ mod tests {
     use crate::project::identity::locate;
 
     #[test]
-    fn of_two_changes_of_one_version_the_second_is_refused_whatever_it_is() {
+    fn the_second_change_of_the_same_version_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         let located = locate(dir.path());

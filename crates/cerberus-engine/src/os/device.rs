@@ -57,7 +57,7 @@ mod tests {
         let home = Home::new(dir.path().to_path_buf());
         let first = id(&home).unwrap();
         assert_eq!(id(&home).unwrap(), first);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no draft is left");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
         fs::write(home.device(), "what?").unwrap();
         let second = id(&home).unwrap();
         assert!(second != first && id(&home).unwrap() == second);

@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(fs::read(real.join("journal/day")).unwrap(), b"ours");
         assert!(home.open_folder(&home.root().join("folder")).is_err());
         assert!(home.open(&elsewhere.join("file"), Access::Read).is_err());
-        assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is no file");
+        assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is not a file");
         assert_eq!(
             (fs::read(elsewhere.join("file")).unwrap(), elsewhere.join("new").exists()),
             (b"theirs".into(), false)

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn same_names_submodules_and_plain_folders_are_their_own() {
+    fn same_names_submodules_and_plain_folders_are_separate_projects() {
         let dir = tempfile::tempdir().unwrap();
         let (a, b) = (repository(&dir.path().join("a/hydra")), repository(&dir.path().join("b/hydra")));
         assert_ne!(locate(&a).project, locate(&b).project);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_relative_wherever_they_are_seen_from() {
+    fn file_paths_are_relative_to_the_worktree() {
         let dir = tempfile::tempdir().unwrap();
         let repo = repository(&dir.path().join("hydra"));
         git(&repo, &["worktree", "add", "-q", "-b", "side", "../wt"]);

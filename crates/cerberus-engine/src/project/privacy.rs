@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::os::home::{Home, create_dir};
 use crate::project::identity::Located;
 
-/// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project or told in it.
+/// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project, and no brief is given in it.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
 
 /// One entry per paused project.

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_two_hooks_counts_and_the_same_later_counts_again() {
+    fn the_first_of_two_hooks_counts_and_a_later_repetition_is_new() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         let now = Timestamp::from_millis(1_700_000_000_000);

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_may_be_removed() {
+    fn file_names_decide_what_may_be_removed() {
         for (name, kind) in [
             ("view-1.db", Some(Kind::OtherVersion)),
             ("view-1.db-wal", Some(Kind::OtherVersion)),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_table_column_trigger_or_version_is_noticed() {
+    fn any_other_table_column_trigger_or_version_is_detected() {
         let made = || {
             let connection = Connection::open_in_memory().unwrap();
             create(&connection).unwrap();

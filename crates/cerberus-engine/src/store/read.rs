@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// The codes a session was told up to `now`.
-    pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+    pub fn told_codes(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
         Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())

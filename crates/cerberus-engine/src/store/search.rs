@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_names_of_code_are_found_however_they_are_written() {
+    fn words_and_identifiers_are_found_in_any_spelling() {
         let stored = Stored::new(&[
             "Link C++ code statically",
             "In C# use records",
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_common_term_is_estimated() {
+    fn the_frequency_of_a_common_term_is_estimated() {
         assert_eq!(estimated(&[9, 5, 1], 10), 3);
         let newest_half: Vec<usize> = (0..HITS_MAX).map(|at| 40_000 - 2 * at).collect();
         assert!(estimated(&newest_half, 40_000).abs_diff(20_000) < 10);

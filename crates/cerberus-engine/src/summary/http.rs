@@ -34,7 +34,7 @@ pub fn post(message: &Message, limit: Duration) -> Result<Vec<u8>, ProviderError
 }
 
 /// Whether a server answers there, whatever it says.
-pub fn reach(url: &str, limit: Duration) -> Result<(), ProviderError> {
+pub fn check_connection(url: &str, limit: Duration) -> Result<(), ProviderError> {
     agent(url, limit).get(url).call().map(drop).map_err(|error| problem(&error, limit))
 }
 

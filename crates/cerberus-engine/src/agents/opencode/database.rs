@@ -213,7 +213,7 @@ mod tests {
             ]);
             let info = json!({"id": "ses_1", "parentID": null, "directory": "/home/dev/hydra"});
             assert_eq!(exported(&store, "ses_1"), (json!({"info": info, "messages": messages}), 2));
-            assert_eq!(exported(&store, "ses_3").0["info"]["parentID"], "ses_1", "not the one between");
+            assert_eq!(exported(&store, "ses_3").0["info"]["parentID"], "ses_1", "not the one in between");
         };
         // First while opencode is running, with its writes still in the log; then after it has closed the database.
         check();

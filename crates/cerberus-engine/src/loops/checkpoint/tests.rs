@@ -128,7 +128,7 @@ fn a_checkpoint_holds_untracked_files_and_leaves_index_and_branch_alone() {
 }
 
 #[test]
-fn going_back_brings_files_back_and_takes_later_ones_away() {
+fn restoring_brings_files_back_and_removes_later_ones() {
     let stage = Stage::new();
     stage.write("notes.txt", "untracked\n");
     stage.write("src/run.sh", "#!/bin/sh\n");
@@ -156,7 +156,7 @@ fn going_back_brings_files_back_and_takes_later_ones_away() {
     assert_eq!(stage.files(), expected);
     assert_eq!(restored.removed, ["later/deep/file", "link/inside"]);
     assert_eq!(restored.written, ["link", "notes.txt", "src/a.rs", "src/b.rs", "src/run.sh"]);
-    assert!(!stage.root().join("later").exists(), "no empty folder stays");
+    assert!(!stage.root().join("later").exists(), "no empty folder is left");
     assert_eq!(fs::metadata(stage.root().join("src/run.sh")).unwrap().permissions().mode() & 0o111, 0o111);
     let (_, index_after, branches_after, head_after) = stage.untouched();
     assert_eq!((index_after, branches_after, head_after), (index, branches, head));
@@ -219,12 +219,12 @@ fn every_kind_of_repository_has_checkpoints() {
 }
 
 #[test]
-fn repositories_inside_stay_as_they_are() {
+fn nested_repositories_are_not_changed() {
     let inner = Stage::new();
     let outer = Stage::new();
     outer.git(&["submodule", "add", "-q", inner.root().to_str().unwrap(), "sub"]);
     outer.git(&["commit", "-qm", "with a submodule"]);
-    // One that git was not told about, and one without a commit.
+    // One that is not added to git, and one without a commit.
     for (name, is_committed) in [("cloned", true), ("fresh", false)] {
         let dir = outer.root().join(name);
         fs::create_dir(&dir).unwrap();
@@ -248,7 +248,7 @@ fn repositories_inside_stay_as_they_are() {
 }
 
 #[test]
-fn no_program_that_the_repository_names_runs() {
+fn no_program_named_by_the_repository_is_started() {
     let stage = Stage::new();
     stage.write(".gitattributes", "*.rs filter=evil\n");
     let mark = stage.dir.path().join("mark");

@@ -142,7 +142,7 @@ fn git_says_which_files_are_modified_and_none_is_listed_twice() {
     let state = stage.preserved(&Heard::default(), &Preserve::default()).state;
     let mut told: Vec<(&str, Change, Option<&str>)> =
         state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
-    assert_eq!(told[0].0, "src/a.rs", "what was worked on last stands first");
+    assert_eq!(told[0].0, "src/a.rs", "the last file worked on comes first");
     told.sort_by_key(|file| file.0);
     assert_eq!(
         told,
@@ -159,7 +159,7 @@ fn git_says_which_files_are_modified_and_none_is_listed_twice() {
 }
 
 #[test]
-fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
+fn the_loops_own_sessions_and_manual_records_are_preserved() {
     let stage = Stage::new();
     stage.happened(
         claude_code::AGENT,
@@ -215,7 +215,7 @@ fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
 }
 
 #[test]
-fn rules_say_what_is_preserved_and_files_go_along() {
+fn rules_select_what_is_preserved_and_files_are_included() {
     let stage = Stage::new();
     stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Done, "the lexer")]);
     fs::write(stage.root().join("PLAN.md"), "# Plan\nkey: 1\n").unwrap();
@@ -240,7 +240,7 @@ fn rules_say_what_is_preserved_and_files_go_along() {
 }
 
 #[test]
-fn what_the_agent_wrote_is_added_to_what_was_captured() {
+fn the_agents_handoff_is_added_to_captured_facts() {
     let stage = Stage::new();
     stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Next, "tidy up")]);
     let mut heard = Heard::default();

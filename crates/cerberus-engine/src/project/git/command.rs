@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn no_program_that_a_repository_names_is_started() {
+    fn no_program_named_by_a_repository_is_started() {
         let trap = Trap::new();
         let root = trap.root();
         let history: [&[&str]; 4] = [
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_not_fetched() {
+    fn missing_objects_are_not_fetched() {
         let trap = Trap::new();
         let program = trap.dir.path().join("program");
         for (name, value) in [
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_of_somebody_else_is_left_alone() {
+    fn a_repository_of_another_user_is_left_alone() {
         let trap = Trap::new();
         let mut command = command(&trap.root());
         command.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn only_branches_that_exist_and_hold_more_are_unmerged() {
+    fn only_existing_branches_with_more_commits_are_unmerged() {
         let dir = tempfile::tempdir().unwrap();
         git(dir.path(), &["init", "-q", "-b", "main"]);
         git(dir.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_prints_is_never_trusted_to_be_whole() {
+    fn incomplete_output_of_git_is_handled() {
         let printed = "\u{1}1769083200\0\nM\0a.rs\0R100\0b.rs\0c.rs\0\u{1}x\0\u{1}1769083100\0\nR090\0only";
         let files: Vec<_> =
             commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
@@ -259,6 +259,6 @@ mod tests {
             commits(&kept, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect()
         };
         assert_eq!((names(""), names("a.rs")), (vec![vec!["a.rs".into(), "c.rs".into()]], vec![vec!["c.rs".into()]]));
-        assert_eq!(names("b.rs"), [["a.rs"]], "nor what it was renamed to");
+        assert_eq!(names("b.rs"), [["a.rs"]], "neither is the new name");
     }
 }

@@ -84,7 +84,11 @@ mod tests {
         let short = Duration::from_millis(30);
         assert_eq!(sh("cat", long).unwrap(), "the prompt");
         assert_eq!(sh("echo $CERBERUS_SUMMARIZING; pwd", long).unwrap(), "1\n/\n");
-        assert_eq!(sh("exec 0<&-; echo said", long).unwrap(), "said\n", "one that does not listen may still speak");
+        assert_eq!(
+            sh("exec 0<&-; echo said", long).unwrap(),
+            "said\n",
+            "a program that does not read its input can still answer"
+        );
         for (script, limit, said) in [
             ("echo half; exit 3", long, "the command failed: exit status: 3"),
             ("sleep 600", short, "the provider did not answer within 0.03 s"),
@@ -106,7 +110,7 @@ mod tests {
         // It was sent SIGKILL; the system may take a moment to end it.
         let given_up = Instant::now() + long;
         while !is_gone() {
-            assert!(Instant::now() < given_up, "what it left behind is gone too");
+            assert!(Instant::now() < given_up, "processes it left behind are ended too");
             std::thread::sleep(LOOK_AGAIN);
         }
     }

@@ -142,7 +142,7 @@ impl Provider {
     }
 
     /// The provider in messages to the user. A program's arguments may contain secrets, so they are left out.
-    pub fn shown(&self) -> String {
+    pub fn describe(&self) -> String {
         match &self.transport {
             Transport::Http(name, endpoint) => format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base),
             Transport::Command(command) => format!("command, {}", command.first().map_or("", String::as_str)),
@@ -173,9 +173,9 @@ impl Provider {
     }
 
     /// Whether the provider can be reached. Sends no data and no key.
-    pub fn reach(&self, limit: Duration) -> Result<(), ProviderError> {
+    pub fn check_connection(&self, limit: Duration) -> Result<(), ProviderError> {
         match &self.transport {
-            Transport::Http(_, endpoint) => http::reach(&endpoint.base, limit),
+            Transport::Http(_, endpoint) => http::check_connection(&endpoint.base, limit),
             Transport::Command(_) => Ok(()),
         }
     }
@@ -260,7 +260,7 @@ mod tests {
             ),
             ("provider = 'command'\ncommand = ['claude', '-p', 'secret']", &none, "command, claude"),
         ] {
-            assert_eq!(Provider::new(&config(text), environment).unwrap().unwrap().shown(), shown);
+            assert_eq!(Provider::new(&config(text), environment).unwrap().unwrap().describe(), shown);
         }
     }
 }

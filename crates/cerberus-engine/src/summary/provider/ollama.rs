@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_written_in_many_ways() {
+    fn hosts_in_all_notations_are_understood() {
         for (host, url) in [
             (None, "http://127.0.0.1:11434"),
             (Some(""), "http://127.0.0.1:11434"),
