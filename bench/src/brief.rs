@@ -22,7 +22,7 @@ use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity::locate;
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::find::recent_sessions;
-use cerberus_engine::store::Wanted;
+use cerberus_engine::store::FactFilter;
 use cerberus_engine::store::fold;
 use serde_json::json;
 
@@ -298,7 +298,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let joined = joined(&store, &located, now)?;
         let sessions = recent_sessions(&store, &located, now)?;
         let history = store.history(&joined.ids, now)?;
-        let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+        let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
         carried.add_files(&history, &sessions);
         let view = View { store: &store, located: &located, joined: &joined, now };
         let survey = survey(&view, history, &mut carried, &sessions, None, AskGit::WhenNew)?;

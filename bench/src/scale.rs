@@ -94,7 +94,7 @@ fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
 /// Journals and folds that many sessions, written by the engine itself.
 fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timestamp) -> Result<()> {
     let home = Home::new(home.to_path_buf());
-    let place = identity::locate(&scratch.repo()).place(&BUILT_IN);
+    let location = identity::locate(&scratch.repo()).location(&BUILT_IN);
     let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     for session in 0..sessions {
         let age = match session < RECENT_SESSIONS {
@@ -108,7 +108,7 @@ fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timesta
             imported: true,
             heard_by: None,
             session: clean(format!("session-{session}")),
-            place: place.clone(),
+            location: location.clone(),
             event: Event::Tool(ToolUse {
                 tool: Clean::word("Edit"),
                 files: vec![FileTouch {

@@ -1,6 +1,6 @@
 //! Synchronous I/O around `cerberus-core`: the journal, its SQLite view, git, settings files.
 //!
-//! No argument parser, no terminal, no environment, no async. The home and the time are arguments. Only `summary` uses
+//! No argument parser, no terminal, no environment, no async. The home and the time are passed in. Only `summary` uses
 //! the network.
 
 pub mod agents;

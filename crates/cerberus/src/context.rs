@@ -12,15 +12,15 @@ use cerberus_core::model::time::{NotATime, Timestamp};
 use cerberus_engine::agents;
 use cerberus_engine::config::{self, Config, ConfigError, Key};
 use cerberus_engine::erase::retention;
+use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
-use cerberus_engine::memory::keep::Keeper;
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
 use cerberus_engine::project::privacy;
-use cerberus_engine::same_project::repository::{self, Look};
+use cerberus_engine::same_project::repository::{self, Effort};
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
@@ -28,7 +28,7 @@ use cerberus_engine::store::fold;
 use cerberus_engine::store::health;
 use cerberus_engine::store::{SessionRow, Store};
 use cerberus_engine::summary::detached;
-use cerberus_engine::summary::provider::Surroundings;
+use cerberus_engine::summary::provider::Environment;
 
 use crate::failure::{Hint, Result};
 
@@ -80,7 +80,7 @@ impl Context {
     /// May this project's work be stored? For commands that would.
     pub fn may_store(&self, located: &Located) -> Result<()> {
         self.wishes_known()?;
-        match privacy::never_stored(&self.home, located) {
+        match privacy::permanent_block(&self.home, located) {
             Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("remove that, or work in another project"),
             None => Ok(()),
         }
@@ -90,7 +90,7 @@ impl Context {
     pub fn may_agent_store(&self) -> Result<()> {
         let located = self.located();
         self.may_store(&located)?;
-        match privacy::shut(&self.home, self.clock.now, &located) {
+        match privacy::storage_block(&self.home, self.clock.now, &located) {
             Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("the user lifts it with `cerberus unpause`"),
             None => Ok(()),
         }
@@ -106,8 +106,8 @@ impl Context {
     }
 
     /// Who changes memories here and now.
-    pub fn keeper<'a>(&'a self, located: &'a Located) -> Keeper<'a> {
-        Keeper { home: &self.home, clock: &self.clock, located }
+    pub fn keeper<'a>(&'a self, located: &'a Located) -> MemoryWriter<'a> {
+        MemoryWriter { home: &self.home, clock: &self.clock, located }
     }
 
     /// After sessions ended: what the user corrected in them becomes proposals, the surest of them memories; and where
@@ -116,7 +116,7 @@ impl Context {
         const DOCTOR: &str = "`cerberus doctor` says what is wrong";
         let mut store = self.view()?;
         distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
-        self.record_repository(&mut store, Look::WithGit)?;
+        self.record_repository(&mut store, Effort::WithGit)?;
         Ok(self.begin_summaries(sessions))
     }
 
@@ -138,19 +138,19 @@ impl Context {
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
-        health::tidy(&self.home, &store, self.clock.wall).hint("`cerberus doctor` says what is wrong")?;
-        legacy::pick_up(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
+        health::remove_old_views(&self.home, &store, self.clock.wall).hint("`cerberus doctor` says what is wrong")?;
+        legacy::import_all(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
             .hint("`cerberus doctor` says what is wrong")?;
-        self.record_repository(&mut store, Look::WithGit)?;
+        self.record_repository(&mut store, Effort::WithGit)?;
         Ok(store)
     }
 
     /// Records the state of the current repository if it has changed. With `--now`, nothing is recorded.
-    pub fn record_repository(&self, store: &mut Store, look: Look) -> Result<()> {
+    pub fn record_repository(&self, store: &mut Store, look: Effort) -> Result<()> {
         let located = self.located();
-        let may_store =
-            self.privacy_rules_unknown.is_none() && privacy::shut(&self.home, self.clock.now, &located).is_none();
+        let may_store = self.privacy_rules_unknown.is_none()
+            && privacy::storage_block(&self.home, self.clock.now, &located).is_none();
         if self.clock.is_given || !may_store {
             return Ok(());
         }
@@ -184,9 +184,9 @@ pub fn user_folders() -> UserFolders {
 }
 
 /// What the environment says about providers of summaries.
-pub fn surroundings() -> Surroundings {
+pub fn surroundings() -> Environment {
     let key = |name: &str| Key::new(env::var(name).ok()?);
-    Surroundings {
+    Environment {
         anthropic_key: key("ANTHROPIC_API_KEY"),
         openai_key: key("OPENAI_API_KEY"),
         ollama_host: env::var("OLLAMA_HOST").ok(),

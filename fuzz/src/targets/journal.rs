@@ -8,7 +8,7 @@ use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::forget::{ForgetRequest, Paths, RecordAction};
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Location, Record};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::order::Order;
 use cerberus_core::model::time::Timestamp;
@@ -21,7 +21,7 @@ use super::{Check, holds};
 
 fn record(text: &str) -> Record<'_> {
     let word = Clean::word;
-    let place = Place {
+    let location = Location {
         project: ProjectId::of_anchor(b"/p"),
         name: word("p"),
         root: word("/p"),
@@ -35,7 +35,7 @@ fn record(text: &str) -> Record<'_> {
         imported: false,
         heard_by: None,
         session: word("s"),
-        place,
+        location,
         event: Event::Prompt { text: BUILT_IN.clean(text, Keep::PROMPT) },
     }
 }

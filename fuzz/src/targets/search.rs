@@ -2,7 +2,7 @@
 
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, MemoryChange, Place, Record};
+use cerberus_core::model::event::{Event, Location, MemoryChange, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Status};
 use cerberus_core::model::time::Timestamp;
@@ -80,7 +80,7 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
         imported: false,
         heard_by: None,
         session: word("memories"),
-        place: Place {
+        location: Location {
             project: ProjectId::of_anchor(b"/p"),
             name: word("p"),
             root: word("/p"),

@@ -25,7 +25,7 @@ pub struct Paths {
 
 impl Paths {
     pub fn action_for(&self, record: &Record) -> RecordAction {
-        if !self.projects.contains(&record.place.project) {
+        if !self.projects.contains(&record.location.project) {
             return RecordAction::Keep;
         }
         let mut kept = record.clone();
@@ -49,7 +49,7 @@ impl Paths {
             _ => {}
         }
         let Ok(mut event) = serde_json::to_value(&kept.event) else { return RecordAction::Remove };
-        let has_lost = self.cut_in(&mut event, &record.place.root);
+        let has_lost = self.cut_in(&mut event, &record.location.root);
         match has_lost {
             Lost::Nothing if kept == *record => RecordAction::Keep,
             Lost::Nothing => rewrite(&kept),

@@ -55,7 +55,8 @@ impl ForgetRequest {
                 names.contains(&(record.agent, record.session.to_string()))
             }
             ForgetRequest::Projects { ids, .. } => {
-                ids.contains(&record.place.project) || other_project(&record.event).is_some_and(|id| ids.contains(id))
+                ids.contains(&record.location.project)
+                    || other_project(&record.event).is_some_and(|id| ids.contains(id))
             }
             ForgetRequest::Between(since, until) => (*since..*until).contains(&record.at),
             ForgetRequest::Paths(paths) => return paths.action_for(record),
@@ -130,7 +131,7 @@ impl NewerRecord {
     /// Parses a journal line; `None` if these fields cannot be read.
     pub fn parse(line: &[u8]) -> Option<NewerRecord> {
         #[derive(Deserialize)]
-        struct Place {
+        struct Location {
             project: String,
         }
         #[derive(Deserialize)]
@@ -138,11 +139,12 @@ impl NewerRecord {
             at: Timestamp,
             agent: String,
             session: String,
-            place: Place,
+            #[serde(rename = "place")]
+            location: Location,
         }
-        let Fields { at, agent, session, place } = serde_json::from_slice(line).ok()?;
+        let Fields { at, agent, session, location } = serde_json::from_slice(line).ok()?;
         let text = String::from_utf8_lossy(line).into_owned();
-        Some(NewerRecord { at, agent, session, project: place.project, text })
+        Some(NewerRecord { at, agent, session, project: location.project, text })
     }
 }
 
@@ -221,15 +223,15 @@ impl Residue {
         let evidence = change.memory.iter().flat_map(|memory| &memory.background.evidence);
         let has_forgotten_evidence = evidence.into_iter().any(|evidence| self.is_source(evidence));
         let is_in_project =
-            matches!(request, ForgetRequest::Projects { ids, .. } if ids.contains(&record.place.project));
+            matches!(request, ForgetRequest::Projects { ids, .. } if ids.contains(&record.location.project));
         if !has_forgotten_evidence && !is_in_project {
             return RecordAction::Keep;
         }
         let mut kept = record.clone();
         if is_in_project {
-            let place = &mut kept.place;
-            (place.name, place.root, place.cwd) = (Clean::word(""), Clean::word(""), Clean::word(""));
-            place.branch = None;
+            let location = &mut kept.location;
+            (location.name, location.root, location.cwd) = (Clean::word(""), Clean::word(""), Clean::word(""));
+            location.branch = None;
         }
         if let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &mut kept.event
             && has_forgotten_evidence

@@ -5,7 +5,7 @@ use crate::agents::codex;
 use crate::clean::BUILT_IN;
 use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
-use crate::model::event::{FileTouch, Note, Place, Task, TaskState, ToolUse, Touch};
+use crate::model::event::{FileTouch, Location, Note, Task, TaskState, ToolUse, Touch};
 use crate::model::memory::Background;
 use crate::model::repository::Repository;
 
@@ -14,7 +14,7 @@ fn clean(text: &str) -> Clean<'_> {
 }
 
 fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
-    let place = Place {
+    let location = Location {
         project: ProjectId::of_anchor(b"/p"),
         name: clean("p"),
         root: clean("/p"),
@@ -28,7 +28,7 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
         imported: false,
         heard_by: None,
         session: clean(session),
-        place,
+        location,
         event,
     }
 }
@@ -297,13 +297,13 @@ fn a_memory_that_stays_loses_the_words_it_was_learnt_from() {
     let kept: Record = serde_json::from_str(&json).unwrap();
     let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &kept.event else { panic!("{json}") };
     assert_eq!((memory.background.evidence.len(), &*memory.background.evidence[0].session), (1, "s2"));
-    assert_eq!((&memory.background.rationale, &kept.place), (&None, &change.place));
+    assert_eq!((&memory.background.rationale, &kept.location), (&None, &change.location));
     // Of a project that is forgotten, a memory does not say where it was learnt.
     let wish = project(b"/p", "p");
     let json = after(&Residue::default(), &wish);
     let kept: Record = serde_json::from_str(&json).unwrap();
-    let place = &kept.place;
-    assert_eq!((&*place.name, &*place.root, &*place.cwd, &place.branch), ("", "", "", &None));
+    let location = &kept.location;
+    assert_eq!((&*location.name, &*location.root, &*location.cwd, &location.branch), ("", "", "", &None));
     assert_eq!(kept.event, change.event);
     for wish in [sessions("s3"), project(b"/q", "q"), between(1, 2)] {
         assert_eq!(traces_of(&wish, "s3").action_for(&wish, &change), RecordAction::Keep, "{wish:?}");

@@ -30,15 +30,15 @@ pub struct Record<'a> {
     /// The agent's own name for the session. Any text; never used as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,
-    #[serde(borrow)]
-    pub place: Place<'a>,
+    #[serde(borrow, rename = "place")]
+    pub location: Location<'a>,
     #[serde(borrow)]
     pub event: Event<'a>,
 }
 
 /// Where an event happened. Resolved at that time, because worktrees vanish and branches move on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place<'a> {
+pub struct Location<'a> {
     pub project: ProjectId,
     /// The project's display name.
     #[serde(borrow)]

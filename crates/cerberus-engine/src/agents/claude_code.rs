@@ -1,7 +1,7 @@
-//! Claude Code: hooks in its settings, our server where it keeps servers.
+//! Claude Code: hooks in its settings, our server in its list of servers.
 //!
-//! Hooks are given as program and arguments, so that no shell is started. SessionEnd hooks are cut after 1.5 seconds
-//! unless they have a timeout of their own.
+//! Hooks are written as program and arguments, so that no shell is started. Claude Code stops SessionEnd hooks after
+//! 1.5 seconds unless they set their own timeout.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, Sought, TranscriptFiles, as_it_is_now, below, plain_name};
+use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_trust_needed};
 use crate::os::outside;
@@ -58,7 +58,7 @@ static HOOKS: HookStyle = HookStyle {
     },
 };
 
-/// Without `alwaysLoad` the model sees no more of a tool than its name.
+/// Without `alwaysLoad`, the model sees only the names of our tools.
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
     form: servers::Form::CommandAndArgs,
@@ -80,13 +80,13 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
         let project = Some(surroundings.project.clone());
         return in_dir(project, &[(".claude/settings.json", SETTINGS), (".mcp.json", SERVERS)]);
     }
-    // The list of servers stands beside the folder, not in it, unless the folder was moved.
+    // The list of servers is beside the folder, not in it, unless the user moved the folder.
     let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
     let servers = moved.or_else(|| surroundings.folder("HOME"));
     [in_dir(dir(surroundings), &[("settings.json", SETTINGS)]), in_dir(servers, &[(".claude.json", SERVERS)])].concat()
 }
 
-/// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as the client itself writes it.
+/// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as Claude Code writes it.
 fn has_plugin(surroundings: &Surroundings) -> bool {
     let text = dir(surroundings).and_then(|dir| outside::text(&dir.join("settings.json"), SETTINGS_BYTES_MAX).ok());
     let settings: serde_json::Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
@@ -96,25 +96,25 @@ fn has_plugin(surroundings: &Surroundings) -> bool {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["projects"]),
-    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
     only: None,
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: None,
     find,
-    notes_uses_at_their_end: false,
+    writes_uses_at_end: false,
 };
 
-fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
-    let name = format!("{}.jsonl", sought.id);
-    [sought.cwd, sought.root].into_iter().find_map(|dir| as_it_is_now(&root.join(folder_name(dir)).join(&name)))
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let name = format!("{}.jsonl", query.id);
+    [query.cwd, query.root].into_iter().find_map(|dir| current_path(&root.join(folder_name(dir)).join(&name)))
 }
 
-/// What it calls the folder of a project.
+/// The folder name that Claude Code uses for a project.
 fn folder_name(dir: &Path) -> String {
     dir.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// It loads this much of its own memory.
+/// Claude Code loads this many lines of its own memory.
 const OWN_MEMORY_LINES_MAX: usize = 200;
 
 fn user_guides(dir: &Path, root: &Path) -> Vec<UserGuide> {

@@ -1,7 +1,8 @@
 //! Codex: hooks in `hooks.json`, our server in `config.toml`.
 //!
-//! Codex runs a hook only after its user accepted it, and knows it again by a hash of its text and by its place: neither
-//! may change from one version to the next. The consent is the user's to give; it is only ever read here.
+//! Codex runs a hook only after the user accepted it. It recognizes the hook by a hash of its text and by its position,
+//! so neither may change between versions. Only the user can accept a hook; this module only reads whether that
+//! happened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use cerberus_core::agents::codex;
 use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::{self, Json, Part};
 
-use super::transcripts::{Beside, Sought, TranscriptFiles, below, plain_name};
+use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, UserGuide, in_dir, no_plugin};
 use crate::os::outside;
@@ -29,7 +30,7 @@ pub(super) const PROFILE: Profile = Profile {
     session_file: Some(SessionFile { find: find_rollout, read: codex::rollout::read }),
 };
 
-/// It cuts SessionEnd hooks after three seconds, and warns of a longer timeout.
+/// Codex stops SessionEnd hooks after three seconds, and warns about a longer timeout.
 static HOOKS: HookStyle = HookStyle {
     agent: codex::AGENT,
     events: &[
@@ -57,7 +58,7 @@ static HOOKS: HookStyle = HookStyle {
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Years, months and days that are looked through for a session, the newest first.
+/// How many day folders are searched for a session, newest first.
 const FOLDERS_MAX: usize = 40;
 
 const HOOKS_FILE: &str = "hooks.json";
@@ -77,7 +78,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     in_dir(dir, FILES)
 }
 
-/// The consent stands in the user's own file, whichever file the hooks stand in.
+/// Consent is stored in the user's own file, wherever the hooks themselves are.
 fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
     let file = files(surroundings, scope).into_iter().find(|file| file.path.ends_with(HOOKS_FILE));
     let (Some(file), Some(dir)) = (file, dir(surroundings)) else {
@@ -99,7 +100,7 @@ fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
     }
 }
 
-/// `PostToolUse` is `post_tool_use` where consent is kept.
+/// `PostToolUse` is written as `post_tool_use` where consent is stored.
 fn snake_case(event: &str) -> String {
     let mut snake = String::new();
     for character in event.chars() {
@@ -113,23 +114,23 @@ fn snake_case(event: &str) -> String {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
-    is_one: |name| plain_name(name).ends_with(".jsonl"),
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
     only: None,
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: None,
     find,
-    notes_uses_at_their_end: false,
+    writes_uses_at_end: false,
 };
 
-/// A folder per day, by a clock that may be in any time zone; archived sessions lie in one folder.
-fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
-    let at = sought.started_at;
+/// One folder per day, in an unknown time zone; archived sessions share one folder.
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let at = query.started_at;
     let days = [at, at.minus(DAY), at.plus(DAY)].map(|at| root.join(at.day().replace('-', "/")));
-    let ending = format!("-{}.jsonl", sought.id);
-    days.iter().map(PathBuf::as_path).chain([root]).find_map(|folder| sought.named(folder, &ending))
+    let ending = format!("-{}.jsonl", query.id);
+    days.iter().map(PathBuf::as_path).chain([root]).find_map(|folder| query.named(folder, &ending))
 }
 
-/// The file of a thread, once it is made: there alone stands how full the context is.
+/// The file of a thread, once it exists. Only this file says how full the context is.
 fn find_rollout(dir: &Path, thread: &str) -> Option<PathBuf> {
     let is_id = !thread.is_empty() && thread.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let ending = format!("-{thread}.jsonl");

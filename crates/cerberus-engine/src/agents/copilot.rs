@@ -1,6 +1,6 @@
-//! Copilot CLI: every file in its folder of hooks counts, so ours is a file of its own; our server stands in its list.
+//! Copilot CLI: it reads every file in its hooks folder, so ours is a separate file. Our server goes into its list.
 //!
-//! In a project it has no list of servers of its own.
+//! It has no list of servers per project.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, TranscriptFiles, as_it_is_now, below, plain_name};
+use super::transcripts::{PathHints, TranscriptFiles, below, current_path, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -74,11 +74,11 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["session-state"]),
-    is_one: |name| plain_name(name).ends_with(".jsonl"),
-    // It keeps a session's other files beside its events.
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
+    // The other files of a session are beside its events.
     only: Some("events.jsonl"),
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: None,
-    find: |root, sought| as_it_is_now(&root.join(sought.id).join("events.jsonl")),
-    notes_uses_at_their_end: false,
+    find: |root, query| current_path(&root.join(query.id).join("events.jsonl")),
+    writes_uses_at_end: false,
 };

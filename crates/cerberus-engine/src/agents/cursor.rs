@@ -1,4 +1,4 @@
-//! Cursor: hooks in `hooks.json`, our server in `mcp.json`. Written from its documentation.
+//! Cursor: hooks in `hooks.json`, our server in `mcp.json`. Based on its documentation.
 
 use std::path::PathBuf;
 

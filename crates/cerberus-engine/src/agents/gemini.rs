@@ -1,7 +1,7 @@
 //! Gemini CLI: hooks and our server in one settings file.
 //!
-//! Its timeouts are in milliseconds. The events around every call of the model are left out: they tell nothing that the
-//! others do not.
+//! Its timeouts are in milliseconds. The events around each model call are not used: they add nothing to the other
+//! events.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::{Json, Part};
 
-use super::transcripts::{Beside, Sought, TranscriptFiles, below, plain_name};
+use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed};
 use crate::os::outside;
 
@@ -57,7 +57,7 @@ static SERVER: ServerStyle = ServerStyle {
     server: |program| Json::Object(command_and_args(program).to_vec()),
 };
 
-/// Of files that hold one line.
+/// Limit for files that hold a single line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
 
 const FILES: &[(&str, &[Part])] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)])];
@@ -79,40 +79,40 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["tmp"]),
-    // Other files of the client are JSON too.
-    is_one: |name| {
+    // Gemini CLI also stores other things as JSON.
+    is_transcript: |name| {
         let name = plain_name(name);
         name.ends_with(".jsonl") || (name.ends_with(".json") && name.starts_with("session-"))
     },
     only: None,
-    beside,
+    path_hints,
     open: None,
     find,
-    notes_uses_at_their_end: true,
+    writes_uses_at_end: true,
 };
 
-/// Names of its files end with the first part of the session's id.
-fn find(root: &Path, sought: &mut Sought) -> Option<PathBuf> {
-    let short = sought.id.get(..8).unwrap_or(sought.id);
+/// File names end with the first part of the session id.
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let short = query.id.get(..8).unwrap_or(query.id);
     let endings = [".jsonl", ".json"].map(|ending| format!("-{short}{ending}"));
-    let chats = sought.entries(root).into_iter().map(|project| project.join("chats"));
-    chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| sought.named(&chats, ending)))
+    let chats = query.entries(root).into_iter().map(|project| project.join("chats"));
+    chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| query.named(&chats, ending)))
 }
 
-/// Its chats lie in `tmp/<project>/chats`, with the project's folder in a file beside; those of its subagents in
-/// a folder that has the session's name.
-fn beside(path: &Path) -> Beside {
+/// Chats are in `tmp/<project>/chats`, and a file beside them names the project's folder. Chats of subagents are in a
+/// folder named after the session.
+fn path_hints(path: &Path) -> PathHints {
     let named = |folder: &Path| folder.file_name().and_then(|name| name.to_str()).map(str::to_string);
-    let Some(folder) = path.parent() else { return Beside::default() };
+    let Some(folder) = path.parent() else { return PathHints::default() };
     let (chats, parent) = match named(folder).as_deref() {
         Some("chats") => (folder, None),
         _ => match folder.parent().filter(|above| named(above).as_deref() == Some("chats")) {
             Some(chats) => (chats, named(folder)),
-            None => return Beside::default(),
+            None => return PathHints::default(),
         },
     };
     let cwd = chats.parent().and_then(|project| first_line(&project.join(".project_root")).ok());
-    Beside { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
+    PathHints { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
 }
 
 fn first_line(path: &Path) -> io::Result<String> {

@@ -1,7 +1,7 @@
-//! The agents we live in: one file an agent that says where it is, which of its files we are written into, and how.
+//! The supported agents. One file per agent says where the agent keeps its files and how we are installed into them.
 //!
-//! A new agent is a new file here and a line in [`ALL`]. Nothing in here knows the user's environment but what
-//! [`Surroundings`] is given.
+//! To add an agent, add a file here and an entry to [`ALL`]. This folder knows the user's environment only through
+//! [`Surroundings`].
 
 mod claude_code;
 mod codex;
@@ -24,38 +24,38 @@ use self::transcripts::TranscriptFiles;
 
 pub use surroundings::Surroundings;
 
-/// Every agent that we can be wired into, in the order they are shown.
+/// Every agent that we can be installed into, in display order.
 pub const ALL: [&Profile; 6] =
     [&claude_code::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &cursor::PROFILE, &copilot::PROFILE];
 
-/// What there is to know about an agent.
+/// Everything the engine knows about one agent.
 #[derive(Debug)]
 pub struct Profile {
     pub agent: Agent,
-    /// Where it keeps what is the user's own.
+    /// The folder with the user's own settings.
     pub dir: fn(&Surroundings) -> Option<PathBuf>,
-    /// The files that we are written into.
+    /// The settings files that we are installed into.
     pub files: fn(&Surroundings, Scope) -> Vec<SettingsFile>,
-    /// What the user still has to do once we are written in.
+    /// What the user still has to do after installing.
     pub afterwards: Option<&'static str>,
-    /// Does the agent itself still have to accept what is written?
+    /// Whether the agent itself has accepted the installed hooks.
     pub trust: fn(&Surroundings, Scope) -> Trust,
-    /// Are we there as a plugin, which brings the same hooks?
+    /// Whether we are installed as a plugin, which brings the same hooks.
     pub has_plugin: fn(&Surroundings) -> bool,
-    /// Names of the instructions that it reads by itself in a project's folders.
+    /// The names of the instruction files that it reads in a project's folders.
     pub guides: &'static [&'static str],
-    /// The user's own instructions, given its folder and the project's.
+    /// The user's own instructions, given the agent's folder and the project root.
     pub user_guides: fn(dir: &Path, root: &Path) -> Vec<UserGuide>,
     pub transcripts: Option<&'static TranscriptFiles>,
-    /// The file that says how full a session's context is, where its output does not.
+    /// The file that says how full a session's context is, if the output does not.
     pub session_file: Option<SessionFile>,
 }
 
-/// Instructions that a user wrote for all projects, or the agent for this one.
+/// Instructions that the user wrote for all projects, or the agent for this one.
 #[derive(Debug)]
 pub struct UserGuide {
     pub path: PathBuf,
-    /// Only so many lines of it are read.
+    /// The agent reads only this many lines.
     pub lines_max: Option<usize>,
 }
 
@@ -65,19 +65,19 @@ impl UserGuide {
     }
 }
 
-/// A file that an agent writes while a session goes on.
+/// A file that the agent writes during a session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionFile {
     pub find: fn(dir: &Path, session: &str) -> Option<PathBuf>,
     pub read: fn(line: &[u8]) -> Vec<StreamEvent>,
 }
 
-/// Whose sessions we are wired into.
+/// Which sessions we are installed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of the user's.
+    /// All sessions of the user.
     User,
-    /// Those in this project.
+    /// The sessions in this project.
     Project,
 }
 
@@ -96,21 +96,21 @@ impl Scope {
     }
 }
 
-/// A file of an agent, and what of ours goes into it.
+/// A settings file of an agent, and the parts of ours that go into it.
 #[derive(Clone, Debug)]
 pub struct SettingsFile {
     pub path: PathBuf,
     pub parts: &'static [Part],
 }
 
-/// Whether an agent runs hooks that are written into its files.
+/// Whether an agent runs the hooks in its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It does not ask.
+    /// It runs them without asking the user.
     NotNeeded,
-    /// It was asked and keeps its word for these many of our events, of so many.
+    /// The user accepted `events` of our `of` hook events.
     Given { events: usize, of: usize },
-    /// It asks, and what came of it cannot be read.
+    /// The agent asks, but the answer cannot be read.
     Unknown(String),
 }
 
@@ -119,28 +119,28 @@ impl Profile {
         ALL.into_iter().find(|profile| profile.agent == agent)
     }
 
-    /// Its program, as it is found on PATH.
+    /// The name of its program on PATH.
     pub fn program(&self) -> &'static str {
         agents::profile(self.agent).map_or("", |known| known.program)
     }
 
-    /// Is it on this machine?
+    /// Whether it is installed on this machine.
     pub fn is_found(&self, surroundings: &Surroundings) -> bool {
         (self.dir)(surroundings).is_some_and(|dir| dir.is_dir()) || surroundings.on_path(self.program()).is_some()
     }
 }
 
-/// For agents that run what is written into their files.
+/// For agents that run the hooks in their files without asking.
 fn no_trust_needed(_: &Surroundings, _: Scope) -> Trust {
     Trust::NotNeeded
 }
 
-/// For agents that know us by their files alone.
+/// For agents without plugins.
 fn no_plugin(_: &Surroundings) -> bool {
     false
 }
 
-/// The files that exist as soon as a folder is known.
+/// The settings files in `dir`; none if the folder is unknown.
 fn in_dir(dir: Option<PathBuf>, files: &[(&str, &'static [Part])]) -> Vec<SettingsFile> {
     let file = |dir: &PathBuf, (name, parts): &(&str, &'static [Part])| SettingsFile { path: dir.join(name), parts };
     dir.iter().flat_map(|dir| files.iter().map(move |listed| file(dir, listed))).collect()

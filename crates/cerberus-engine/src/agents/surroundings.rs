@@ -1,6 +1,6 @@
-//! What an agent's files are found by: the variables of the environment, and the project's folder.
+//! Where to look for an agent's files: the environment variables and the project's folder.
 //!
-//! The variables are asked for by a function that the caller gives, so that tests need not change the environment.
+//! The caller passes a function that reads variables, so that tests need not change the environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ impl<'a> Surroundings<'a> {
         Surroundings { variable, project }
     }
 
-    /// A folder of the user's home.
+    /// A folder below the user's home.
     pub fn in_home(&self, name: &str) -> Option<PathBuf> {
         Some(self.folder("HOME")?.join(name))
     }
 
-    /// The folder that a variable names.
+    /// The folder that an environment variable names.
     pub fn folder(&self, variable: &str) -> Option<PathBuf> {
         let named = (self.variable)(variable).filter(|value| !value.is_empty())?;
         std::path::absolute(named).ok()
     }
 
-    /// The program of this name that a shell would start.
+    /// The program that a shell would start for this name.
     pub fn on_path(&self, name: &str) -> Option<PathBuf> {
         let path = (self.variable)("PATH")?;
         let dirs = std::env::split_paths(&path).filter(|dir| dir.is_absolute());

@@ -28,8 +28,8 @@ fn is_whole(file: &SettingsFile) -> bool {
     matches!(file.parts, [Part::Whole(_)])
 }
 
-/// What was there before we came, for a file of this kind.
-fn befores(file: &SettingsFile) -> Vec<Option<&'static str>> {
+/// Possible contents of the file before installation.
+fn original_texts(file: &SettingsFile) -> Vec<Option<&'static str>> {
     let json = [
         Some("{}"),
         Some("{ }\n"),
@@ -60,7 +60,7 @@ fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
     for scope in Scope::ALL {
         let dir = tempfile::tempdir().unwrap();
         for (profile, file) in files(dir.path(), scope) {
-            for before in befores(&file) {
+            for before in original_texts(&file) {
                 let home = Home::new(dir.path().join("home"));
                 fs::create_dir_all(dir.path().join("user")).unwrap();
                 fs::create_dir_all(dir.path().join("project")).unwrap();
@@ -96,7 +96,7 @@ fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
 }
 
 #[test]
-fn what_is_not_understood_or_must_not_be_changed_is_left_alone() {
+fn invalid_and_read_only_files_are_left_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
@@ -125,7 +125,7 @@ fn what_is_not_understood_or_must_not_be_changed_is_left_alone() {
 }
 
 #[test]
-fn a_link_stays_a_link_and_a_change_of_somebody_else_is_not_lost() {
+fn links_are_kept_and_concurrent_changes_are_not_lost() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
     let (profile, file) = files(dir.path(), Scope::User).remove(0);
@@ -145,7 +145,7 @@ fn a_link_stays_a_link_and_a_change_of_somebody_else_is_not_lost() {
 }
 
 #[test]
-fn a_file_that_somebody_made_after_we_went_is_not_ours_to_remove() {
+fn a_file_created_after_uninstalling_is_not_removed() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
     for (profile, file) in files(dir.path(), Scope::User) {
@@ -160,7 +160,7 @@ fn a_file_that_somebody_made_after_we_went_is_not_ours_to_remove() {
 
 #[test]
 fn the_installed_text_never_changes() {
-    // Codex trusts a hook by a hash of this: a change here makes every user accept the hooks again.
+    // Codex trusts a hook by a hash of this text: a change here makes every user accept the hooks again.
     let dir = tempfile::tempdir().unwrap();
     let (_, file) =
         files(dir.path(), Scope::User).into_iter().find(|(_, f)| f.path.ends_with(".codex/hooks.json")).unwrap();
@@ -175,7 +175,7 @@ fn the_installed_text_never_changes() {
 }
 
 #[test]
-fn variables_move_an_agents_folder() {
+fn environment_variables_move_an_agents_folder() {
     for (agent, variable, value, expected) in [
         ("claude-code", "CLAUDE_CONFIG_DIR", "/x", ["/x/settings.json", "/x/.claude.json"]),
         ("claude-code", "HOME", "/h", ["/h/.claude/settings.json", "/h/.claude.json"]),

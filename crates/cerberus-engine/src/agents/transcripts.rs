@@ -8,53 +8,53 @@ use cerberus_core::model::time::Timestamp;
 
 use super::Surroundings;
 
-/// The files in which an agent keeps its transcripts.
+/// How an agent stores its transcripts.
 #[derive(Debug)]
 pub struct TranscriptFiles {
-    /// Folders and files that hold them.
+    /// The folders and files that hold them.
     pub roots: fn(&Surroundings) -> Vec<PathBuf>,
-    /// Is a file with this name one?
-    pub is_one: fn(name: &str) -> bool,
-    /// In a folder with a file of this name nothing else is one.
+    /// Whether a file with this name is a transcript.
+    pub is_transcript: fn(name: &str) -> bool,
+    /// In a folder that contains a file of this name, no other file is a transcript.
     pub only: Option<&'static str>,
-    /// What the place of a file says of its session.
-    pub beside: fn(&Path) -> Beside,
-    /// Opens a file that ends in `.db`, where the agent keeps its sessions in a database. The time is how long to wait
-    /// while the agent keeps it locked.
+    /// What the location of a file says about its session.
+    pub path_hints: fn(&Path) -> PathHints,
+    /// Opens a file that ends in `.db`, for agents that store sessions in a database. The duration limits the wait for
+    /// a lock that the agent holds.
     pub open: Option<OpenDatabase>,
-    /// Finds the file of one session below one of the roots.
-    pub find: fn(root: &Path, sought: &mut Sought) -> Option<PathBuf>,
-    /// A tool use is written only when it has ended, so the last words of a transcript may announce one.
-    pub notes_uses_at_their_end: bool,
+    /// Finds the transcript of one session below one of the roots.
+    pub find: fn(root: &Path, query: &mut SessionQuery) -> Option<PathBuf>,
+    /// The agent writes a tool use only when it has ended, so the last message of a transcript may announce one.
+    pub writes_uses_at_end: bool,
 }
 
-/// What the place of a file says of its session.
+/// What the location of a file says about its session.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct PathHints {
     pub cwd: Option<String>,
     /// The session that started this one.
     pub parent: Option<String>,
 }
 
-/// Opens a database of sessions, waiting at most so long while the agent keeps it locked.
+/// Opens a database of sessions. The duration limits the wait for a lock that the agent holds.
 pub type OpenDatabase = fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>;
 
-/// The session whose file is looked for.
+/// The session whose transcript is looked for.
 #[derive(Debug)]
-pub struct Sought<'a> {
-    /// Letters, digits, `-` and `_` only: it is part of a file's name.
+pub struct SessionQuery<'a> {
+    /// Letters, digits, `-` and `_` only, because it is part of a file name.
     pub id: &'a str,
-    /// Where it was held.
+    /// The folder it ran in.
     pub cwd: &'a Path,
     /// The root of its project.
     pub root: &'a Path,
     pub started_at: Timestamp,
-    /// How many more names may be looked at.
+    /// How many more directory entries may be read.
     pub entries_left: usize,
 }
 
-impl Sought<'_> {
-    /// The file in a folder whose name ends like this, plain or compressed.
+impl SessionQuery<'_> {
+    /// The file in `folder` whose name ends with `ending`, plain or compressed.
     pub(super) fn named(&mut self, folder: &Path, ending: &str) -> Option<PathBuf> {
         let is_named = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -71,8 +71,8 @@ impl Sought<'_> {
     }
 }
 
-/// A file, or what it became when the client compressed it.
-pub fn as_it_is_now(path: &Path) -> Option<PathBuf> {
+/// The file itself, or the compressed file that the agent replaced it with.
+pub fn current_path(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     let packed = ["", ".zst", ".gz"].map(|ending| {
         let mut name = name.to_os_string();
@@ -82,23 +82,23 @@ pub fn as_it_is_now(path: &Path) -> Option<PathBuf> {
     packed.into_iter().find(|path| path.is_file())
 }
 
-/// A database of many sessions, only ever read.
+/// A read-only database of many sessions.
 pub trait Database {
     /// The ids of all sessions, oldest first.
     fn sessions(&self) -> Result<Vec<String>, DatabaseError>;
 
-    /// A session with all its messages. A subagent's names the session that it all began with.
+    /// A session with all its messages. A subagent's export names the top-level session.
     fn export(&self, session: &str) -> Result<Exported, DatabaseError>;
 
-    /// The newest messages of a session and of the subagents it started, one export after another.
+    /// The newest messages of a session and its subagents, as consecutive exports.
     fn ending(&self, session: &str, bytes_max: usize) -> Result<Exported, DatabaseError>;
 }
 
-/// One session, as its agent would export it.
+/// One session, in the agent's own export format.
 pub struct Exported {
     pub json: Vec<u8>,
     pub damaged_rows: usize,
-    /// Nothing was left out for want of room.
+    /// Nothing was left out to stay within the size limit.
     pub is_whole: bool,
 }
 
@@ -110,7 +110,7 @@ pub struct DatabaseError {
     pub(super) source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// A file's name without the ending of its compression.
+/// A file name without its compression suffix.
 pub(super) fn plain_name(name: &str) -> &str {
     name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name)
 }
@@ -124,17 +124,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_names_are_looked_at() {
+    fn the_number_of_entries_read_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..5 {
             fs::write(folder.path().join(format!("rollout-{number}-id{number}.jsonl")), "").unwrap();
         }
         let dir = Path::new("/");
-        let mut sought = Sought { id: "x", cwd: dir, root: dir, started_at: Timestamp::EPOCH, entries_left: 7 };
-        assert!(sought.named(folder.path(), "-id3.jsonl").is_some());
-        assert_eq!(sought.entries_left, 2);
-        assert_eq!(sought.named(folder.path(), "-other.jsonl"), None);
-        assert_eq!(sought.entries_left, 0);
-        assert_eq!(sought.named(folder.path(), "-id3.jsonl"), None, "nothing more is looked at");
+        let mut query = SessionQuery { id: "x", cwd: dir, root: dir, started_at: Timestamp::EPOCH, entries_left: 7 };
+        assert!(query.named(folder.path(), "-id3.jsonl").is_some());
+        assert_eq!(query.entries_left, 2);
+        assert_eq!(query.named(folder.path(), "-other.jsonl"), None);
+        assert_eq!(query.entries_left, 0);
+        assert_eq!(query.named(folder.path(), "-id3.jsonl"), None, "nothing more is read");
     }
 }

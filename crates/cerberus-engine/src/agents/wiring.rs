@@ -1,7 +1,7 @@
-//! Writes us into an agent's file and takes us out again: planned first, then done as a whole.
+//! Installs us into an agent's settings file and removes us again. A change is planned first, then made atomically.
 //!
-//! The file as it was before we came is kept in the home, so that uninstalling gives the very same bytes back. A file
-//! that is not understood, not text, or read-only is left alone. It never follows a plan that the file has outrun.
+//! A backup of the original file is kept in the home, so that uninstalling restores the exact bytes. A file that is
+//! read-only, not text or not understood is left alone. A plan is not applied if the file has changed since.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use crate::os::home::{Home, create_dir};
 use crate::os::outside;
 use crate::os::replace::{is_writable, replace};
 
-/// Agents keep more than settings in some of these files; none comes near this.
+/// Some agents keep more than settings in these files. Real ones are far smaller.
 pub(crate) const SETTINGS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
@@ -33,26 +33,26 @@ pub enum WiringError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
-/// What a change to a settings file is, before it is made.
+/// A planned change to a settings file.
 #[derive(Debug)]
 pub struct Change {
     pub path: PathBuf,
     before: Option<String>,
     after: Option<String>,
     backup_path: PathBuf,
-    /// Kept so that uninstalling gives the very same bytes back.
+    /// The original file, so that uninstalling restores the exact bytes.
     backup: Option<Backup>,
-    /// Folders that are ours to remove with the file, innermost first.
-    doomed_dirs: Vec<PathBuf>,
+    /// Folders that we created, to be removed with the file, innermost first.
+    dirs_to_remove: Vec<PathBuf>,
 }
 
-/// The file as it was before we came.
+/// The file before installation.
 #[derive(Debug, Serialize, Deserialize)]
 struct Backup {
     path: PathBuf,
-    /// `None`: there was no file.
+    /// `None`: the file did not exist.
     text: Option<String>,
-    /// Folders that were not there yet, innermost first.
+    /// Folders that did not exist, innermost first.
     #[serde(default)]
     made_dirs: Vec<PathBuf>,
 }
@@ -66,7 +66,7 @@ impl Change {
         diff(self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default())
     }
 
-    /// Makes the change: the backup first, then the file, each as a whole.
+    /// Makes the change: first the backup, then the file, each atomically.
     pub fn apply(&self, home: &Home) -> Result<(), WiringError> {
         if self.is_none() {
             return Ok(());
@@ -88,60 +88,67 @@ impl Change {
             None => ("remove", fs::remove_file(&self.path)),
         };
         done.map_err(|source| WiringError::Io { doing, path: self.path.clone(), source })?;
-        // Only empty ones go; one that somebody uses by now stays.
-        self.doomed_dirs.iter().for_each(|dir| _ = fs::remove_dir(dir));
+        // Removes only empty folders; the others are in use.
+        self.dirs_to_remove.iter().for_each(|dir| _ = fs::remove_dir(dir));
         Ok(())
     }
 }
 
-/// Wires `command` into the file.
+/// Plans to install `command` into the file.
 pub fn plan_install(home: &Home, agent: Agent, file: &SettingsFile, command: &str) -> Result<Change, WiringError> {
     let path = &file.path;
     let before = read(path)?;
     let text = before.as_deref().unwrap_or_default();
     let settings_error = |source| WiringError::Settings { path: path.clone(), source };
     let after = settings::install(file.parts, text, command).map_err(settings_error)?;
-    // With ours in it already, the file is not the one of before we came.
+    // If our parts are already in the file, it is not the original.
     let is_first = settings::installed(file.parts, text).map_err(settings_error)?.is_empty();
     let made_dirs = path.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf);
     let backup = is_first.then(|| Backup { path: path.clone(), text: before.clone(), made_dirs: made_dirs.collect() });
     let backup_path = backup_path(home, agent, path);
-    changeable(Change { path: path.clone(), before, after: Some(after), backup_path, backup, doomed_dirs: Vec::new() })
+    check_writable(Change {
+        path: path.clone(),
+        before,
+        after: Some(after),
+        backup_path,
+        backup,
+        dirs_to_remove: Vec::new(),
+    })
 }
 
-/// Takes out what was put in.
+/// Plans to remove what was installed.
 pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<Change, WiringError> {
     let path = &file.path;
     let backup_path = backup_path(home, agent, path);
     let before = read(path)?;
     let settings_error = |source| WiringError::Settings { path: path.clone(), source };
     let text = before.as_deref().unwrap_or_default();
-    // A file that does not even name us is not read further: what is wrong with it is not our business.
+    // A file that does not mention us is not parsed, so errors in it do not matter here.
     if !text.contains("cerberus") || settings::installed(file.parts, text).map_err(settings_error)?.is_empty() {
         let (after, path) = (before.clone(), path.clone());
-        return Ok(Change { path, before, after, backup_path, backup: None, doomed_dirs: Vec::new() });
+        return Ok(Change { path, before, after, backup_path, backup: None, dirs_to_remove: Vec::new() });
     }
     let backup = home.text(&backup_path, 2 * SETTINGS_BYTES_MAX).ok();
     let backup: Option<Backup> = backup.and_then(|text| serde_json::from_str(&text).ok());
     let backup_text = backup.as_ref().map(|backup| backup.text.as_deref().unwrap_or_default());
     let after = settings::uninstall(file.parts, text, backup_text).map_err(settings_error)?;
-    // A file that we made, and that nobody put anything into since, goes again.
+    // Remove a file that we created and that is otherwise empty.
     let was_made_by_us = backup.as_ref().is_some_and(|backup| backup.text.is_none());
     let was_there = backup.as_ref().is_some_and(|backup| backup.text.is_some());
     let is_gone = after.is_empty() && !was_there || was_made_by_us && matches!(after.trim(), "" | "{}");
-    let doomed_dirs = backup.filter(|_| is_gone).map_or_else(Vec::new, |backup| backup.made_dirs);
+    let dirs_to_remove = backup.filter(|_| is_gone).map_or_else(Vec::new, |backup| backup.made_dirs);
     let after = (!is_gone).then_some(after);
-    changeable(Change { path: path.clone(), before, after, backup_path, backup: None, doomed_dirs })
+    check_writable(Change { path: path.clone(), before, after, backup_path, backup: None, dirs_to_remove })
 }
 
-/// What is wired now.
+/// What is installed now.
 pub fn wiring(file: &SettingsFile) -> Result<Wiring, WiringError> {
     let text = read(&file.path)?.unwrap_or_default();
     settings::installed(file.parts, &text).map_err(|source| WiringError::Settings { path: file.path.clone(), source })
 }
 
-/// A read-only file is found out before anything is touched.
-fn changeable(change: Change) -> Result<Change, WiringError> {
+/// Fails early if the file is read-only.
+fn check_writable(change: Change) -> Result<Change, WiringError> {
     if !change.is_none() && change.before.is_some() && !is_writable(&change.path) {
         return Err(WiringError::ReadOnly { path: change.path });
     }

@@ -1,6 +1,6 @@
-//! What a brief is made from: recent sessions, memories that apply, and what ranking needs to know.
+//! Collects what a brief is made from: recent sessions, memories that apply, and the input for ranking.
 //!
-//! Only reads; core composes the text. The receipt of what was told is written by `hook`.
+//! Only reads; core composes the text. `hook` writes the receipt of what was told.
 
 pub mod recall;
 pub(crate) mod remember;

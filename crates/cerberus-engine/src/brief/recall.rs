@@ -1,4 +1,4 @@
-//! Makes a brief: asks the view what the project's sessions left, and lets core decide what is told.
+//! Makes a brief: reads what the project's sessions left, and lets core decide what to tell.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,15 +22,15 @@ use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::project::identity::Located;
 use crate::same_project::joined;
-use crate::store::{self, SessionRow, Store, SummaryRow, Wanted};
+use crate::store::{self, FactFilter, SessionRow, Store, SummaryRow};
 
-/// Files whose names are told apart; no brief has more.
+/// How many files get unambiguous names. No brief has more.
 const NAMED_MAX: usize = 60;
 
-/// By its last prompts a session's topic is known.
+/// The topic of a session is taken from this many of its last prompts.
 const PROMPTS_MAX: usize = 20;
 
-/// What is asked for.
+/// The request for a brief.
 #[derive(Debug)]
 pub struct Question<'a> {
     pub now: Timestamp,
@@ -38,14 +38,14 @@ pub struct Question<'a> {
     pub budget: Budget,
     pub chars_max: usize,
     pub prompt: Option<&'a str>,
-    /// Where the guides are that the agent reads by itself.
+    /// Where to find the guides that the agent reads by itself.
     pub folders: &'a UserFolders,
     pub format: Format,
-    /// Who asks; nobody yet when a user wants to see what the next session would be told.
+    /// The asking session; `None` when the user previews what the next session would be told.
     pub session: Option<&'a SessionRow>,
 }
 
-/// How many tokens a brief may have.
+/// The token limits of a brief.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     pub session_tokens: usize,
@@ -54,12 +54,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What the user set for the session part, and memories as designed.
+    /// The user's limit for the session part, and the default for memories.
     pub fn of_session(session_tokens: usize) -> Budget {
         Budget { session_tokens, memory_tokens: MEMORY_TOKENS, both_tokens: BOTH_TOKENS }
     }
 
-    /// So many in all, divided as designed; what memories do not use the session part may.
+    /// A limit for both parts, divided by default shares. The session part may use what memories leave.
     pub fn of_all(both_tokens: usize) -> Budget {
         let memory_tokens = (both_tokens * MEMORY_TOKENS / BOTH_TOKENS).min(MEMORY_TOKENS);
         Budget { session_tokens: both_tokens, memory_tokens, both_tokens }
@@ -70,14 +70,14 @@ impl Budget {
 pub struct Briefing {
     pub project: String,
     pub brief: Brief,
-    /// The newest session that is told of.
+    /// The newest session in the brief.
     pub session_id: Option<SessionId>,
     pub expires_at: Option<Timestamp>,
-    /// What a model said of the session that worked last, where it is told.
+    /// The summary of the last working session, if the brief includes it.
     pub summary: Option<Summarized>,
 }
 
-/// A summary, and whose it is.
+/// A summary and its session.
 #[derive(Debug)]
 pub struct Summarized {
     pub session: SessionId,
@@ -87,7 +87,7 @@ pub struct Summarized {
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
     let now = question.now;
     let mut joined = joined::joined(store, located, now)?;
-    // A session stays with its project, wherever its agent has gone since.
+    // A session stays with its project, even if its agent has moved to another folder.
     let elsewhere = question.session.filter(|session| !joined.has(&session.project));
     let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
     if let Some(home_project) = &home_project {
@@ -98,11 +98,11 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
     let history = store.history(&joined.ids, now)?;
-    let mut carried = store.carried(&sessions, Wanted::NoFiles, now)?;
+    let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?));
     let view = View { store, located, joined: &joined, now };
-    let (memories, forgone) = remember::for_brief(&view, &carried, question)?;
+    let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let survey = match carried.facts.is_empty() {
@@ -128,7 +128,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
-    let brief = brief.after(memories, forgone);
+    let brief = brief.after(memories, left_out);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
     Ok(Briefing {
@@ -140,8 +140,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     })
 }
 
-/// What was said of the session that changed something last, if that was after its last fact. Otherwise the codes know
-/// more. A session that goes on hears codes: it knows the rest.
+/// The summary of the session that changed something last, if it was written after the session's last fact. Otherwise
+/// the codes are more current. A resumed session gets codes, because it knows the rest.
 fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<Summarized>> {
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
     if question.format == Format::Codes || !is_fresh {
@@ -152,9 +152,9 @@ fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> 
     others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
     let mut last: Option<(&SessionRow, Timestamp)> = None;
     for session in others {
-        let facts = store.carried(std::slice::from_ref(session), Wanted::All, question.now)?.facts;
+        let facts = store.carried(std::slice::from_ref(session), FactFilter::All, question.now)?.facts;
         let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
-        // A note of the user's is no work that a summary would have to speak of.
+        // A note of the user is not work that a summary would have to cover.
         let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
         if worked || last.is_none() {
             last = Some((session, newest));
@@ -170,7 +170,7 @@ fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> 
     Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
 }
 
-/// What a prompt makes relevant that its session was not told yet, beside these memories.
+/// What a prompt makes relevant and its session was not told yet, in addition to these memories.
 pub fn on_prompt(
     view: &View,
     session: &SessionRow,
@@ -181,7 +181,7 @@ pub fn on_prompt(
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     let history = view.store.history(&view.joined.ids, view.now)?;
-    let mut carried = view.store.carried(&sessions, Wanted::Words, view.now)?;
+    let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
     if carried.facts.is_empty() {
@@ -190,7 +190,7 @@ pub fn on_prompt(
     let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
-        shown_codes: view.store.told(session, view.now)?.into_iter().collect(),
+        shown_codes: view.store.told_codes(session, view.now)?.into_iter().collect(),
         ..AlreadyKnown::default()
     };
     known.own_sessions.insert(session.id.clone());
@@ -216,7 +216,7 @@ pub fn on_prompt(
     Ok(brief::on_prompt(&request, prompt, prompted, &known))
 }
 
-/// What stands in the asking session's context. A fresh or emptied context holds nothing.
+/// What the asking session's context already contains. A fresh or emptied context contains nothing.
 fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) -> store::Result<Option<AlreadyKnown>> {
     let newest = sessions.iter().max_by_key(|session| (session.last_activity, session.row));
     let own = question.session.or(newest);
@@ -227,13 +227,13 @@ fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) ->
     };
     let mut known = AlreadyKnown::default();
     for session in lineage {
-        known.shown_codes.extend(store.told(session, question.now)?);
+        known.shown_codes.extend(store.told_codes(session, question.now)?);
         known.own_sessions.insert(session.id.clone());
     }
     Ok(Some(known))
 }
 
-/// The client does not say which session was forked: it is the one last active with this agent in this folder.
+/// The agent does not say which session was forked, so take the last active one of this agent in this folder.
 fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a SessionRow> {
     let candidates = sessions.iter().filter(|other| {
         other.row != forked.row
@@ -244,7 +244,7 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
     candidates.max_by_key(|other| (other.last_activity, other.row))
 }
 
-/// Every known file that shares its last component with one that may be told.
+/// Every known file that has the same base name as a file that may appear in the brief.
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
     let bases: HashSet<&str> = told.map(brief::base).collect();

@@ -1,4 +1,4 @@
-//! Which memories hold here and now: asks the view, lets core rank and choose.
+//! Selects the memories that apply: reads them from the view, and lets core rank and choose.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,16 +21,16 @@ use crate::project::tracked;
 use crate::same_project::joined::Joined;
 use crate::store::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
 
-/// More of one scope than anybody reads; the latest changed are looked at.
+/// How many memories of one scope are considered, most recently changed first.
 const CANDIDATES_MAX: usize = 200;
-/// What a prompt may bring up beside them.
+/// How many more a prompt may bring up.
 const SEARCHED_MAX: usize = 30;
-/// A prompt is not the place to tell everything.
+/// The answer to a prompt stays short.
 pub const PROMPT_TOKENS_MAX: usize = 300;
-/// A project speaks a language when this share of its files does.
+/// The share of a project's files that makes a language one of the project's.
 const LANGUAGE_SHARE_MIN: f64 = 0.1;
 
-/// What a brief tells of memories, and what it leaves out.
+/// The memories that a brief tells, and how many it leaves out.
 pub fn for_brief(
     view: &View,
     carried: &Carried,
@@ -48,7 +48,7 @@ pub fn for_brief(
     }
     let mut guide_lines = GuideLines::default();
     guides::read(located, question.folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
-    let told = told(store, question)?;
+    let told = told_memories(store, question)?;
     let files: Vec<&str> = carried.facts.iter().filter_map(|known| known.fact.path.as_deref()).collect();
     let languages: Vec<&str> = languages.into_iter().collect();
     let context = RankContext {
@@ -73,7 +73,7 @@ pub fn for_brief(
     Ok((choose(&request, &mut dropped), dropped))
 }
 
-/// What a prompt brings up that its session was not told yet: few, and only what it clearly speaks of.
+/// The memories that a prompt brings up and its session was not told yet: few, and only clear matches.
 pub fn for_prompt(
     view: &View,
     session: &SessionRow,
@@ -88,7 +88,7 @@ pub fn for_prompt(
     rows.retain(|row| {
         !row.memory.scope.starts_with("project:") || here.iter().any(|scope| *scope == *row.memory.scope)
     });
-    retain_standing(&mut rows, joined);
+    retain_applicable(&mut rows, joined);
     if !rows.is_empty() {
         let spoken = PromptMeaning::of(prompt);
         rows.retain(|row| spoken.is_about(&row.memory.content));
@@ -113,8 +113,8 @@ pub fn for_prompt(
     Ok(choose(&request, &mut Vec::new()))
 }
 
-/// Leaves out what a newer memory contradicts, and what belongs to another project of the same name.
-fn retain_standing(rows: &mut Vec<MemoryRow>, joined: &Joined) {
+/// Removes memories that a newer one contradicts, and those of another project with the same name.
+fn retain_applicable(rows: &mut Vec<MemoryRow>, joined: &Joined) {
     rows.retain(|row| row.superseded_by.is_none());
     rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| joined.has(project)));
 }
@@ -134,7 +134,7 @@ fn why(row: &MemoryRow) -> String {
     format!("{} since {}{used}", &*row.memory.scope, row.memory.created_at)
 }
 
-/// Every memory that holds here and no newer one contradicts.
+/// Every memory that applies here and that no newer one contradicts.
 fn candidates(view: &View, languages: &HashSet<&str>, question: &Question) -> store::Result<Vec<MemoryRow>> {
     let View { store, joined, .. } = *view;
     let mut scopes = joined.scopes();
@@ -150,11 +150,11 @@ fn candidates(view: &View, languages: &HashSet<&str>, question: &Question) -> st
         let found = store.memories_at(&found, question.now)?;
         rows.extend(found.into_iter().filter(|row| scopes.iter().any(|scope| *scope == *row.memory.scope)));
     }
-    retain_standing(&mut rows, joined);
+    retain_applicable(&mut rows, joined);
     Ok(rows)
 }
 
-/// The languages at hand: of what sessions touched, and of the repository itself.
+/// The languages of the files that sessions touched, and of the repository.
 fn languages<'a>(
     store: &Store,
     located: &Located,
@@ -177,8 +177,8 @@ fn languages<'a>(
     Ok(found)
 }
 
-/// What stands in the asking session's context already. A fresh or emptied context holds nothing.
-fn told(store: &Store, question: &Question) -> store::Result<HashSet<MemoryId>> {
+/// The memories that the asking session's context already contains. A fresh or emptied context contains none.
+fn told_memories(store: &Store, question: &Question) -> store::Result<HashSet<MemoryId>> {
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear | StartSource::Compact);
     match question.session {
         Some(session) if !is_fresh => {

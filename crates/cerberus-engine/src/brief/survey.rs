@@ -1,6 +1,6 @@
-//! Looks at what ranking needs to know beside what was said: all of a project's sessions, its commits, its files on disk.
+//! Collects the other input for ranking: all sessions of a project, its commits, its files on disk.
 //!
-//! Git is started only when something new is checked out; the rest of the time its last words are in the view.
+//! Git is started only when another commit is checked out; otherwise its last output is in the view.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::project::tracked::Tracked;
 use crate::same_project::joined::Joined;
 use crate::store::{self, Carried, SessionRow, Store};
 
-/// Of the files last edited so many are compared with what git holds.
+/// How many of the last edited files are compared with git.
 const COMPARED_MAX: usize = 200;
 
-/// From where and when a project is looked at.
+/// Which project to look at, and as of which time.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub store: &'a Store,
@@ -31,17 +31,17 @@ pub struct View<'a> {
     pub now: Timestamp,
 }
 
-/// A prompt waits for no other program.
+/// Whether git may be started. A prompt does not wait for another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskGit {
     WhenNew,
     Never,
 }
 
-/// Of files further down nobody is told, so nobody asks whether they are private.
+/// Files further down never appear in a brief, so their privacy is not checked.
 const LOOKED_AT_MAX: usize = 500;
 
-/// What was found.
+/// The result of a survey.
 #[derive(Debug, Default)]
 pub struct Survey {
     pub likely: Likely,
@@ -49,7 +49,7 @@ pub struct Survey {
     pub sessions: Vec<SessionWork>,
 }
 
-/// Ranks the project's files as of now, from what all its sessions did. Facts get the names that their files have now.
+/// Ranks the project's files as of now, by what all its sessions did. Facts get the current names of their files.
 pub fn survey(
     view: &View,
     mut history: Vec<SessionWork>,
@@ -69,7 +69,7 @@ pub fn survey(
     let (recent, old): (Vec<&SessionWork>, Vec<&SessionWork>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let disk = Disk { located: view.located, tracked: &is_tracked };
-    let gone = gone(&disk, &recent, &old, &commits);
+    let gone = gone_files(&disk, &recent, &old, &commits);
     let changed = changed(&disk, &history, &tracked);
     let mut files = rank::files(&Evidence {
         now: view.now,
@@ -92,12 +92,12 @@ pub fn survey(
     Ok(Survey { likely: Likely { files, gone, unmerged }, sessions: history, tracked: tracked.paths })
 }
 
-/// Asks git now for what the next start needs, which then need not wait for it.
+/// Asks git now for what the next session start needs, so that the start need not wait.
 pub fn ask_ahead(store: &Store, located: &Located) -> store::Result<()> {
     printed_log(store, located, AskGit::WhenNew).map(|_| ())
 }
 
-/// What git says of recent commits: what it said last when nothing else is checked out since, or it does not answer.
+/// Git's log of recent commits: the cached one if the same commit is checked out, or if git does not answer.
 fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<String> {
     let root = located.root.to_string_lossy();
     let head = git::head(located);
@@ -108,19 +108,19 @@ fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<S
     let Some(printed) = git::log(located) else { return Ok(kept) };
     let printed = git::without(store.cleaner(), &printed, |path| store.privacy_rules().is_private(path));
     if let Some(head) = head {
-        store.keep_git_log(&root, &head, &printed);
+        store.cache_git_log(&root, &head, &printed);
     }
     Ok(printed)
 }
 
-/// Where files are looked for.
+/// Where a file may be found: on disk, or in git's index.
 struct Disk<'a> {
     located: &'a Located,
     tracked: &'a HashSet<&'a str>,
 }
 
 impl Disk<'_> {
-    /// On disk, or left out of a sparse checkout.
+    /// Whether the file is on disk, or left out of a sparse checkout.
     fn has(&self, path: &str) -> bool {
         let is_sparse = |git_dir: &PathBuf| git_dir.join("info/sparse-checkout").exists();
         self.located.root.join(path).symlink_metadata().is_ok()
@@ -128,14 +128,15 @@ impl Disk<'_> {
     }
 }
 
-/// Files that sessions or commits speak of and that are not there any more.
-fn gone(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[Commit]) -> HashSet<String> {
+/// Files that sessions or commits mention and that no longer exist.
+fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[Commit]) -> HashSet<String> {
     let (recently, before) = (touched(recent), touched(old));
-    // Asking for every file that was ever touched takes longer than all the rest: of the older ones git's word is enough.
+    // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
+    // enough.
     let of_old = before.difference(&recently).map(|path| (*path, disk.tracked.contains(path) || disk.has(path)));
     let here: HashMap<&str, bool> = recently.iter().map(|path| (*path, disk.has(path))).chain(of_old).collect();
     let is_missing = |path: &str| here.get(path) == Some(&false);
-    // Of a recent session of which nothing is here nobody knows where it worked: its words stand.
+    // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
     let (found, elsewhere): (Vec<&&SessionWork>, Vec<&&SessionWork>) =
         recent.iter().partition(|worked| worked.touched.iter().any(|touched| !is_missing(&touched.path)));
     let words_stand: HashSet<&str> =
@@ -151,25 +152,25 @@ fn gone(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[C
     gone
 }
 
-/// Files that sessions edited and that differ from what git holds: open work, whoever left it.
+/// Files that sessions edited and that differ from git's index: unfinished work, by whichever session.
 fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> HashSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
     let mut seen = HashSet::new();
     let wanted: HashSet<&str> =
         edited.map(|touched| touched.path.as_str()).filter(|path| seen.insert(*path)).take(COMPARED_MAX).collect();
-    let places = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
-    let is_changed = |(place, path): &(usize, &String)| {
+    let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
+    let is_changed = |(index, path): &(usize, &String)| {
         let found = disk.located.root.join(path).symlink_metadata();
-        found.is_ok_and(|found| tracked.is_changed(*place, &found))
+        found.is_ok_and(|found| tracked.is_changed(*index, &found))
     };
-    places.filter(is_changed).map(|(_, path)| path.clone()).collect()
+    indexed.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }
 
 fn touched<'a>(worked: &[&'a SessionWork]) -> HashSet<&'a str> {
     worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect()
 }
 
-/// The sessions that decided something on a branch which what is checked out does not hold.
+/// Sessions that made decisions on a branch that is not merged into what is checked out.
 fn unmerged(located: &Located, carried: &Carried, sessions: &[SessionRow]) -> HashMap<SessionId, String> {
     let here = located.branch();
     let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);

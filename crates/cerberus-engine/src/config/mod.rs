@@ -1,5 +1,5 @@
-//! The user's settings, `config.toml` in the home; and a project's, `cerberus.toml` at its top, for its loops alone.
-//! Missing is fine; wrong says where.
+//! The user's settings, `config.toml` in the home, and a project's `cerberus.toml`, which can only configure loops. A
+//! missing file is fine; an error names the line.
 
 mod store;
 mod summary;
@@ -20,7 +20,7 @@ use crate::os::outside;
 pub use store::{Age, Size, StoreConfig};
 pub use summary::{Key, ProviderName, SummaryConfig};
 
-/// People write it by hand.
+/// People write this file by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -35,13 +35,13 @@ pub struct Config {
     pub store: StoreConfig,
 }
 
-/// Beside the rules of our own.
+/// Additions to the built-in rules.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SecretsConfig {
     /// `key NAME PREFIX BODY LENGTH`, `word NAME WEIGHT WORD…`.
     pub rules: Vec<String>,
-    /// Values that are no secrets, with `*`.
+    /// Values that are not secrets; `*` matches anything.
     pub allow: Vec<String>,
 }
 
@@ -49,9 +49,9 @@ pub struct SecretsConfig {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PrivateConfig {
-    /// Files, beside those that are private anyway; `!` makes an exception.
+    /// Private files, in addition to the built-in list; `!` makes an exception.
     pub paths: Vec<String>,
-    /// Whole folders.
+    /// Private folders.
     pub projects: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct ProjectConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BriefConfig {
-    /// How many tokens the session part may have.
+    /// The token budget of the session part.
     pub session_tokens: usize,
 }
 
@@ -80,24 +80,24 @@ pub enum ConfigError {
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: io::Error },
     #[error("{path} is not understood: {message}")]
-    Wrong { path: String, message: String },
+    Invalid { path: String, message: String },
 }
 
 pub fn load(home: &Home) -> Result<Config, ConfigError> {
     match read(home)? {
-        Some(text) => understood(home, &text),
+        Some(text) => parse_file(home, &text),
         None => Ok(Config::default()),
     }
 }
 
-/// What the user wants cut and kept private: all that a hook needs of the settings, and all that is read for it. Without
-/// a file, or without a word of these in it, that is nothing.
+/// The rules for secrets and privacy. This is the only part of the settings that a hook needs. `None` if there is no
+/// file, or the file sets none of them.
 pub fn privacy_rules(home: &Home, user: Option<&Path>) -> Result<Option<(UserRules, PrivacyRules)>, ConfigError> {
     let Some(text) = read(home)?.filter(|text| text.contains("secrets") || text.contains("private")) else {
         return Ok(None);
     };
-    let config = understood(home, &text)?;
-    let wrong = |message| ConfigError::Wrong { path: home.config().display().to_string(), message };
+    let config = parse_file(home, &text)?;
+    let wrong = |message| ConfigError::Invalid { path: home.config().display().to_string(), message };
     let user = user.map(Path::to_string_lossy);
     let own = UserRules::read(&config.secrets.rules, &config.secrets.allow).map_err(wrong)?;
     let privacy_rules =
@@ -108,7 +108,7 @@ pub fn privacy_rules(home: &Home, user: Option<&Path>) -> Result<Option<(UserRul
 fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     let path = home.config();
     let is_absence = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    // Every hook asks, and mostly there is none: one look is enough.
+    // Every hook comes here, and usually there is no file: one system call has to be enough.
     if path.symlink_metadata().is_err_and(|error| is_absence(&error)) {
         return Ok(None);
     }
@@ -119,11 +119,11 @@ fn read(home: &Home) -> Result<Option<String>, ConfigError> {
     }
 }
 
-fn understood(home: &Home, text: &str) -> Result<Config, ConfigError> {
-    parse(text).map_err(|message| ConfigError::Wrong { path: home.config().display().to_string(), message })
+fn parse_file(home: &Home, text: &str) -> Result<Config, ConfigError> {
+    parse(text).map_err(|message| ConfigError::Invalid { path: home.config().display().to_string(), message })
 }
 
-/// What a project says about its loops.
+/// A project's loop settings.
 pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
     let path = root.join("cerberus.toml");
     let text = match outside::text(&path, CONFIG_BYTES_MAX) {
@@ -134,10 +134,10 @@ pub fn project_loops(root: &Path) -> Result<Layer, ConfigError> {
     let config: Result<ProjectConfig, String> = toml(&text);
     config
         .map(|config| config.loops)
-        .map_err(|message| ConfigError::Wrong { path: path.display().to_string(), message })
+        .map_err(|message| ConfigError::Invalid { path: path.display().to_string(), message })
 }
 
-/// The error says where and why, but not the line itself, as the parser would: it may contain a key.
+/// The error says where and why, but does not quote the line as the parser would: it may contain a key.
 fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
@@ -153,7 +153,7 @@ fn parse(text: &str) -> Result<Config, String> {
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
     }
     UserRules::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
-    // Whose folder `~` is does not matter here.
+    // The value of `~` does not matter here.
     PrivacyRules::read(&config.private.paths, &config.private.projects, Some("/"))
         .map_err(|wrong| format!("private: {wrong}"))?;
     Ok(config)
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_holds_and_what_is_wrong_is_said() {
+    fn settings_are_read_and_errors_are_reported() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 1000);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
         assert_eq!(parse("[loop]\nmax_iterations = 7").unwrap().loops.max_iterations, Some(7));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_are_off_until_a_provider_is_named_and_then_told() {
+    fn summaries_are_off_until_a_provider_is_set() {
         let of = |text: &str| parse(text).unwrap().summary;
         assert_eq!((of("").provider, of("").format(), of("").limit().as_secs()), (None, Format::Codes, 10));
         let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");

@@ -1,17 +1,17 @@
-//! `[store]`: how long sessions are kept, and how much room they may take.
+//! `[store]`: how long sessions are kept, and how much space they may use.
 
 use std::time::Duration;
 
 use cerberus_core::model::span::{NotASpan, Span};
 use serde::Deserialize;
 
-/// What is kept beside memories; without a setting, everything.
+/// Limits for everything except memories. Without limits, everything is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// Sessions without activity for so long leave.
+    /// Sessions that were inactive for this long are removed.
     pub retention: Option<Age>,
-    /// Journal and view together.
+    /// The limit for journal and view together.
     pub max_size: Option<Size>,
 }
 
@@ -35,7 +35,7 @@ impl TryFrom<String> for Age {
 
     fn try_from(text: String) -> Result<Age, String> {
         let Span(span) = text.parse().map_err(|_: NotASpan| AGE_FORM.to_string())?;
-        // What is forgotten by hours is forgotten by a slip.
+        // Only whole days: an age in hours would most likely be a typing error.
         let is_days = span.as_secs().is_multiple_of(DAY_SECS) && span.subsec_nanos() == 0;
         is_days.then_some(Age(span)).ok_or_else(|| AGE_FORM.to_string())
     }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_and_sizes_are_written_as_people_do() {
+    fn ages_and_sizes_have_units() {
         let age = |text: &str| Age::try_from(text.to_string()).ok().map(|age| age.0.as_secs() / 86_400);
         assert_eq!(
             ["30d", "12w", "0d", "d", "30", "-1d", "3ö"].map(age),

@@ -1,26 +1,26 @@
-//! `[summary]`: who writes summaries, and how sessions are told of them.
+//! `[summary]`: which provider writes summaries, and how sessions receive them.
 
 use std::time::Duration;
 
 use cerberus_core::summary::render::Format;
 use serde::Deserialize;
 
-/// A try that is over sooner was none; one that takes longer is forgotten by whoever waits for it.
+/// A shorter timeout cannot succeed; with a longer one, nobody waits for the result.
 const TIMEOUT_SECS_RANGE: std::ops::RangeInclusive<f64> = 0.1..=120.0;
 
-/// Who writes summaries, and how sessions are told of them. Off as long as no provider is named.
+/// The settings for summaries. Off unless a provider is set.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SummaryConfig {
     pub provider: Option<ProviderName>,
     pub model: Option<String>,
-    /// Where the provider is, when that is not where it usually is.
+    /// The provider's address, if it is not the default.
     pub base_url: Option<String>,
-    /// Better kept in the environment.
+    /// An environment variable is the better place for it.
     pub key: Option<Key>,
     /// The program that the provider `command` runs, and its arguments.
     pub command: Vec<String>,
-    /// How long one try may take.
+    /// The time limit of one attempt.
     pub timeout_secs: f64,
     format: Option<Format>,
 }
@@ -40,13 +40,13 @@ impl Default for SummaryConfig {
 }
 
 impl SummaryConfig {
-    /// Whoever has summaries written wants to hear them.
+    /// Defaults to summaries if a provider is set.
     pub fn format(&self) -> Format {
-        let unsaid = if self.provider.is_some() { Format::Summary } else { Format::Codes };
-        self.format.unwrap_or(unsaid)
+        let default = if self.provider.is_some() { Format::Summary } else { Format::Codes };
+        self.format.unwrap_or(default)
     }
 
-    /// Is every value in its range?
+    /// Checks that every value is in range.
     pub(super) fn check(&self) -> Result<(), String> {
         let (low, high) = (TIMEOUT_SECS_RANGE.start(), TIMEOUT_SECS_RANGE.end());
         match TIMEOUT_SECS_RANGE.contains(&self.timeout_secs) {
@@ -80,7 +80,7 @@ impl ProviderName {
     }
 }
 
-/// What a provider is paid with. It is sent to that provider, and shown to nobody: not even by `{:?}`.
+/// The API key. It is sent to the provider only and never printed, not even by `{:?}`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Key(String);
@@ -91,7 +91,7 @@ impl Key {
         (!key.is_empty()).then_some(Key(key))
     }
 
-    /// For the request's header alone.
+    /// Only for the request header.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,8 +1,8 @@
-//! Really gone: records are removed from the journal, or replaced by what remains of them, and the view is made anew
-//! without them, its free pages and logs included.
+//! Forgetting: removes records from the journal, or replaces them with what remains, and rebuilds the view without
+//! them, including its free pages and logs.
 //!
-//! Only what the user asked for is ever forgotten, and what is forgotten does not come back (`journal/rewrite.rs`). Which
-//! records are meant is core's to decide.
+//! Only what the user asked for is forgotten, and it does not come back (`journal/rewrite.rs`). Core decides which
+//! records are meant.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -29,52 +29,52 @@ use crate::sessions::legacy;
 use crate::store::fold::{self, FoldError};
 use crate::store::{self, MemoryRow, SessionRow, Store};
 
-/// What a request covers, in numbers.
+/// What a request matches, and how much that is.
 #[derive(Debug, Default)]
 pub struct Forgotten {
-    /// Sessions of which a record goes.
+    /// Sessions that lose a record.
     pub sessions: usize,
     pub records: usize,
-    /// Records that lose some words.
+    /// Records that lose some of their text.
     pub rewritten: usize,
-    /// Of the records that go, those that a newer version wrote.
+    /// Of the removed records, those that a newer version wrote.
     pub of_newer_version: usize,
-    /// Records of a newer version of which nothing can be told; they stay.
+    /// Records of a newer version that cannot be judged; they are kept.
     pub unreadable: usize,
     pub memories: Vec<MemoryId>,
 }
 
-/// The request for these sessions, with everything they left.
+/// A request to forget these sessions and everything they left.
 pub fn of_sessions(sessions: &[SessionRow]) -> ForgetRequest {
     let name = |session: &SessionRow| Some((Agent::from_name(&session.agent)?, session.agent_session_id.clone()));
     ForgetRequest::Sessions(sessions.iter().filter_map(name).collect())
 }
 
-/// The request for files of a project, and for what was said of them.
+/// A request to forget files of a project, and what was said about them.
 pub fn of_paths(store: &Store, projects: &[ProjectId], glob: Glob) -> store::Result<ForgetRequest> {
     let (meant, others): (Vec<String>, Vec<String>) =
         store.all_files(projects)?.into_iter().partition(|path| glob.matches(path));
-    // A bare name that another file has too may mean that one.
+    // A base name that another file shares may mean that file.
     let shared: HashSet<&str> = others.iter().map(|path| base(path)).collect();
     let bases = meant.iter().map(|path| base(path)).filter(|name| name.contains('.') && !shared.contains(name));
     let bases = bases.map(str::to_string).collect();
     Ok(ForgetRequest::Paths(Paths { glob, projects: projects.iter().cloned().collect(), bases }))
 }
 
-/// What would go; nothing is changed.
+/// What would be forgotten; changes nothing.
 pub fn preview(home: &Home, store: &Store, request: &ForgetRequest) -> Result<Forgotten, FoldError> {
     Ok(Plan::of(home, request, &all_memories(store)?)?.summary())
 }
 
-/// Forgets what is meant.
+/// Forgets what the request matches.
 pub fn forget(home: &Home, clock: &Clock, store: &mut Store, request: &ForgetRequest) -> Result<Forgotten, FoldError> {
     let memories = all_memories(store)?;
-    // Nobody else rewrites a record while we hold this.
+    // While we hold this lock, nobody else rewrites records.
     let transaction = store.begin_fold()?;
     let plan = Plan::of(home, request, &memories)?;
     rewrite::rewrite(home, clock.wall, &plan.rewrite(request, clock.now))?;
     plan.forget_copies(home, request).map_err(|source| failed(home, source))?;
-    fold::anew(home, &transaction)?;
+    fold::rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
     pass(home, "rewrite-folded")?;
@@ -83,11 +83,11 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, request: &ForgetReq
     Ok(plan.summary())
 }
 
-/// Changes lines of the journal and makes the view anew without what they said.
+/// Changes lines of the journal, and rebuilds the view without their old text.
 pub fn change(home: &Home, clock: &Clock, store: &mut Store, lines: Vec<(Position, Change)>) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
     rewrite::rewrite(home, clock.wall, &Rewrite { lines, sessions: Vec::new() })?;
-    fold::anew(home, &transaction)?;
+    fold::rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
     pass(home, "rewrite-folded")?;
@@ -118,11 +118,11 @@ struct Plan {
     of_newer_version: usize,
     unreadable: usize,
     memories: Vec<MemoryId>,
-    /// With the time of the last record that goes.
+    /// The time of the last removed record per session.
     sessions: HashMap<(Agent, String), Timestamp>,
-    /// Files of the original tool whose records are meant.
+    /// Files of the original tool whose records are matched.
     seeds: Vec<String>,
-    /// The time from the first to the last record that is meant.
+    /// The time from the first to the last matched record.
     span: Option<(Timestamp, Timestamp)>,
     roots: HashSet<String>,
 }
@@ -160,7 +160,7 @@ impl Plan {
         if is_covered {
             let (first, last) = self.span.unwrap_or((record.at, record.at));
             self.span = Some((first.min(record.at), last.max(record.at)));
-            self.roots.insert(record.place.root.to_string());
+            self.roots.insert(record.location.root.to_string());
             if matches!(record.event, Event::Seed(_)) {
                 self.seeds.push(record.key.to_string());
             }
@@ -189,8 +189,7 @@ impl Plan {
         }
     }
 
-    /// What is to be written. Of a session that goes as a whole, nothing that happened until now may come back, captured
-    /// or not.
+    /// The changes to make. If a whole session is forgotten, nothing of it up to now may come back, captured or not.
     fn rewrite(&self, request: &ForgetRequest, now: Timestamp) -> Rewrite {
         let are_whole =
             matches!(request, ForgetRequest::Sessions(_) | ForgetRequest::Expired(_) | ForgetRequest::Projects { .. });
@@ -211,7 +210,7 @@ impl Plan {
         }
     }
 
-    /// What is kept beside the journal and the view.
+    /// Forgets what is stored outside the journal and the view.
     fn forget_copies(&self, home: &Home, request: &ForgetRequest) -> io::Result<()> {
         legacy::forget(home, &self.seeds)?;
         loops::forget::forget(home, request)?;
@@ -229,7 +228,8 @@ impl Plan {
     }
 }
 
-/// Removes memories, and their words from the prompts that they were learned from: they would be learned again.
+/// Removes memories, and their words from the prompts that they were learned from; otherwise they would be learned
+/// again.
 pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[MemoryRow]) -> Result<(), FoldError> {
     let ids: HashSet<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
     let evidence: Vec<_> = memories.iter().flat_map(|memory| &memory.memory.background.evidence).collect();
@@ -237,7 +237,7 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
     journal::each_line(home, |position, line| {
         let Line::Whole(sealed) = line else { return };
         let Some(record) = sealed.record() else {
-            // A newer version wrote it: what names the memory goes whole.
+            // Written by a newer version: a record that names the memory is removed whole.
             let text = String::from_utf8_lossy(sealed.json);
             if ids.iter().any(|id| text.contains(&format!("\"{id}\""))) {
                 lines.push((position, Change::Remove));
@@ -258,7 +258,7 @@ fn is_from(said: &Evidence, record: &Record) -> bool {
     record.key == said.key && record.session == said.session && record.agent.name() == &*said.agent
 }
 
-/// The record without the words of the user's that it is evidence for.
+/// The record without the user's words that are evidence for a memory.
 fn without<'a>(cleaner: &Cleaner, mut record: Record<'a>, evidence: &[&Evidence]) -> Record<'a> {
     let words: Vec<&str> = evidence.iter().filter(|said| is_from(said, &record)).map(|said| &*said.text).collect();
     let cut = |text: &mut Clean<'a>, keep| {
@@ -273,7 +273,7 @@ fn without<'a>(cleaner: &Cleaner, mut record: Record<'a>, evidence: &[&Evidence]
     record
 }
 
-/// How many bytes of the journal each session has.
+/// How many bytes of the journal each session takes.
 pub fn bytes_of_sessions(home: &Home) -> Result<HashMap<(Agent, String), u64>, JournalError> {
     let mut found = HashMap::new();
     journal::each_line(home, |position, line| {

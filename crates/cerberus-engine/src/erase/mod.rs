@@ -1,7 +1,7 @@
 //! Removing what is stored: on request, by retention settings, or because it contains a secret.
 //!
-//! Has to know every place where anything is stored, and therefore uses nearly all other folders. Only
-//! commands call it; no hook and no other folder does.
+//! Has to know every place where anything is stored, and therefore uses nearly all other folders. Called only by
+//! commands, never by a hook or another folder.
 
 pub mod forget;
 pub mod retention;

@@ -1,7 +1,7 @@
-//! How long sessions are kept, and how much of them: what `[store]` in the settings says, and nothing unless it does.
+//! Retention: how long sessions are kept, and how much of them, as set in `[store]`. Nothing is removed by default.
 //!
-//! The oldest sessions leave first, whole, from the journal and the view; memories never do, nor does anything that a
-//! brief still tells. Never called by a hook.
+//! The oldest sessions are removed first, whole, from the journal and the view. Memories, and anything that a brief
+//! still tells, are never removed. Never called by a hook.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,7 +19,7 @@ use crate::os::home::{Access, Home};
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store};
 
-/// How much is kept now.
+/// How much is stored now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub journal_bytes: u64,
@@ -40,13 +40,13 @@ pub fn stored(home: &Home) -> Result<Stored, JournalError> {
     Ok(Stored { journal_bytes, view_bytes: length(&view) + length(&log) })
 }
 
-/// The sessions that the settings let go now, oldest first.
+/// The sessions that the settings allow to remove now, oldest first.
 pub fn due(home: &Home, store: &Store, config: StoreConfig, now: Timestamp) -> Result<Vec<SessionRow>, FoldError> {
     if config == StoreConfig::default() {
         return Ok(Vec::new());
     }
     let mut old = store.sessions(&[], Timestamp::EPOCH, now)?;
-    // What a brief may tell stays, whatever the settings say.
+    // What a brief may tell is kept, whatever the settings say.
     old.retain(|session| session.last_activity < now.minus(CARRY_OVER));
     old.sort_by_key(|session| session.last_activity);
     let past = config.retention.map_or(Timestamp::EPOCH, |Age(age)| now.minus(age));
@@ -59,7 +59,7 @@ pub fn due(home: &Home, store: &Store, config: StoreConfig, now: Timestamp) -> R
     Ok(old)
 }
 
-/// How many of the oldest must go for the rest to fit. The view is taken to shrink as the journal does.
+/// How many of the oldest sessions must go for the rest to fit. Assumes that the view shrinks like the journal.
 fn too_many(home: &Home, oldest_first: &[SessionRow], size: Size) -> Result<usize, JournalError> {
     let stored = stored(home)?;
     if stored.all_bytes() <= size.bytes {
@@ -79,7 +79,7 @@ fn too_many(home: &Home, oldest_first: &[SessionRow], size: Size) -> Result<usiz
     Ok(oldest_first.len())
 }
 
-/// Lets go what is due; what that comes to.
+/// Removes the sessions that are due. Returns what was removed.
 pub fn apply(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig) -> Result<Forgotten, FoldError> {
     let due = due(home, store, config, clock.now)?;
     if due.is_empty() {
@@ -89,7 +89,7 @@ pub fn apply(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig)
     forget::forget(home, clock, store, &ForgetRequest::Expired(names))
 }
 
-/// The same, at most once a day: commands that look after sessions call it in passing.
+/// Like [`apply`], at most once a day. Commands that maintain sessions call it.
 pub fn apply_daily(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig) -> Result<(), FoldError> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mark = home.retention_mark();
@@ -99,7 +99,7 @@ pub fn apply_daily(home: &Home, clock: &Clock, store: &mut Store, config: StoreC
     if config == StoreConfig::default() || is_recent {
         return Ok(());
     }
-    let touched = home.open(&mark, Access::AppendOrMake).and_then(|file| file.set_modified(now));
+    let touched = home.open(&mark, Access::AppendOrCreate).and_then(|file| file.set_modified(now));
     touched.map_err(|source| JournalError::Write { path: mark, source })?;
     apply(home, clock, store, config).map(drop)
 }

@@ -1,7 +1,7 @@
-//! Finds secrets that were stored before today's rules knew them, and cleans them where they stand.
+//! Finds secrets that were stored before the current rules knew them, and removes them in place.
 //!
-//! A record that holds one is rewritten like any other (`journal/rewrite.rs`), and the view is made anew. Settings, and
-//! their backups, are the user's own and left alone.
+//! A record with a secret is rewritten like any other (`journal/rewrite.rs`), and the view is rebuilt. Settings and
+//! their backups belong to the user and are left alone.
 
 mod strings;
 
@@ -26,9 +26,9 @@ use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, Store};
 
-/// A file that is larger is no text of ours.
+/// We write no larger text files.
 const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// How deep the home is looked into.
+/// How deep the home is searched.
 const FOLDERS_MAX: usize = 4;
 
 #[derive(Debug, thiserror::Error)]
@@ -45,17 +45,17 @@ impl From<JournalError> for ScanError {
     }
 }
 
-/// Secrets in one place: which sorts, never the secrets themselves.
+/// Secrets in one place: their kinds, never the secrets themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The file, in the home.
+    /// The file, relative to the home.
     pub file: String,
-    /// Where in it: the byte at which a record begins, the line of a text, the table of a view.
+    /// The position: the byte offset of a record, the line of a text, or the table of a view.
     pub at: String,
     pub kinds: Vec<String>,
 }
 
-/// All that is stored and looks like a secret today.
+/// Everything stored that looks like a secret by the current rules.
 pub fn scan(home: &Home) -> Result<Vec<Finding>, ScanError> {
     let mut found: Vec<Finding> = records(home)?.into_iter().map(|fix| fix.finding).collect();
     for path in files(home) {
@@ -69,7 +69,7 @@ pub fn scan(home: &Home) -> Result<Vec<Finding>, ScanError> {
     Ok(found)
 }
 
-/// Cuts all of it; what was found.
+/// Removes all of it. Returns what was found.
 pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
     let found = scan(home)?;
     if found.is_empty() {
@@ -86,7 +86,7 @@ pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
         if name.starts_with(&current_view(home)) {
             continue;
         } else if is_view(&name) {
-            // Of another version, which makes it anew from the journal when it is asked.
+            // A view of another version, which that version rebuilds from the journal.
             overwrite(&path).map_err(failed)?;
         } else if let Some(text) = text(&path)
             && let Some((cleaned, _)) = cleaned(home.cleaner(), &name, &text)
@@ -99,19 +99,19 @@ pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
     Ok(found)
 }
 
-/// A line of the journal that holds a secret.
-struct Fix {
+/// A line of the journal that contains a secret.
+struct SecretLine {
     finding: Finding,
     position: Position,
     change: Change,
 }
 
-fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
+fn records(home: &Home) -> Result<Vec<SecretLine>, JournalError> {
     let mut fixes = Vec::new();
     journal::each_line(home, |position, line| {
         let found = match line {
             Line::Whole(sealed) => clean_record(home.cleaner(), sealed.open_record()),
-            // What is left of a line that was cut short is of no use to anybody.
+            // A torn line is useless.
             Line::Broken(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
                 let kinds = kinds_of(&home.cleaner().redact(&text), &text);
@@ -120,20 +120,20 @@ fn records(home: &Home) -> Result<Vec<Fix>, JournalError> {
         };
         if let Some((change, kinds)) = found {
             let (file, at) = (format!("journal/{}", position.segment), format!("byte {}", position.offset));
-            fixes.push(Fix { finding: Finding { file, at, kinds }, position, change });
+            fixes.push(SecretLine { finding: Finding { file, at, kinds }, position, change });
         }
     })?;
     Ok(fixes)
 }
 
-/// The record without its secrets; `None` when it has none.
+/// The record without its secrets; `None` if it has none.
 fn clean_record(cleaner: &Cleaner, open_record: &[u8]) -> Option<(Change, Vec<String>)> {
     let json = format!("{}}}", String::from_utf8_lossy(open_record));
     let (cleaned, kinds) = strings::cleaned(cleaner, &json)?;
     Some((Change::Replace(cleaned), kinds))
 }
 
-/// The files of the home that are neither the journal, nor settings, nor their backups.
+/// The files of the home except the journal, settings and their backups.
 fn files(home: &Home) -> Vec<PathBuf> {
     let left_alone = [home.journal_dir(), home.backups_dir(), home.config(), home.paused(), home.key(), home.device()];
     let mut folders = vec![(home.root().to_path_buf(), 0)];
@@ -162,7 +162,7 @@ fn current_view(home: &Home) -> String {
     shown(home, &store::view_file(home))
 }
 
-/// A view of any version, set aside or not, and its log.
+/// Whether the file is a view of any version, set aside or not, or its log.
 fn is_view(name: &str) -> bool {
     name.starts_with("view-")
 }
@@ -172,7 +172,7 @@ fn in_view(cleaner: &Cleaner, path: &Path, name: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let mut by_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    // What cannot be read as a view tells nothing; what is in it came from the journal.
+    // A file that cannot be read as a view is skipped; its contents came from the journal.
     let _ = Store::every_text(path, |table, text| {
         let kinds = kinds_of(&cleaner.redact(text), text);
         if !kinds.is_empty() {
@@ -226,7 +226,7 @@ fn by_line(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<Str
     (!all.is_empty()).then_some((out, all))
 }
 
-/// The sorts of secrets that were cut from `text`, and not before.
+/// The kinds of secrets that were removed from `text` and were not already redacted in it.
 fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
     let mut found: Vec<String> = kinds(redacted).map(str::to_string).collect();
     for before in kinds(text) {
@@ -238,7 +238,7 @@ fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// A file that can be made anew: overwritten, then gone.
+/// Overwrites a file that can be rebuilt, then removes it.
 fn overwrite(path: &Path) -> io::Result<()> {
     static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
     let file = OpenOptions::new().write(true).open(path)?;

@@ -1,5 +1,5 @@
-//! What a hook does beside capturing: a session that begins is told its brief, a prompt what it makes relevant, and a
-//! session that ends leaves its corrections as proposals.
+//! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
+//! session's end corrections become proposals.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
 use crate::config::{self, ConfigError};
-use crate::hook::capture::{Moment, Waiting};
+use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
+use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
-use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
-use crate::same_project::repository::{self, Look};
+use crate::same_project::repository::{self, Effort};
 use crate::sessions::find::recent_sessions;
 use crate::sessions::legacy;
 use crate::sessions::name;
@@ -40,7 +40,7 @@ use crate::store::health;
 use crate::store::{Store, StoreError};
 use crate::summary::detached;
 
-/// An agent waits for its brief: names that are not found by then are found later.
+/// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
 
 #[derive(Debug, thiserror::Error)]
@@ -55,34 +55,34 @@ pub enum AnswerError {
     Store(#[from] StoreError),
 }
 
-/// What the host prints to the model, and the record that it was told.
+/// What the host passes to the model, and the receipt for it.
 #[derive(Debug)]
 pub struct Answer {
     pub reply: String,
     receipt: Record<'static>,
 }
 
-/// What is to be told now; `None` when there is nothing, or it was told through another hook.
+/// What to tell now; `None` if there is nothing, or another hook told it.
 pub fn answer(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &Waiting,
+    pending: &PendingAnswer,
 ) -> Result<Option<Answer>, AnswerError> {
-    match &waiting.moment {
-        Moment::Start(source) => at_start(home, clock, folders, surroundings, waiting, *source),
-        Moment::Prompt(text) => on_prompt(home, clock, folders, waiting, text),
-        Moment::End => {
+    match &pending.trigger {
+        Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, pending, text),
+        Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
-            if !waiting.is_echo(home, clock, &store)? {
-                distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
+            if !pending.is_echo(home, clock, &store)? {
+                distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
-                    let ended = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+                    let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
                     detached::start_each(home, clock, ended.iter());
                 }
-                survey::ask_ahead(&store, &waiting.located)?;
-                repository::record_changes(home, clock, &mut store, &waiting.located, Look::WithGit)?;
+                survey::ask_ahead(&store, &pending.located)?;
+                repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
             }
             Ok(None)
         }
@@ -94,29 +94,29 @@ fn at_start(
     clock: &Clock,
     folders: &UserFolders,
     surroundings: &Surroundings,
-    waiting: &Waiting,
+    pending: &PendingAnswer,
     source: StartSource,
 ) -> Result<Option<Answer>, AnswerError> {
     let config = config::load(home)?;
     let mut store = fold::open_in_hook(home)?;
-    if waiting.is_echo(home, clock, &store)? {
+    if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    health::tidy(home, &store, clock.wall)?;
-    repository::record_changes(home, clock, &mut store, &waiting.located, Look::FilesOnly)?;
-    legacy::pick_up(home, clock, &mut store)?;
+    health::remove_old_views(home, &store, clock.wall)?;
+    repository::record_changes(home, clock, &mut store, &pending.located, Effort::FilesOnly)?;
+    legacy::import_all(home, clock, &mut store)?;
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
-    let recent = recent_sessions(&store, &waiting.located, clock.now)?;
+    let recent = recent_sessions(&store, &pending.located, clock.now)?;
     recover::recover_project(home, clock, &mut store, surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
-    distill::distill(&Keeper { home, clock, located: &waiting.located }, &mut store)?;
-    let limits = agents::profile(waiting.agent).map_or(Limits::NONE, |profile| profile.limits);
-    let session = store.agent_session(waiting.agent, &waiting.session, clock.now)?;
+    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
+    let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
+    let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
@@ -128,26 +128,26 @@ fn at_start(
         format: config.summary.format(),
         session: session.as_ref(),
     };
-    let brief = recall::brief(&store, &waiting.located, &question)?.brief;
+    let brief = recall::brief(&store, &pending.located, &question)?.brief;
     let codes = brief.items.into_iter().map(|item| item.code);
     let event = receipt(home, Some(source), codes, &brief.memories);
-    Ok(waiting.told(home, clock, Occasion::Start, &brief.text, event))
+    Ok(pending.reply(home, clock, Occasion::Start, &brief.text, event))
 }
 
 fn on_prompt(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
-    waiting: &Waiting,
+    pending: &PendingAnswer,
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
     let store = fold::open_in_hook(home)?;
-    if waiting.is_echo(home, clock, &store)? {
+    if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    let Some(session) = store.agent_session(waiting.agent, &waiting.session, clock.now)? else { return Ok(None) };
-    let joined = joined(&store, &waiting.located, clock.now)?;
-    let view = View { store: &store, located: &waiting.located, joined: &joined, now: clock.now };
+    let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
+    let joined = joined(&store, &pending.located, clock.now)?;
+    let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
@@ -155,7 +155,7 @@ fn on_prompt(
     let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
     let brief = relevant.after(items, Vec::new());
     let event = receipt(home, None, codes, &brief.memories);
-    Ok(waiting.told(home, clock, Occasion::Prompt, &brief.text, event))
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, event))
 }
 
 fn receipt(
@@ -169,14 +169,14 @@ fn receipt(
     Event::Receipt { source, codes: codes.into_iter().map(clean).collect(), memories }
 }
 
-impl Waiting {
-    /// Was the same told through another hook, which then does what is to be done?
+impl PendingAnswer {
+    /// Whether another hook reported the same event first and answers it.
     fn is_echo(&self, home: &Home, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
         let (agent, own) = (self.agent, std::process::id());
         if store.has_event(agent, &self.session, &self.key)? {
             return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?);
         }
-        // The view is behind, because another process holds it. The journal itself says which hook was first.
+        // Another process holds the view, so the view is behind. The journal shows which hook was first.
         let (low, high) = same_words(&self.key).unwrap_or_else(|| (self.key.to_string(), self.key.to_string()));
         let end = journal::end(home, clock.wall)?;
         let reports = end.records().filter(|(_, record)| {
@@ -193,7 +193,7 @@ impl Waiting {
         format!("receipt-{}", &*self.key)
     }
 
-    fn told(
+    fn reply(
         &self,
         home: &Home,
         clock: &Clock,
@@ -210,14 +210,14 @@ impl Waiting {
             imported: false,
             heard_by: None,
             session: self.session.clone(),
-            place: self.located.place(home.cleaner()),
+            location: self.located.location(home.cleaner()),
             event,
         };
         Some(Answer { reply, receipt })
     }
 }
 
-/// Records that the answer was given: after it was, so that nothing counts as told that never was.
+/// Records the receipt after the answer was given, so that nothing counts as told that was not.
 pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), AnswerError> {
     Ok(journal::append(home, clock.wall, &answer.receipt)?)
 }

@@ -1,6 +1,6 @@
-//! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no parser but JSON's.
+//! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no parser except JSON's.
 //!
-//! Only a session's start, a prompt and a session's end ask for more; see `answer.rs`.
+//! Only a session's start, a prompt and a session's end need more; see `answer.rs`.
 
 use std::path::Path;
 
@@ -29,46 +29,51 @@ pub enum CaptureError {
     Journal(#[from] JournalError),
 }
 
-/// A session in which something happened that asks for more than being written down.
+/// An event that needs more than being recorded, and its session.
 #[derive(Debug)]
-pub struct Waiting {
-    /// Who is at work: not always the agent whose hook we were called from.
+pub struct PendingAnswer {
+    /// The agent at work, which is not always the one whose hook called us.
     pub agent: Agent,
     pub session: Clean<'static>,
     pub key: Clean<'static>,
     pub located: Located,
-    pub moment: Moment,
+    pub trigger: Trigger,
 }
 
 #[derive(Debug)]
-pub enum Moment {
+pub enum Trigger {
     Start(StartSource),
     Prompt(Clean<'static>),
     End,
 }
 
-/// Appends what one payload says, unless nothing may be stored. `Some` when more is to be done than that.
-pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<Waiting>, CaptureError> {
+/// Records what one payload says, unless nothing may be stored. `Some` if there is more to do.
+pub fn capture(
+    home: &Home,
+    clock: &Clock,
+    agent: Agent,
+    payload: &[u8],
+) -> Result<Option<PendingAnswer>, CaptureError> {
     let Some(hook_event) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
     let located = identity::locate(Path::new(&*hook_event.cwd));
-    if privacy::shut(home, clock.now, &located).is_some() {
+    if privacy::storage_block(home, clock.now, &located).is_some() {
         return Ok(None);
     }
     let record = record(home.cleaner(), clock.now, hook_event, &located);
     journal::append(home, clock.wall, &record)?;
     let Record { agent, session, key, event, .. } = record;
-    let moment = match event {
-        Event::Start { source, .. } => Moment::Start(source),
-        Event::Prompt { text } => Moment::Prompt(text.into_owned()),
-        Event::End { .. } => Moment::End,
+    let trigger = match event {
+        Event::Start { source, .. } => Trigger::Start(source),
+        Event::Prompt { text } => Trigger::Prompt(text.into_owned()),
+        Event::End { .. } => Trigger::End,
         _ => return Ok(None),
     };
-    Ok(Some(Waiting { agent, session: session.into_owned(), key: key.into_owned(), located, moment }))
+    Ok(Some(PendingAnswer { agent, session: session.into_owned(), key: key.into_owned(), located, trigger }))
 }
 
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, located: &Located) -> Record<'a> {
     let HookEvent { agent, session, cwd, mut key, mut event } = hook_event;
-    // A session may start and end many times with the same words; each time counts.
+    // A session may start and end many times with the same payload; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. })
         && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)
     {
@@ -87,5 +92,5 @@ fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, loca
     // These are answered, and only once.
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
-    Record { at: now, key, agent, imported: false, heard_by, session, place: located.place(cleaner), event }
+    Record { at: now, key, agent, imported: false, heard_by, session, location: located.location(cleaner), event }
 }

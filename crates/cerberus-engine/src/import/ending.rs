@@ -1,7 +1,7 @@
-//! The end of one session's transcript, for a session that died.
+//! Reads the end of a crashed session's transcript.
 //!
-//! A hook waits for it, so nothing is searched for at length: the path that the session's start recorded comes first,
-//! then the place that follows from the session's id and day. Every look at a folder and every read has a limit.
+//! A hook waits for this, so there is no long search: first the path that the session's start recorded, then the path
+//! that follows from the session's id and day. Every directory listing and every read is bounded.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -9,35 +9,35 @@ use std::time::Duration;
 
 use super::files;
 use crate::agents::Surroundings;
-use crate::agents::transcripts::{Database, DatabaseError, Sought, TranscriptFiles, as_it_is_now};
+use crate::agents::transcripts::{Database, DatabaseError, SessionQuery, TranscriptFiles, current_path};
 use crate::os::outside;
 use crate::store::SessionRow;
 
-/// The end of a transcript is what hooks may have missed; the beginning they saw.
+/// Hooks saw the beginning of a transcript; only its end may be missing.
 const TAIL_BYTES: u64 = 1024 * 1024;
 
-/// Of a transcript that can only be read as a whole: one JSON object, or a compressed file.
+/// Limit for a transcript that can only be read whole: a single JSON object, or a compressed file.
 const WHOLE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Names that are looked at to find one transcript.
+/// How many directory entries are read to find one transcript.
 const ENTRIES_MAX: usize = 4_000;
 
-/// How long an agent's database may be locked before we go on without it.
+/// How long to wait for an agent's locked database before giving up on it.
 const BUSY: Duration = Duration::from_millis(50);
 
 pub struct Ending {
     pub bytes: Vec<u8>,
-    /// The transcript from its beginning.
+    /// `bytes` starts at the beginning of the transcript.
     pub is_whole: bool,
 }
 
-/// The end of a session's transcript; `None` when it cannot be found or read.
+/// The end of a session's transcript; `None` if it cannot be found or read.
 pub fn ending(surroundings: &Surroundings, kept: &TranscriptFiles, session: &SessionRow) -> Option<Ending> {
     let roots = || (kept.roots)(surroundings);
     if let Some(open) = kept.open {
         return roots().iter().find_map(|path| exported(open, path, &session.agent_session_id));
     }
-    let recorded = session.transcript.as_deref().and_then(|path| as_it_is_now(Path::new(path)));
+    let recorded = session.transcript.as_deref().and_then(|path| current_path(Path::new(path)));
     let path = recorded.or_else(|| find(kept, &roots(), session))?;
     read(&path).ok()
 }
@@ -45,23 +45,23 @@ pub fn ending(surroundings: &Surroundings, kept: &TranscriptFiles, session: &Ses
 type Open = fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>;
 
 fn exported(open: Open, database: &Path, session: &str) -> Option<Ending> {
-    // SQLite would wait for a pipe in its place.
+    // SQLite would block on a pipe.
     outside::open(database).ok()?;
     let exported = open(database, BUSY).and_then(|theirs| theirs.ending(session, TAIL_BYTES as usize));
     let exported = exported.ok().filter(|exported| !exported.json.is_empty())?;
     Some(Ending { bytes: exported.json, is_whole: exported.is_whole })
 }
 
-/// Where an agent keeps the transcript of a session of this id.
+/// Where the agent keeps the transcript of this session.
 fn find(kept: &TranscriptFiles, roots: &[PathBuf], session: &SessionRow) -> Option<PathBuf> {
     let id = &session.agent_session_id;
-    // It comes from outside and must name one file.
+    // The id comes from outside and becomes part of a file name.
     if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
         return None;
     }
     let (cwd, root) = (Path::new(&session.cwd), Path::new(&session.root));
-    let mut sought = Sought { id, cwd, root, started_at: session.started_at, entries_left: ENTRIES_MAX };
-    roots.iter().find_map(|root| (kept.find)(root, &mut sought))
+    let mut query = SessionQuery { id, cwd, root, started_at: session.started_at, entries_left: ENTRIES_MAX };
+    roots.iter().find_map(|root| (kept.find)(root, &mut query))
 }
 
 fn read(path: &Path) -> io::Result<Ending> {
@@ -71,7 +71,7 @@ fn read(path: &Path) -> io::Result<Ending> {
     }
 }
 
-/// The last part of a file, from the beginning of a line, below its first line: that says whose session it is.
+/// The first line of a file, which identifies the session, followed by the last part of the file in whole lines.
 fn tail(path: &Path) -> io::Result<Ending> {
     let mut file = outside::open(path)?;
     let length = file.metadata()?.len();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_transcript_is_its_first_line_and_its_end() {
+    fn only_the_first_line_and_the_end_of_a_long_transcript_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
         let of = |text: &str| {
@@ -112,11 +112,11 @@ mod tests {
         assert!(read.lines().all(|line| matches!(line.len(), 5 | 99 | 4)), "no line is torn");
         assert_eq!(of("first\nlast\n"), "first\nlast\n");
         let long = "y".repeat(2 * TAIL_BYTES as usize);
-        assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line without end is none");
+        assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line that is too long is left out");
     }
 
     #[test]
-    fn only_so_much_is_read() {
+    fn reading_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("session-1.json");
         std::fs::write(&whole, vec![b' '; WHOLE_BYTES_MAX as usize]).unwrap();

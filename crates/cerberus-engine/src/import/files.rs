@@ -1,6 +1,4 @@
-//! The files in which agents keep their transcripts: which they are, and what is in them, plain or compressed.
-//!
-//! Only ever read.
+//! Finds an agent's transcript files and reads them, plain or compressed. Never writes.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -13,10 +11,10 @@ use ruzstd::decoding::StreamingDecoder;
 use crate::agents::Profile;
 use crate::os::outside;
 
-/// A transcript is read whole; no real one comes near this.
+/// A transcript is read whole. Real ones are far smaller.
 const TRANSCRIPT_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-/// Every transcript of `agent` at or below `path`, in order.
+/// Every transcript of `agent` at or below `path`, sorted.
 pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_path_buf()]);
@@ -31,10 +29,10 @@ pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
         }
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            // A link to a folder is not entered: it may lead in a circle.
+            // Linked folders are not entered: they may form a cycle.
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
-            } else if (kept.is_one)(&entry.file_name().to_string_lossy()) {
+            } else if (kept.is_transcript)(&entry.file_name().to_string_lossy()) {
                 found.push(entry.path());
             }
         }
@@ -43,12 +41,12 @@ pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The text of a transcript, plain or compressed.
+/// Reads a transcript, plain or compressed.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_within(path, TRANSCRIPT_BYTES_MAX)
 }
 
-/// What unpacks to more is refused: a few kilobytes can hold gigabytes of nothing.
+/// Refuses a file that unpacks to more than `bytes_max`: a few kilobytes can unpack to gigabytes.
 pub fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = BufReader::new(outside::open(path)?);
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -60,7 +58,7 @@ pub fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 
 fn unpack_zstd(mut file: impl BufRead, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // A file that was appended to has a frame for every time.
+    // Each append to a compressed file added a frame.
     while !file.fill_buf()?.is_empty() {
         let frame = StreamingDecoder::new(&mut file).map_err(io::Error::other)?;
         bytes.extend(outside::whole(frame, bytes_max.saturating_sub(bytes.len() as u64))?);
@@ -92,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_lead_in_a_circle_are_walked_once() {
+    fn cyclic_folders_are_walked_once() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("a")).unwrap();
         fs::write(dir.path().join("a/one.jsonl"), "").unwrap();

@@ -1,7 +1,7 @@
-//! The past, by import: transcripts become the same records that hooks would have written.
+//! Import: transcripts become the same records that hooks would have written.
 //!
-//! Importing twice equals importing once, also when hooks saw the same session: what the view knows already is not
-//! written again. A damaged line costs that line.
+//! Importing twice equals importing once, even if hooks captured the same session: events that the view already knows
+//! are not written again. A damaged line is skipped; the rest is imported.
 
 pub mod ending;
 pub mod files;
@@ -15,13 +15,13 @@ use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Transcript, TranscriptEvent, shared_part};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::path;
 use cerberus_core::model::time::Timestamp;
 
 use crate::agents::Profile;
-use crate::agents::transcripts::{Beside, Database, DatabaseError};
+use crate::agents::transcripts::{Database, DatabaseError, PathHints};
 use crate::journal::forgotten::Namer;
 use crate::journal::{self, rewrite};
 use crate::os::clock::Clock;
@@ -32,10 +32,10 @@ use crate::project::privacy;
 use crate::store::fold::FoldError;
 use crate::store::{self, Store};
 
-/// How much earlier than an agent wrote an event down its hook may have reported it.
-const HEARD_EARLIER_MAX: Duration = Duration::from_secs(2);
+/// How much earlier than the agent's own timestamp a hook may have reported an event.
+const HOOK_LEAD_MAX: Duration = Duration::from_secs(2);
 
-/// How long an agent may keep its database locked.
+/// How long to wait for an agent's locked database.
 const BUSY: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, thiserror::Error)]
@@ -49,22 +49,22 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// It is this transcript alone that cannot be had.
-    pub fn is_of_the_file(&self) -> bool {
+    /// Whether only this file failed, so that the import can go on with the next one.
+    pub fn is_file_error(&self) -> bool {
         !matches!(self, ImportError::Fold(_))
     }
 }
 
-/// What was found in one transcript.
+/// The result of importing one transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub sessions: usize,
     pub new_events: usize,
     pub known_events: usize,
     pub damaged_lines: usize,
-    /// Of projects that are private, or opted out: nothing of them was taken.
+    /// Sessions of private or opted-out projects, which were skipped.
     pub private_sessions: usize,
-    /// Forgotten earlier, and therefore not taken.
+    /// Events that were forgotten earlier, and therefore skipped.
     pub forgotten_events: usize,
 }
 
@@ -79,26 +79,26 @@ impl Report {
     }
 }
 
-/// Where what is imported comes from and goes to.
+/// The source and the destination of an import.
 pub struct Import<'a> {
     pub home: &'a Home,
     pub clock: &'a Clock,
     pub agent: Agent,
-    /// The transcripts' own folder is mapped onto it.
+    /// If set, the transcript's own folder is mapped to this project.
     pub project: Option<&'a Located>,
     pub forgotten: TakeForgotten,
 }
 
-/// Does an import take what was forgotten?
+/// Whether an import restores forgotten events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakeForgotten {
     No,
-    /// The user wants it back.
+    /// The user wants them back.
     Yes,
 }
 
 impl Import<'_> {
-    /// Journals what is new in a file: a transcript, or a database of many.
+    /// Journals what is new in a file, which is a transcript or a database of sessions.
     pub fn file(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
         let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
         let is_database = path.extension().is_some_and(|ending| ending == "db");
@@ -106,39 +106,39 @@ impl Import<'_> {
             return self.database(store, &*open(path, BUSY)?);
         }
         let bytes = files::read(path)?;
-        let beside = kept.map_or_else(Beside::default, |kept| (kept.beside)(path));
-        Ok(self.transcript(store, &bytes, beside)?)
+        let hints = kept.map_or_else(PathHints::default, |kept| (kept.path_hints)(path));
+        Ok(self.transcript(store, &bytes, hints)?)
     }
 
     fn database(&self, store: &Store, theirs: &dyn Database) -> Result<Report, ImportError> {
         let mut report = Report::default();
         for session in theirs.sessions()? {
             let exported = theirs.export(&session)?;
-            report.add(self.transcript(store, &exported.json, Beside::default())?);
+            report.add(self.transcript(store, &exported.json, PathHints::default())?);
             report.damaged_lines += exported.damaged_rows;
         }
         Ok(report)
     }
 
-    fn transcript(&self, store: &Store, bytes: &[u8], beside: Beside) -> Result<Report, FoldError> {
+    fn transcript(&self, store: &Store, bytes: &[u8], hints: PathHints) -> Result<Report, FoldError> {
         let mut transcript = transcripts::read(self.home.cleaner(), self.agent, bytes).unwrap_or_default();
-        transcript.cwd = beside.cwd.map(Into::into).or(transcript.cwd);
-        if let Some(parent) = beside.parent {
+        transcript.cwd = hints.cwd.map(Into::into).or(transcript.cwd);
+        if let Some(parent) = hints.parent {
             let parent = self.home.cleaner().clean(parent, Keep::NAME);
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
         self.read(store, transcript, true)
     }
 
-    /// Journals what is new in a transcript that was read: the whole of it, or only its end.
+    /// Journals what is new in a parsed transcript, which may be only the end of one.
     pub fn read(&self, store: &Store, transcript: Transcript, is_whole: bool) -> Result<Report, FoldError> {
-        let first = transcript.events.first().map(|told| told.at.minus(HEARD_EARLIER_MAX));
-        journalled(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
+        let first = transcript.events.first().map(|told| told.at.minus(HOOK_LEAD_MAX));
+        journal_new(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
     }
 }
 
-/// `since` is where the transcript begins: what was heard before it is not told there.
-fn journalled(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
+/// `since` is where the transcript begins: earlier events of the view have no counterpart in it.
+fn journal_new(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
     let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
     if is_private(import, &transcript) {
         let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();
@@ -168,7 +168,7 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript, since: Tim
         records.push(origin.record(told));
     }
     for (session, known) in &sessions {
-        // A session that hooks report on ends when they say so.
+        // If hooks report on a session, they also report its end.
         if known.is_new && !known.has_hooks {
             records.push(origin.ending(session, known.last_at));
         }
@@ -178,7 +178,8 @@ fn journalled(import: &Import, store: &Store, transcript: Transcript, since: Tim
     Ok(report)
 }
 
-/// The transcript without what was forgotten; or all of it, and what was forgotten is so no longer.
+/// Removes forgotten events from the transcript. If the user wants them back, keeps them and records that they are no
+/// longer forgotten.
 fn without_forgotten<'a>(
     import: &Import,
     store: &Store,
@@ -204,10 +205,10 @@ fn without_forgotten<'a>(
             .map(|(session, key)| ForgottenRecord { record: namer.event(agent, session, key), kept: None });
         let sessions = forgotten.iter().map(|(session, _)| session).collect::<BTreeSet<_>>().into_iter();
         let sessions = sessions.map(|session| namer.session(agent, session));
-        let alike = forgotten.iter().filter_map(|(session, key)| Some(namer.alike(agent, session, shared_part(key)?)));
+        let alike = forgotten.iter().filter_map(|(session, key)| Some(namer.shared(agent, session, shared_part(key)?)));
         let sessions = sessions.chain(alike).map(|name| (name, Timestamp::EPOCH)).collect();
         let names = Forgotten { records: records.collect(), sessions, is_taken_back: true };
-        rewrite::take_back(import.home, import.clock.wall, names)?;
+        rewrite::unforget(import.home, import.clock.wall, names)?;
         return Ok(transcript);
     }
     let all = transcript.events.len();
@@ -217,17 +218,18 @@ fn without_forgotten<'a>(
     Ok(transcript)
 }
 
-/// May nothing be stored of where it was held, or where it is to go?
+/// Whether the session's own folder or the target project is private.
 fn is_private(import: &Import, transcript: &Transcript) -> bool {
     let held = transcript.cwd.as_deref().map(|cwd| identity::locate(Path::new(cwd)));
-    held.iter().chain(import.project).any(|located| privacy::never_stored(import.home, located).is_some())
+    held.iter().chain(import.project).any(|located| privacy::permanent_block(import.home, located).is_some())
 }
 
-/// What the view knows of a session.
+/// What the view knows about a session.
 #[derive(Debug)]
 struct Known {
     keys: HashSet<String>,
-    /// How many of the same are known, and how many were met in the transcript, by what their keys share.
+    /// For events without a unique key, by the shared part of the key: how many the view knows, and how many this
+    /// transcript has had so far.
     counted: HashMap<String, (usize, usize)>,
     has_hooks: bool,
     is_new: bool,
@@ -246,7 +248,8 @@ impl Known {
         Ok(Known { keys, counted, has_hooks, is_new: false, last_at: Timestamp::EPOCH })
     }
 
-    /// Is it there already? What a hook could not name has another key there; the n-th of the same is the n-th known.
+    /// Whether the view already has this event. Events that a hook could not identify have different keys there; they
+    /// are matched by count.
     fn has(&mut self, told: &TranscriptEvent) -> bool {
         if let Some(shared) = shared_part(&told.key) {
             let (known, met) = self.counted.entry(shared.to_string()).or_default();
@@ -257,12 +260,12 @@ impl Known {
     }
 }
 
-/// Where a transcript's session was held.
+/// Where a transcript's session ran.
 struct Origin<'i> {
     cleaner: &'i Cleaner,
     agent: Agent,
-    place: Place<'static>,
-    /// The project's root as the transcript writes it.
+    location: Location<'static>,
+    /// The project root as the transcript spells it.
     root: String,
 }
 
@@ -271,13 +274,13 @@ impl<'i> Origin<'i> {
         let cleaner = import.home.cleaner();
         let (agent, cwd) = (import.agent, transcript.cwd.as_deref().unwrap_or("/"));
         match import.project {
-            Some(located) => Origin { cleaner, agent, place: located.place(cleaner), root: cwd.to_string() },
+            Some(located) => Origin { cleaner, agent, location: located.location(cleaner), root: cwd.to_string() },
             None => {
                 let located = identity::locate(Path::new(cwd));
                 Origin {
                     cleaner,
                     agent,
-                    place: located.place(cleaner),
+                    location: located.location(cleaner),
                     root: located.root.to_string_lossy().into_owned(),
                 }
             }
@@ -293,8 +296,8 @@ impl<'i> Origin<'i> {
                 }
             }
         }
-        let place = Place { branch, ..self.place.clone() };
-        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, place, event }
+        let location = Location { branch, ..self.location.clone() };
+        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, location, event }
     }
 
     fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
@@ -305,7 +308,7 @@ impl<'i> Origin<'i> {
             imported: true,
             heard_by: None,
             session: self.cleaner.clean(session.to_string(), Keep::NAME),
-            place: self.place.clone(),
+            location: self.location.clone(),
             event: Event::End { reason: Clean::word("import") },
         }
     }

@@ -1,6 +1,6 @@
 //! The names of forgotten records: keyed hashes, so that a list of them tells nothing about what was forgotten.
 //!
-//! The key is random and stays in the home. A record is named by who said it and its event's key, so it is recognised
+//! The key is random and stays in the home. A record is named by its agent, session and key, so it is recognised
 //! when it arrives again, from a hook, a transcript or an old copy of a segment.
 
 use std::io;
@@ -22,7 +22,7 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// With the key of the home, made if there is none yet.
+    /// Uses the key of the home; creates it on first use.
     pub fn open(home: &Home) -> Result<Namer, JournalError> {
         let path = home.key();
         let key = match home.text(&path, 4 * KEY_BYTES as u64) {
@@ -43,8 +43,8 @@ impl Namer {
         }
     }
 
-    /// The name of a record, whatever it says now. `open_record` is its JSON: a record about a memory or a project is
-    /// only known by that, because the same memory may be learned again, and the same repository found again.
+    /// The name of a record, whatever it says now. `open_record` is its JSON, which identifies a record about a memory
+    /// or a project, because the same memory may be learned again and the same repository found again.
     pub fn record(&self, record: &Record, open_record: &[u8]) -> Clean<'static> {
         match EventKind::of(&record.event).is_of_a_session() {
             true => self.event(record.agent.name(), &record.session, &record.key),
@@ -56,7 +56,7 @@ impl Namer {
         self.name(&[b"event", agent.as_bytes(), session.as_bytes(), key.as_bytes()])
     }
 
-    /// The name of exactly these words of a record.
+    /// The name of exactly this version of a record.
     pub fn version(&self, open_record: &[u8]) -> Clean<'static> {
         self.name(&[b"version", open_record])
     }
@@ -67,8 +67,8 @@ impl Namer {
 
     /// The name of everything in a session that shares a part of its key: the same words, or the same tool use, have
     /// another key in a transcript than in a hook's payload.
-    pub fn alike(&self, agent: &str, session: &str, shared: &str) -> Clean<'static> {
-        self.name(&[b"alike", agent.as_bytes(), session.as_bytes(), shared.as_bytes()])
+    pub fn shared(&self, agent: &str, session: &str, part: &str) -> Clean<'static> {
+        self.name(&[b"alike", agent.as_bytes(), session.as_bytes(), part.as_bytes()])
     }
 
     fn name(&self, parts: &[&[u8]]) -> Clean<'static> {

@@ -2,13 +2,13 @@
 //!
 //! `{…record…,"v":2,"device":"00010203ff050607","seq":1769088914000000,"crc":"01234567"}`. The fields after the record
 //! are always written in this order, so that they are read without parsing the record. The first format had only the
-//! checksum; the place of such a record follows from where it stands.
+//! checksum; the place of such a record follows from its segment and offset.
 
 use cerberus_core::model::event::Record;
 use cerberus_core::model::order::{DeviceId, Order};
 use serde::Serialize;
 
-/// The format this program writes. A record of a newer one is kept, and folded by a program that understands it.
+/// The format this program writes. Records of a newer format are kept for programs that understand it.
 pub const FORMAT: u32 = 2;
 
 /// The length of the checksum at the end of a line.
@@ -17,10 +17,10 @@ pub const SEAL_BYTES: usize = ",\"crc\":\"01234567\"}".len();
 /// The fields between the record and the checksum are shorter than this.
 pub const STAMP_BYTES_MAX: usize = 96;
 
-/// A whole line, its checksum verified.
+/// A complete line with a valid checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed<'a> {
-    /// All of the line: one JSON object.
+    /// The whole line: one JSON object.
     pub json: &'a [u8],
     pub version: u32,
     /// Missing in the first format.
@@ -30,7 +30,7 @@ pub struct Sealed<'a> {
 }
 
 impl<'a> Sealed<'a> {
-    /// The record; `None` when a newer version wrote it.
+    /// The record; `None` if a newer version wrote it.
     pub fn record(&self) -> Option<Record<'a>> {
         if self.version > FORMAT { None } else { serde_json::from_slice(self.json).ok() }
     }
@@ -80,12 +80,12 @@ fn seal_line(mut line: Vec<u8>) -> Vec<u8> {
     line
 }
 
-/// The end of a line whose other bytes are `body`.
+/// The end of a line with the bytes `body` before it.
 pub fn seal(body: &[u8]) -> String {
     format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body))
 }
 
-/// A line whose checksum is right; `None` for one that was cut short or damaged.
+/// A line with a valid checksum; `None` if it is torn or damaged.
 pub fn decode(line: &[u8]) -> Option<Sealed<'_>> {
     let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_BYTES)?)?;
     let hex = seal.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
@@ -99,8 +99,7 @@ pub fn decode(line: &[u8]) -> Option<Sealed<'_>> {
     })
 }
 
-/// The order in the last line of a segment, from the bytes that end it. `None` when that line was cut short, or is of
-/// the first format.
+/// The order in the last line of a segment, from its last bytes. `None` if that line is torn or in the first format.
 pub fn last_order(end: &[u8]) -> Option<Order> {
     let line = end.strip_suffix(b"\n")?;
     stamp(&line[..line.len().checked_sub(SEAL_BYTES)?]).map(|(_, _, order)| order)
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_first_format_has_no_place_of_its_own() {
+    fn a_line_of_the_first_format_carries_no_place() {
         for event in [Event::Pulse, Event::Prompt { text: Clean::word("seq 5") }] {
             let line = sealed_line(&Record { event, ..record("x") }).unwrap();
             let sealed = decode(inner(&line)).unwrap();
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_byte_is_noticed() {
+    fn any_changed_byte_is_detected() {
         let line = encode(&record("x"), order(1)).unwrap();
         let line = inner(&line);
         assert!(decode(line).is_some());

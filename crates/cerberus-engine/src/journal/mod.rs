@@ -1,9 +1,9 @@
-//! The truth: append-only daily segments, each record one line in one write and one sync.
+//! The source of truth: append-only daily segments, each record one line in one write and one sync.
 //!
-//! SIGKILL can cut a write short. Because every line begins with a line break, what is left of it never swallows the
-//! record after it; readers skip it and count it. Every record carries its place in one order, which it keeps for good
-//! (`line.rs`). Only `rewrite.rs` ever changes what was written. What the owner of the home keeps private is hidden
-//! here, so that nothing reaches the journal without it.
+//! SIGKILL can cut a write short. Because every line begins with a line break, a torn line never swallows the record
+//! after it; readers skip it and count it. Every record carries its place in one order, which never changes
+//! (`line.rs`). Only `rewrite.rs` ever changes what was written. Private data is hidden here, so that it cannot reach
+//! the journal.
 
 pub mod forgotten;
 mod line;
@@ -30,7 +30,7 @@ use crate::os::device;
 use crate::os::fault::{self, Writing};
 use crate::os::home::{Access, Home, create_dir};
 
-/// A write that was cut short is repeated whole; what is left of it stays, alone on its line.
+/// A write that was cut short is repeated whole; the torn line stays, alone on its line.
 const TRIES_MAX: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +43,12 @@ pub enum JournalError {
     Encode(#[from] serde_json::Error),
 }
 
-/// Appends one record, durably: when this returns, the record survives the machine going down.
+/// Appends one record durably: when this returns, the record survives a crash of the machine.
 pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), JournalError> {
     append_all(home, wall, std::slice::from_ref(record))
 }
 
-/// Appends many records with one sync per chunk. Cut short, it has written a beginning of them, each whole.
+/// Appends many records with one sync per chunk. If interrupted, the first of them have been written, each whole.
 pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<(), JournalError> {
     append_after(home, wall, 0, records)
 }
@@ -62,7 +62,7 @@ fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) ->
         let mut chunk = Vec::new();
         while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
             let order = writer.next_order();
-            // What is private to the owner of the home is hidden.
+            // Hides what the user keeps private.
             let line = match home.privacy_rules().hide(home.cleaner(), &record.event) {
                 None => encode(record, order)?,
                 Some(event) => encode(&Record { event, ..record.clone() }, order)?,
@@ -74,7 +74,7 @@ fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) ->
     Ok(())
 }
 
-/// Appends lines that have their place already.
+/// Appends lines that already have their place.
 fn append_lines(home: &Home, wall: Timestamp, lines: &[Vec<u8>]) -> Result<(), JournalError> {
     let mut lines = lines.iter().peekable();
     while lines.peek().is_some() {
@@ -91,7 +91,7 @@ fn append_lines(home: &Home, wall: Timestamp, lines: &[Vec<u8>]) -> Result<(), J
 struct Writer {
     path: PathBuf,
     file: File,
-    /// The place of the record before the next one; only its device counts when there is none.
+    /// The place of the last record; only its device counts if there is none.
     last: Order,
     wall_micros: u64,
 }
@@ -100,8 +100,8 @@ impl Writer {
     fn open(home: &Home, wall: Timestamp) -> Result<Writer, JournalError> {
         let path = home.journal_dir().join(segment_of(wall));
         let opened = open_segment(home, &path).and_then(|file| {
-            // Whoever appends at this very moment may take the same number; the order of the two is then decided by
-            // their names. A segment is only ever appended to by one device.
+            // A process that appends at the same moment may take the same number; then the order is decided by their
+            // names. Only one device appends to a segment.
             let last = match last_order(&end_of(&file)?) {
                 Some(order) => order,
                 None => Order { seq: 0, device: device::id(home)? },
@@ -129,8 +129,8 @@ fn open_segment(home: &Home, path: &Path) -> io::Result<File> {
     match home.open(path, Access::Append) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(&home.journal_dir())?;
-            let file = home.open(path, Access::AppendOrMake)?;
-            // The new name must survive as surely as what is written under it.
+            let file = home.open(path, Access::AppendOrCreate)?;
+            // The new file name must be as durable as the contents.
             home.open_folder(&home.journal_dir())?.sync_all()?;
             Ok(file)
         }
@@ -138,7 +138,7 @@ fn open_segment(home: &Home, path: &Path) -> io::Result<File> {
     }
 }
 
-/// The last bytes of a file: enough to hold what stands after the last record.
+/// The last bytes of a file: enough to hold the fields after the last record.
 fn end_of(file: &File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let mut end = vec![0; (STAMP_BYTES_MAX + SEAL_BYTES + 1).min(length as usize)];
@@ -171,7 +171,7 @@ mod tests {
     use cerberus_core::agents::claude_code;
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::Keep;
-    use cerberus_core::model::event::{Event, Place};
+    use cerberus_core::model::event::{Event, Location};
     use cerberus_core::model::id::ProjectId;
 
     use super::rewrite::{Change, Rewrite};
@@ -179,7 +179,7 @@ mod tests {
 
     pub fn record(text: &str) -> Record<'_> {
         let clean = |text| BUILT_IN.clean(text, Keep::PROMPT);
-        let place = Place {
+        let location = Location {
             project: ProjectId::of_anchor(b"/p"),
             name: clean("p"),
             root: clean("/p"),
@@ -194,7 +194,7 @@ mod tests {
             imported: false,
             heard_by: None,
             session: clean("s"),
-            place,
+            location,
             event,
         }
     }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_is_read_back_and_broken_lines_are_skipped() {
+    fn appended_records_are_read_back_and_broken_lines_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         append(&home, Timestamp::EPOCH, &record("one\n\"two\"")).unwrap();
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(text.matches(&format!("\"v\":2,\"device\":\"{}\"", device.trim())).count(), 4);
     }
 
-    /// Every prompt of the journal, by what it says.
+    /// Every prompt of the journal, with its position.
     fn prompts(home: &Home) -> Vec<(Position, String)> {
         let mut found = Vec::new();
         each_line(home, |position, line| {
@@ -276,7 +276,7 @@ mod tests {
         rewrite::rewrite(&home, at(9_000), &Rewrite { lines, sessions: Vec::new() }).unwrap();
         let text = fs::read_to_string(home.journal_dir().join("1970-01-01.jsonl")).unwrap();
         assert!(!text.contains("first") && !text.contains("\"second\""), "{text}");
-        // The bytes are at the end, the place is the old one; the list of what is forgotten follows.
+        // The bytes are at the end, but the place is the old one; the list of forgotten records follows.
         assert_eq!(orders(&home), [9_000_002, 9_000_001, 9_000_003]);
         assert!(rewrite::is_unfinished(&home));
         rewrite::done(&home).unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_nobody_appends_to_are_shrunk_and_old_records_keep_their_order() {
+    fn closed_segments_are_shrunk_and_old_records_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         append(&home, at(1_000), &record("gone")).unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_is_for_its_owner_alone() {
+    fn only_the_owner_can_read_the_home() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
@@ -343,14 +343,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_waited_for_unless_it_is_too_long_to_be_one() {
+    fn an_incomplete_line_is_awaited_unless_it_is_too_long() {
         let whole = encode(&record("after"), Order::default()).unwrap();
         let chunk = CHUNK_BYTES as usize;
         for (before, records, next_offset) in [
-            // Its writer may be at work.
+            // Its writer may still be writing.
             ("x".repeat(9), 0, 0),
             ("x".repeat(chunk - 1), 0, 0),
-            // No journal at all: stepped over.
+            // Not part of a journal: skipped.
             ("x".repeat(chunk), 0, chunk),
             ("x".repeat(chunk + 9), 0, chunk),
         ] {

@@ -1,7 +1,7 @@
 //! Records that Cerberus writes about a session itself, as opposed to those an agent's hook or transcript reports.
 
 use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Location, Record};
 use cerberus_core::model::id::Agent;
 
 use crate::os::clock::Clock;
@@ -13,11 +13,11 @@ pub fn own_record<'a>(
     clock: &Clock,
     agent: Agent,
     session: &str,
-    place: Place<'a>,
+    location: Location<'a>,
     key: String,
     event: Event<'a>,
 ) -> Record<'a> {
     let cleaner = home.cleaner();
     let (session, key) = (cleaner.clean(session.to_string(), Keep::NAME), cleaner.clean(key, Keep::NAME));
-    Record { at: clock.now, key, agent, imported: false, heard_by: None, session, place, event }
+    Record { at: clock.now, key, agent, imported: false, heard_by: None, session, location, event }
 }

@@ -11,13 +11,13 @@ use super::JournalError;
 use super::line::{Sealed, decode};
 use crate::os::home::{Access, Home};
 
-/// Far more than hooks write while they run at the same time.
+/// How much of the end is read. Hooks that run at the same time write far less.
 const END_BYTES: u64 = 256 * 1024;
 
-/// How much a reader takes at once. A record is far smaller.
+/// How much is read at once. A record is far smaller.
 pub const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A segment that exists, and how long it is.
+/// An existing segment and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub name: String,
@@ -54,7 +54,7 @@ pub fn segments(home: &Home) -> Result<Vec<Segment>, JournalError> {
     Ok(found)
 }
 
-/// A stretch of a segment in whole lines: what was read, and where the next stretch begins.
+/// A stretch of a segment in whole lines, and where the next stretch begins.
 #[derive(Debug)]
 pub struct Stretch {
     pub segment: String,
@@ -65,7 +65,7 @@ pub struct Stretch {
     day_seq: u64,
 }
 
-/// Where the bytes of a line are.
+/// The location of a line's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     pub segment: String,
@@ -93,7 +93,7 @@ pub fn micros(moment: Timestamp) -> u64 {
     moment.millis().unsigned_abs().saturating_mul(1_000)
 }
 
-/// Reads on from `offset`. A last line without its end is left for later: its writer may still be writing it.
+/// Reads on from `offset`. An incomplete last line is left for later: its writer may still be writing it.
 pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
     let path = home.journal_dir().join(segment);
     let mut bytes = Vec::new();
@@ -103,7 +103,7 @@ pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalE
     });
     filled.map_err(|source| JournalError::Read { path, source })?;
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    // A stretch without a line break is not part of a journal; step over it rather than read it forever.
+    // A stretch without a line break is not part of a journal; skip it instead of reading it forever.
     let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES { bytes.len() } else { whole };
     bytes.truncate(whole);
     let (segment, day_seq) = (segment.to_string(), day_seq(segment));
@@ -133,7 +133,7 @@ pub fn end(home: &Home, wall: Timestamp) -> Result<Stretch, JournalError> {
 }
 
 impl Stretch {
-    /// The records that can be read, each with its rank in the order of all records.
+    /// The readable records, each with its rank in the order of all records.
     pub fn records(&self) -> impl Iterator<Item = (i64, Record<'_>)> {
         self.lines().filter_map(|(offset, line)| {
             let sealed = decode(line)?;
@@ -142,7 +142,7 @@ impl Stretch {
         })
     }
 
-    /// The lines that hold something, each with its offset: records, and what is left of records that were cut short.
+    /// The lines that are not empty, each with its offset: records and torn lines.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let mut next = self.offset;
         self.bytes.split(|byte| *byte == b'\n').filter_map(move |line| {
@@ -161,15 +161,15 @@ impl Stretch {
     }
 }
 
-/// What a line of the journal is.
+/// What a line of the journal contains.
 #[derive(Debug)]
 pub enum Line<'a> {
     Whole(Sealed<'a>),
-    /// Cut short when it was written, or damaged since.
+    /// Torn when it was written, or damaged since.
     Broken(&'a [u8]),
 }
 
-/// Looks at every line of the journal, segment by segment.
+/// Calls `look` for every line of the journal, segment by segment.
 pub fn each_line(home: &Home, mut look: impl FnMut(Position, Line)) -> Result<(), JournalError> {
     for segment in segments(home)? {
         for stretch in stretches(home, &segment.name) {

@@ -1,8 +1,9 @@
-//! The one way to change what is already in the journal: forgetting, redaction, retention and discarding all use it.
+//! The only way to change what is in the journal: forgetting, redaction, retention and discarding all use it.
 //!
-//! A changed record is appended anew with the place it always had; then its old line is overwritten with line breaks. No
-//! offset moves, so hooks may append meanwhile. With the new versions a list of what is forgotten is appended: killed at
-//! any moment, the next fold finds the list and removes what is still there, and nothing on it ever comes back.
+//! A changed record is appended again with the place it always had; then its old line is overwritten with line breaks.
+//! No offset moves, so hooks may append meanwhile. A list of what is forgotten is appended with the new versions. If
+//! the process is killed at any moment, the next fold finds the list and removes what is left, and nothing on the list
+//! ever comes back.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use cerberus_core::agents::transcripts::shared_part;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Place, Record};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
 use cerberus_core::model::time::Timestamp;
 use serde::Deserialize;
@@ -25,38 +26,38 @@ use crate::os::fault;
 use crate::os::home::{Access, Home};
 use crate::os::outside;
 
-/// A hook appends to the segment of the day; the clock may be changed, or the machine sleep, in between.
+/// A hook appends to the segment of the day; meanwhile the clock may change or the machine may sleep.
 const STILL_OPEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// How many names one record lists.
 const NAMES_MAX: usize = 500;
 
-/// What becomes of a line.
+/// What happens to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Remove,
-    /// The record as it shall be, as JSON.
+    /// The new record, as JSON.
     Replace(String),
 }
 
-/// Everything that is to be changed at once.
+/// Changes to be made together.
 #[derive(Debug, Default)]
 pub struct Rewrite {
     pub lines: Vec<(Position, Change)>,
-    /// Sessions of which nothing up to a moment may come back.
+    /// Sessions of which nothing up to the given time may come back.
     pub sessions: Vec<(Agent, String, Timestamp)>,
 }
 
-/// Changes the journal, durably. Only to be called by the holder of the view's write lock; [`done`] must follow when
-/// nothing else holds what was removed.
+/// Changes the journal durably. The caller must hold the view's write lock, and must call [`done`] once nothing else
+/// holds what was removed.
 pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
     begin(home)?;
     let Prepared { copies, forgotten, broken, last_seq } = prepare(home, wall, rewrite)?;
-    // What is left of a torn line has no name to be listed by, and no value: it goes at once.
+    // A torn line has no name to be listed by, and no value: it is removed at once.
     overwrite(home, &broken.iter().collect::<Vec<_>>(), "rewrite-broken")?;
     append_lines(home, wall, &copies)?;
     pass(home, "rewrite-copied")?;
-    // The copies have old places; what is appended next must not follow those.
+    // The copies have old places; the next record must not follow those.
     append_after(home, wall, last_seq, &lists(home, wall, forgotten))?;
     pass(home, "rewrite-listed")?;
     let positions: Vec<&Position> = rewrite.lines.iter().map(|(position, _)| position).collect();
@@ -65,28 +66,28 @@ pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), Jo
     shrink(home, wall).map_err(|source| failed(home, source))
 }
 
-/// Removes lines that hold what was forgotten before.
+/// Removes lines with records that were forgotten before.
 pub fn remove(home: &Home, lines: &[Position]) -> Result<(), JournalError> {
     begin(home)?;
     overwrite(home, &lines.iter().collect::<Vec<_>>(), "rewrite-line")
 }
 
-/// Records that what is named was taken back: it may be stored again.
-pub fn take_back(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Result<(), JournalError> {
+/// Records that the named records are no longer forgotten and may be stored again.
+pub fn unforget(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Result<(), JournalError> {
     names.is_taken_back = true;
     append_all(home, wall, &lists(home, wall, names))
 }
 
-/// Is something being removed, or was that interrupted? The view may then still hold it.
+/// Whether a removal is in progress or was interrupted. The view may then still contain what was removed.
 pub fn is_unfinished(home: &Home) -> bool {
     fs::symlink_metadata(home.rewriting()).is_ok()
 }
 
 fn begin(home: &Home) -> Result<(), JournalError> {
-    home.open(&home.rewriting(), Access::AppendOrMake).map(drop).map_err(|source| failed(home, source))
+    home.open(&home.rewriting(), Access::AppendOrCreate).map(drop).map_err(|source| failed(home, source))
 }
 
-/// Nothing holds what was removed any more.
+/// Marks the removal as finished: nothing holds what was removed any more.
 pub fn done(home: &Home) -> Result<(), JournalError> {
     match fs::remove_file(home.rewriting()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(home, error)),
@@ -96,7 +97,7 @@ pub fn done(home: &Home) -> Result<(), JournalError> {
 
 /// What is appended before anything is overwritten.
 struct Prepared {
-    /// The new versions of what is replaced.
+    /// The new versions of replaced records.
     copies: Vec<Vec<u8>>,
     /// The names of everything that is forgotten.
     forgotten: Forgotten<'static>,
@@ -108,7 +109,7 @@ struct Prepared {
 fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
     let namer = Namer::open(home)?;
     let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
-    let (mut copies, mut records, mut alike, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut copies, mut records, mut shared, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut last_seq = 0;
     each_line(home, |position, line| {
         let Line::Whole(sealed) = line else {
@@ -119,7 +120,7 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
         let Some(change) = changes.get(&position) else { return };
         let kept = match change {
             Change::Remove => {
-                alike.extend(alike_of(&namer, &sealed, wall));
+                shared.extend(shared_name(&namer, &sealed, wall));
                 None
             }
             Change::Replace(json) => {
@@ -132,11 +133,11 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
     })?;
     let sessions = rewrite.sessions.iter();
     let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until));
-    let sessions = sessions.chain(alike).collect();
+    let sessions = sessions.chain(shared).collect();
     Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
 }
 
-/// The name of a record. Of one that a newer version wrote, only who said it is read.
+/// The name of a record. If a newer version wrote it, only the fields that identify it are read.
 fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
     #[derive(Deserialize)]
     struct Newer {
@@ -153,10 +154,10 @@ fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
     }
 }
 
-/// What a transcript says of the same event, under a key of its own, must not come back either.
-fn alike_of(namer: &Namer, sealed: &Sealed, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
+/// The name of the same event in a transcript, which has another key there. It must not come back either.
+fn shared_name(namer: &Namer, sealed: &Sealed, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
     let record = sealed.record()?;
-    let name = namer.alike(record.agent.name(), &record.session, shared_part(&record.key)?);
+    let name = namer.shared(record.agent.name(), &record.session, shared_part(&record.key)?);
     Some((name, wall.max(record.at.plus(Duration::from_millis(1)))))
 }
 
@@ -175,7 +176,7 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
             imported: false,
             heard_by: None,
             session: nowhere.clone(),
-            place: Place {
+            location: Location {
                 project: ProjectId::of_anchor(b""),
                 name: nowhere.clone(),
                 root: nowhere.clone(),
@@ -204,8 +205,8 @@ fn overwrite(home: &Home, lines: &[&Position], label: &str) -> Result<(), Journa
     Ok(())
 }
 
-/// Segments that no hook appends to any more are written anew without empty lines; those that hold nothing are
-/// deleted. Records of the first format are given the place they had, because their offset is about to change.
+/// Rewrites segments that no hook appends to any more without empty lines, and deletes those without records. Records
+/// of the first format are given the place they had, because their offset is about to change.
 fn shrink(home: &Home, wall: Timestamp) -> io::Result<()> {
     let open_since = wall.minus(STILL_OPEN).day();
     for segment in segments(home).map_err(io::Error::other)?.iter().filter(|segment| segment.name < open_since) {
@@ -226,7 +227,7 @@ fn shrink(home: &Home, wall: Timestamp) -> io::Result<()> {
         }
         match kept.is_empty() {
             true => fs::remove_file(&path)?,
-            // Only when a line went: giving old records their place is no reason to write a segment anew.
+            // Only if a line was removed: giving old records their place is no reason to rewrite a segment.
             false if bytes.windows(3).any(|window| window == b"\n\n\n") => home.replace(&path, &kept)?,
             false => {}
         }

@@ -1,4 +1,4 @@
-//! One attempt at an iteration: the agent's program, what it says, and how full its context is.
+//! One attempt at an iteration: the agent's process, its output, and how full its context is.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use cerberus_core::loops::meter::{Measure, Meter, Windows};
 use cerberus_core::loops::settings::{Settings, Worker};
 use cerberus_core::model::time::Timestamp;
 
-use super::child::{Child, Guarding, News, Program, STOP_GRACE};
+use super::child::{Child, ChildEvent, GuardLauncher, Program, STOP_GRACE};
 use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
@@ -22,11 +22,11 @@ use super::progress;
 use super::tail::Tail;
 use crate::agents::{Profile, SessionFile};
 
-/// What is kept of an agent's words and of its error output, the end first.
+/// How much of the agent's text and error output is kept; the end counts.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
-/// How much is taken up at once before the clock is looked at again.
-const NEWS_MAX: usize = 256;
-/// By which an answer is known; nobody else asks.
+/// How many messages are handled before the clock is checked again.
+const EVENTS_MAX: usize = 256;
+/// The id of our request, by which its answer is recognized.
 const WINDOW_REQUEST: &str = "cerberus-window";
 
 #[derive(Debug)]
@@ -38,44 +38,44 @@ pub struct Attempt {
     pub meter: Meter,
     pub last_words: String,
     pub heard: AgentMessages,
-    /// When it had written its handoff.
+    /// When it finished writing its handoff.
     pub handed_over: Option<Timestamp>,
-    pub before: progress::Standing,
+    pub before: progress::Snapshot,
     child: Child,
     has_started: bool,
     worker: Worker,
-    /// Where the agent tells how full its context is, if its output does not: the file, and the folder it is in.
+    /// The file that says how full the context is, if the output does not, and the folder it is in.
     session_file: Option<(SessionFile, PathBuf)>,
     tail: Option<Tail>,
     output: Output,
     error_words: String,
 }
 
-/// Where and how it is started.
+/// Where and how the agent is started.
 pub struct Launch<'a> {
     pub settings: &'a Settings,
-    pub guarding: &'a Guarding,
+    pub guards: &'a GuardLauncher,
     pub cwd: &'a Path,
     pub ledger: &'a Ledger,
     pub agent_dir: Option<&'a Path>,
 }
 
-/// What was heard: for the machine, and for whoever watches.
-pub enum Came {
+/// Something that came in, for the machine and for the audience.
+pub enum Incoming {
     Said(StreamEvent),
     Error(String),
     Exited(Exit),
 }
 
 impl Attempt {
-    /// Starts the guard, then the agent, then tells it its task.
+    /// Starts the guard, then the agent, then sends the task.
     pub fn start(
         launch: &Launch,
         number: Number,
         invocation: &Invocation,
         opening: Opening,
         windows: &Windows,
-        before: progress::Standing,
+        before: progress::Snapshot,
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
@@ -104,44 +104,44 @@ impl Attempt {
         })
     }
 
-    /// What came in, waiting for it a little.
-    pub fn hear(&mut self, wait_max: Duration) -> Vec<Came> {
+    /// Everything that came in, after waiting at most `wait_max` for the first message.
+    pub fn receive(&mut self, wait_max: Duration) -> Vec<Incoming> {
         let mut heard = Vec::new();
         let mut wait_max = wait_max;
-        for _ in 0..NEWS_MAX {
+        for _ in 0..EVENTS_MAX {
             let Some(news) = self.child.next(wait_max) else { break };
             wait_max = Duration::ZERO;
             match news {
-                News::Line(line) => {
+                ChildEvent::Line(line) => {
                     self.output.keep(&line);
                     let said = self.worker.read(&line);
-                    heard.extend(said.into_iter().map(Came::Said));
+                    heard.extend(said.into_iter().map(Incoming::Said));
                 }
-                News::ErrorLine(line) => {
+                ChildEvent::ErrorLine(line) => {
                     self.output.keep(&line);
                     let text = String::from_utf8_lossy(&line).trim_end().to_string();
                     keep_end(&mut self.error_words, &text);
-                    heard.push(Came::Error(text));
+                    heard.push(Incoming::Error(text));
                 }
-                News::Ended(exit) => {
-                    heard.push(Came::Exited(exit));
+                ChildEvent::Ended(exit) => {
+                    heard.push(Incoming::Exited(exit));
                     break;
                 }
             }
         }
-        heard.extend(self.look_beside().into_iter().map(Came::Said));
+        heard.extend(self.read_session_file().into_iter().map(Incoming::Said));
         heard
     }
 
-    /// What the session's own file says, where the stream says too little.
-    fn look_beside(&mut self) -> Vec<StreamEvent> {
+    /// Reads the session's own file, for agents whose output says too little.
+    fn read_session_file(&mut self) -> Vec<StreamEvent> {
         if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
-        self.tail.as_mut().map(Tail::look).unwrap_or_default()
+        self.tail.as_mut().map(Tail::read_new).unwrap_or_default()
     }
 
-    /// What the machine is told of it.
+    /// Translates output into an input of the machine.
     pub fn input(&mut self, said: StreamEvent) -> Input {
         self.meter.observe(&said);
         self.heard.add(self.output.cleaner(), &said);
@@ -153,13 +153,13 @@ impl Attempt {
                     Some(_) => self.last_words = text.clone(),
                 }
             }
-            // A session that is taken up again for its handoff may say another name; it is the same one.
+            // A session that is resumed for its handoff may report another id; it is the same session.
             StreamEvent::Started { session, model } if !self.has_started => {
                 self.has_started = true;
                 self.session = Some(session.clone());
                 let ask = self.worker.headless().and_then(|headless| headless.ask_window);
                 if let Some(ask) = ask.filter(|_| self.meter.is_window_guessed(model.as_deref())) {
-                    self.child.say(&ask(WINDOW_REQUEST));
+                    self.child.send(&ask(WINDOW_REQUEST));
                 }
             }
             _ => {}
@@ -172,14 +172,14 @@ impl Attempt {
         Input::Exited { exit, words: self.error_words.clone() }
     }
 
-    /// One more message, to an agent that listens while it works.
-    pub fn say(&mut self, text: &str) {
+    /// Sends another message to an agent that reads input while it works.
+    pub fn send(&mut self, text: &str) {
         let line = match self.worker.headless().filter(|headless| headless.stays_open()) {
             Some(headless) => headless.message(text),
             None => format!("{text}\n"),
         };
         self.meter.wrote(line.len());
-        self.child.say(&line);
+        self.child.send(&line);
     }
 
     pub fn close_input(&mut self) {
@@ -194,7 +194,7 @@ impl Attempt {
         self.child.stop_now();
     }
 
-    /// Stops the agent and takes its session up again with another message.
+    /// Stops the agent and resumes its session with another message.
     pub fn continue_with(&mut self, launch: &Launch, invocation: &Invocation) -> std::io::Result<()> {
         self.child.stop();
         self.wait_for_end();
@@ -202,12 +202,12 @@ impl Attempt {
         Ok(())
     }
 
-    /// Until everything it started is gone.
+    /// Waits until everything it started is gone.
     pub fn wait_for_end(&mut self) {
         loop {
             match self.child.next(STOP_GRACE) {
-                Some(News::Ended(_)) => return,
-                Some(News::Line(line) | News::ErrorLine(line)) => self.output.keep(&line),
+                Some(ChildEvent::Ended(_)) => return,
+                Some(ChildEvent::Line(line) | ChildEvent::ErrorLine(line)) => self.output.keep(&line),
                 None => self.child.stop(),
             }
         }
@@ -221,9 +221,9 @@ fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> st
         cwd: launch.cwd.to_path_buf(),
         without: agents::nesting_variables().collect(),
     };
-    let mut child = launch.guarding.spawn(&program, note)?;
-    child.go();
-    child.say(&invocation.input);
+    let mut child = launch.guards.spawn(&program, note)?;
+    child.start_program();
+    child.send(&invocation.input);
     if invocation.stays_open == StaysOpen::No {
         child.close_input();
     }

@@ -1,4 +1,4 @@
-//! Who watches a loop, and what they are told.
+//! The audience of a loop, and what is reported to it.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use cerberus_core::loops::meter::Certainty;
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::Ended;
 
-/// Whoever shows a loop to somebody.
+/// Shows a loop's progress.
 pub trait Audience {
-    fn hear(&mut self, report: &Report);
+    fn report(&mut self, report: &Report);
 }
 
-/// Something that happened. Texts of the agent's are as they came: whoever shows them cleans them.
+/// Something that happened. The agent's text is passed on as it came; the audience cleans it before showing it.
 #[derive(Debug)]
 pub enum Report<'a> {
     Begun {
@@ -24,13 +24,13 @@ pub enum Report<'a> {
     /// A line of the agent's error output.
     Error(&'a str),
     Checking(&'a str),
-    Told(&'a str),
+    Message(&'a str),
     Ended(&'a Ended),
     Status(&'a Status),
     Stopped(&'a Stop),
 }
 
-/// How a loop stands, a few times a second.
+/// The state of a loop, sent a few times per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     pub iteration: u32,

@@ -1,9 +1,8 @@
-//! What runs below a process, and how it is ended: no orphan of a loop survives.
+//! Finds and ends the processes below another one, so that a loop leaves no orphans.
 //!
-//! An agent's tools leave its process group and even its session, so a group alone is not enough. On Linux the guard and
-//! the runner adopt whatever loses its parent below them, and all that is below is found by its parents; what was adopted
-//! by nobody is found by the token in its environment, of which nothing else is ever looked at. Elsewhere only groups are
-//! ended.
+//! An agent's tools leave its process group and even its session, so ending a group is not enough. On Linux, guard and
+//! runner adopt the orphans below them, and descendants are found by their parents. Processes that neither adopted are
+//! found by the token in their environment; nothing else there is read. On other systems only groups are ended.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,20 +10,20 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// The variable that holds the token of a loop in everything that it starts.
+/// The variable that carries a loop's token into everything it starts.
 pub const TOKEN_VARIABLE: &str = "CERBERUS_LOOP";
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A look takes a while, and what is started meanwhile is not in it, though whoever started it is gone by its end: one look
-/// that finds nothing proves nothing.
+/// One empty look proves nothing: while it runs, a process can start another one and exit. Only several empty looks in
+/// a row count.
 const EMPTY_LOOKS: u32 = 3;
 
-/// What loses its parent below this process becomes its child.
+/// Makes this process the parent of orphans below it.
 pub fn adopt() {
     #[cfg(target_os = "linux")]
     {
-        // Where it is not allowed, groups are still ended.
+        // Where this is not allowed, groups are still ended.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     }
 }
@@ -39,7 +38,7 @@ pub fn kill_below(ancestor: u32, time_max: Duration) {
     kill_until_none(time_max, || below(ancestor));
 }
 
-/// Kills everything that carries this token until nothing is left. What it was.
+/// Kills every process that carries this token until none is left. Returns how many there were.
 pub fn kill_with_token(token: &str, time_max: Duration) -> usize {
     kill_until_none(time_max, || with_token(token))
 }
@@ -57,7 +56,7 @@ fn kill_until_none(time_max: Duration, find: impl Fn() -> Vec<u32>) -> usize {
         signal_all(&found, Signal::KILL);
         ended.extend(&found);
         std::thread::sleep(LOOK_EVERY);
-        // Those that were adopted have nobody else to wait for them.
+        // Adopted processes have no other parent to reap them.
         for pid in found.iter().filter_map(|pid| to_pid(*pid)) {
             let _ = waitpid(Some(pid), WaitOptions::NOHANG);
         }
@@ -70,12 +69,12 @@ fn signal_all(pids: &[u32], signal: Signal) {
     }
 }
 
-/// Everything alive below a process, by its parents.
+/// All live descendants of a process.
 fn below(ancestor: u32) -> Vec<u32> {
     let parents: HashMap<u32, u32> = running().collect();
     let leads_up = |pid: &u32| {
         let mut at = *pid;
-        // A tree that changes while it is read could seem to have a ring.
+        // The tree changes while it is read and may seem to contain a cycle, so the number of passes is limited.
         for _ in 0..parents.len() {
             match parents.get(&at) {
                 Some(parent) if *parent == ancestor => return true,
@@ -98,7 +97,7 @@ fn with_token(token: &str) -> Vec<u32> {
     running().map(|(pid, _)| pid).filter(|pid| *pid != own && carries(pid)).collect()
 }
 
-/// Every process that is not dead, with its parent.
+/// Every live process with its parent.
 fn running() -> impl Iterator<Item = (u32, u32)> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -115,7 +114,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn what_carries_the_token_is_found_wherever_it_went() {
+    fn processes_with_the_token_are_found_in_any_session() {
         let token = format!("test-{}", std::process::id());
         let script = "setsid sleep 600 & sleep 600 & echo started; wait";
         let mut command = Command::new("/bin/sh");
@@ -125,7 +124,7 @@ mod tests {
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
         assert!(kill_with_token(&token, Duration::from_secs(60)) >= 3);
         assert!(with_token(&token).is_empty());
-        // It was waited for already.
+        // It was already reaped.
         let _ = child.wait();
         assert_eq!(kill_with_token("no such token", Duration::from_secs(60)), 0);
     }

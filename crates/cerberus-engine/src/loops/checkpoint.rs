@@ -1,9 +1,9 @@
-//! A checkpoint an iteration: the whole worktree, files that git does not follow yet included, as a commit that only a
-//! reference of ours holds, `refs/cerberus/loop/RUN/N`.
+//! One checkpoint per iteration: the whole worktree, including untracked files, as a commit that only our reference
+//! `refs/cerberus/loop/RUN/N` holds.
 //!
-//! It is made with an index of its own: the user's index, branch, stash and files are not touched. What git ignores is
-//! not in it, nor private files that git does not follow, nor what lies in a submodule. Going back to one changes files only, makes a checkpoint of what is there
-//! first, and refuses where something would be lost that no checkpoint holds.
+//! A separate index is used, so the user's index, branch, stash and files are not touched. Ignored files, untracked
+//! private files and the contents of submodules are not included. Restoring changes files only. It makes a checkpoint
+//! of the current state first, and refuses if something would be lost that no checkpoint holds.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -22,16 +22,16 @@ use crate::project::git;
 use crate::project::git::command::{command, printed};
 use crate::project::identity::Located;
 
-/// A repository of a million files takes a while the first time.
+/// The first checkpoint of a repository with a million files takes a while.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
-/// Whose work a checkpoint is, where nobody says who they are.
+/// The author of a checkpoint, if git has no user configured.
 const NAME: &str = "Cerberus";
 const EMAIL: &str = "cerberus@localhost";
 
 const REFERENCES: &str = "refs/cerberus/loop";
 
-/// So many of the last runs keep their checkpoints.
+/// How many of the last runs keep their checkpoints.
 pub const RUNS_KEPT: usize = 5;
 
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum CheckpointError {
     InTheWay(Vec<String>),
 }
 
-/// One that was made.
+/// An existing checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     pub run: u32,
@@ -57,16 +57,16 @@ pub struct Checkpoint {
     pub at: Timestamp,
 }
 
-/// What going back changed.
+/// What a restore changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
     pub written: Vec<String>,
     pub removed: Vec<String>,
-    /// The commit that holds what was there before.
+    /// The commit that holds the state before the restore.
     pub before: String,
 }
 
-/// Where checkpoints of a project are made.
+/// The checkpoints of a project.
 #[derive(Debug)]
 pub struct Checkpoints<'a> {
     located: &'a Located,
@@ -76,7 +76,7 @@ pub struct Checkpoints<'a> {
 }
 
 impl<'a> Checkpoints<'a> {
-    /// Nothing is made yet; the home is where temporary files are kept.
+    /// Creates nothing yet. Temporary files go into the home.
     pub fn new(home: &'a Home, located: &'a Located) -> Result<Checkpoints<'a>, CheckpointError> {
         let git_dir = located.git_dir.as_deref().ok_or_else(|| CheckpointError::NoGit(located.root.clone()))?;
         Ok(Checkpoints {
@@ -87,10 +87,10 @@ impl<'a> Checkpoints<'a> {
         })
     }
 
-    /// Keeps the worktree as it is, as iteration `number` of `run`. One of the same number is replaced.
+    /// Saves the worktree as iteration `number` of `run`. Replaces a checkpoint of the same number.
     pub fn save(&self, run: u32, number: u32, now: Timestamp) -> Result<Checkpoint, CheckpointError> {
         let commit = self.snapshot(&format!("cerberus loop: run {run}, iteration {number}"), now)?;
-        self.hold(&reference(run, number), &commit)?;
+        self.set_reference(&reference(run, number), &commit)?;
         Ok(Checkpoint { run, number, commit, at: now })
     }
 
@@ -101,7 +101,7 @@ impl<'a> Checkpoints<'a> {
         Ok(found)
     }
 
-    /// Lets go of the checkpoints of all but the last runs. What was there before a restore is let go with them.
+    /// Removes the checkpoints of all but the last runs, together with the states saved before a restore.
     pub fn prune(&self, runs_kept: usize) -> Result<usize, CheckpointError> {
         let all = self.all()?;
         let mut runs: Vec<u32> = all.iter().map(|one| one.run).collect();
@@ -117,12 +117,12 @@ impl<'a> Checkpoints<'a> {
         Ok(old.len())
     }
 
-    /// Puts the files back as they were at a checkpoint.
+    /// Restores the files of a checkpoint.
     pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<Restored, CheckpointError> {
         let wanted = self.list(run)?.into_iter().find(|one| one.number == number);
         let wanted = wanted.ok_or(CheckpointError::Missing { run, number })?;
         let before = self.snapshot(&format!("cerberus loop: before the restore of {run}/{number}"), now)?;
-        self.hold(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
+        self.set_reference(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
         let changes = self.differences(&before, &wanted.commit)?;
         self.refuse_loss(&changes)?;
         for path in changes.iter().filter(|change| change.is_gone).map(|change| &change.path) {
@@ -135,10 +135,10 @@ impl<'a> Checkpoints<'a> {
         Ok(Restored { written, removed, before })
     }
 
-    /// The whole worktree as a commit that nothing refers to yet.
+    /// Commits the whole worktree, without a reference yet.
     fn snapshot(&self, message: &str, now: Timestamp) -> Result<String, CheckpointError> {
         let index = self.scratch_file("index")?;
-        // The user's index knows which files are unchanged, so that they are not read again.
+        // The user's index knows which files are unchanged, so that git need not read them again.
         let own = self.git_dir.join("index");
         if own.is_file() {
             fs::copy(&own, &index.path).map_err(|source| CheckpointError::File { path: own, source })?;
@@ -164,13 +164,13 @@ impl<'a> Checkpoints<'a> {
         Ok(self.run("commit-tree", git)?.trim().to_string())
     }
 
-    /// What git does not follow and must not: private files, and repositories inside that are no submodules, which git
-    /// would make some, or fail where nothing is committed yet.
+    /// Untracked paths to leave out: private files, and nested repositories that are not submodules. Git would turn
+    /// those into submodules, or fail if they have no commit yet.
     fn left_out(&self) -> Result<Vec<String>, CheckpointError> {
         let mut git = self.files_command()?;
         git.args(["ls-files", "--others", "--exclude-standard", "-z"]);
         let printed = self.run("ls-files", git)?;
-        // Of everything but a repository the files themselves are listed.
+        // Only a repository is listed as a folder; everything else is listed file by file.
         let left_out = printed.split('\0').filter_map(|path| match path.strip_suffix('/') {
             Some(repository) => Some(repository),
             None => Some(path).filter(|path| !path.is_empty() && self.privacy_rules.is_private(path)),
@@ -178,7 +178,7 @@ impl<'a> Checkpoints<'a> {
         Ok(left_out.map(str::to_string).collect())
     }
 
-    fn hold(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {
+    fn set_reference(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["update-ref", reference, commit]);
         self.run("update-ref", git).map(drop)
@@ -191,7 +191,7 @@ impl<'a> Checkpoints<'a> {
         Ok(printed.lines().filter_map(checkpoint).collect())
     }
 
-    /// What must change for the files of one commit to become those of the other; submodules stay as they are.
+    /// The changes that turn the files of one commit into those of the other. Submodules stay as they are.
     fn differences(&self, from: &str, to: &str) -> Result<Vec<Change>, CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv", from, to]);
@@ -214,7 +214,7 @@ impl<'a> Checkpoints<'a> {
         Ok(changes)
     }
 
-    /// What a checkpoint would be written over must be in the one that was just made.
+    /// Everything that the restore overwrites must be in the checkpoint that was just made.
     fn refuse_loss(&self, changes: &[Change]) -> Result<(), CheckpointError> {
         let gone: HashSet<&str> = changes.iter().filter(|change| change.is_gone).map(|one| one.path.as_str()).collect();
         let root = &self.located.root;
@@ -222,8 +222,8 @@ impl<'a> Checkpoints<'a> {
         for change in changes.iter().filter(|change| !change.is_gone) {
             let path = root.join(&change.path);
             let stands = path.symlink_metadata();
-            // New to the worktree, yet something stands there: git ignores it, and nobody has a copy. A folder is only in
-            // the way if it does not go with its files.
+            // The path is new to the worktree, yet something is there: an ignored file, of which no copy exists. A
+            // folder is only in the way if it does not disappear with its files.
             let is_other = match &stands {
                 Ok(found) if found.is_dir() => !is_emptied(&path, root, &gone),
                 Ok(_) => change.is_new,
@@ -283,7 +283,7 @@ impl<'a> Checkpoints<'a> {
         files_command(&self.located.root).ok_or_else(unanswered)
     }
 
-    /// What git printed; what it complained about otherwise.
+    /// Returns what git printed, or an error with its complaint.
     fn run(&self, what: &'static str, mut git: Command) -> Result<String, CheckpointError> {
         let words = self.scratch_file("words")?;
         let failed = |source| CheckpointError::File { path: words.path.clone(), source };
@@ -304,7 +304,7 @@ impl<'a> Checkpoints<'a> {
     }
 }
 
-/// A file that is gone when it is no longer needed, with the lock that git may have left.
+/// A temporary file that is removed on drop, together with a lock that git may have left.
 #[derive(Debug)]
 struct Scratch {
     path: PathBuf,
@@ -335,7 +335,7 @@ fn reference(run: u32, number: u32) -> String {
     format!("{REFERENCES}/{run}/{number}")
 }
 
-/// `refs/cerberus/loop/1/2 COMMIT SECS`; what was there before a restore is no checkpoint of an iteration.
+/// Parses `refs/cerberus/loop/1/2 COMMIT SECS`. A state saved before a restore is not a checkpoint of an iteration.
 fn checkpoint(line: &str) -> Option<Checkpoint> {
     let mut words = line.split(' ');
     let mut name = words.next()?.strip_prefix(REFERENCES)?.strip_prefix('/')?.split('/');
@@ -344,7 +344,7 @@ fn checkpoint(line: &str) -> Option<Checkpoint> {
     Some(Checkpoint { run, number, commit, at: Timestamp::from_millis(secs.saturating_mul(1_000)) })
 }
 
-/// Is a folder empty once these files are gone?
+/// Whether a folder is empty once these files are gone.
 fn is_emptied(folder: &Path, root: &Path, gone: &HashSet<&str>) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     entries.flatten().all(|entry| {
@@ -358,7 +358,7 @@ fn is_emptied(folder: &Path, root: &Path, gone: &HashSet<&str>) -> bool {
     })
 }
 
-/// Does something other than a folder stand where one is needed?
+/// Whether something other than a folder is where one is needed.
 fn blocked(path: &str, root: &Path, gone: &HashSet<&str>) -> bool {
     let folders = Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     let mut folders = folders.filter(|folder| !gone.contains(&*folder.to_string_lossy()));

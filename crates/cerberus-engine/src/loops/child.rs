@@ -1,7 +1,7 @@
-//! The runner's side of a guarded program: its lines, its end, and the hand on it.
+//! The runner's side of a guarded program: its lines, its exit, and control over it.
 //!
-//! Every line and the end come through one channel, the end last. When even the guard is killed, what it guarded has
-//! become the runner's own, and is ended here.
+//! All lines and then the exit arrive through one channel. If even the guard is killed, the runner has adopted what it
+//! guarded, and ends it here.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,24 +19,24 @@ use super::guard::{Note, Order};
 use super::ledger::Number;
 use crate::os::fault;
 
-/// A longer line is cut: what is left of it says nothing, and is no error.
+/// A longer line is cut. The remainder parses as nothing, which is not an error.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How far the runner may lag behind.
+/// How many lines may queue up before the runner reads them.
 const LINES_MAX: usize = 4096;
-/// What a check or a hook printed is kept up to here, its end first.
+/// How much output of a check or hook is kept; the end counts.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 const KILL_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long what was asked to stop may take; then it is killed.
+/// How long a process may take to stop before it is killed.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// How guards are started: our own program, and the token that everything below it carries.
+/// How guards are started: our own program, and the token that everything below carries.
 #[derive(Clone, Debug)]
-pub struct Guarding {
+pub struct GuardLauncher {
     pub program: PathBuf,
     pub token: String,
 }
 
-/// What is to be run.
+/// The program to run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     pub program: OsString,
@@ -47,7 +47,7 @@ pub struct Program {
 }
 
 #[derive(Debug)]
-pub enum News {
+pub enum ChildEvent {
     Line(Vec<u8>),
     ErrorLine(Vec<u8>),
     Ended(Exit),
@@ -56,12 +56,12 @@ pub enum News {
 #[derive(Debug)]
 pub struct Child {
     orders: Option<ChildStdin>,
-    news: Receiver<News>,
+    events: Receiver<ChildEvent>,
     stopped_at: Option<Instant>,
 }
 
-impl Guarding {
-    /// Starts the guard. The program itself waits for [`Child::go`].
+impl GuardLauncher {
+    /// Starts the guard. The program itself starts with [`Child::start_program`].
     pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.arg0("cerberus").args(["loop", "guard"]);
@@ -79,10 +79,10 @@ impl Guarding {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut guard = command.spawn()?;
         let _ = fault::point("loop-spawned");
-        let (send, news) = mpsc::sync_channel(LINES_MAX);
+        let (send, events) = mpsc::sync_channel(LINES_MAX);
         let readers = [
-            guard.stdout.take().map(|out| read_lines(out, send.clone(), News::Line)),
-            guard.stderr.take().map(|err| read_lines(err, send.clone(), News::ErrorLine)),
+            guard.stdout.take().map(|out| read_lines(out, send.clone(), ChildEvent::Line)),
+            guard.stderr.take().map(|err| read_lines(err, send.clone(), ChildEvent::ErrorLine)),
         ];
         let orders = guard.stdin.take();
         std::thread::spawn(move || {
@@ -93,18 +93,18 @@ impl Guarding {
                 below::kill_below(std::process::id(), KILL_TIME_MAX);
             }
             for reader in readers.into_iter().flatten() {
-                // What still has the output open is still there.
+                // If the output is still open, a process still holds it.
                 while was_killed && !reader.is_finished() {
                     below::kill_below(std::process::id(), KILL_TIME_MAX);
                 }
                 let _ = reader.join();
             }
-            let _ = send.send(News::Ended(exit));
+            let _ = send.send(ChildEvent::Ended(exit));
         });
-        Ok(Child { orders, news, stopped_at: None })
+        Ok(Child { orders, events, stopped_at: None })
     }
 
-    /// Runs a command of the user's to its end, or until it must end: how it ended, and what it printed.
+    /// Runs a command of the user until it exits or `until` returns true. Returns its exit and its output.
     pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<(Exit, String)> {
         let mut child = self.spawn(program, None)?;
         child.order(&Order::Go);
@@ -114,14 +114,14 @@ impl Guarding {
         let mut is_late = false;
         loop {
             match child.next(Duration::from_millis(100)) {
-                Some(News::Line(line) | News::ErrorLine(line)) => {
+                Some(ChildEvent::Line(line) | ChildEvent::ErrorLine(line)) => {
                     output.push_str(&String::from_utf8_lossy(&line));
                     if output.len() > 2 * OUTPUT_BYTES_MAX {
                         output = clip_front(&output, OUTPUT_BYTES_MAX).to_string();
                     }
                 }
-                // The guard may still be ending what was late; then its exit says nothing.
-                Some(News::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
+                // The guard may still be ending a late command; then its own exit says nothing.
+                Some(ChildEvent::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
                 None => {}
             }
             if until() {
@@ -133,11 +133,11 @@ impl Guarding {
 }
 
 impl Child {
-    pub fn go(&mut self) {
+    pub fn start_program(&mut self) {
         self.order(&Order::Go);
     }
 
-    pub fn say(&mut self, text: &str) {
+    pub fn send(&mut self, text: &str) {
         self.order(&Order::Say(text.to_string()));
     }
 
@@ -145,7 +145,7 @@ impl Child {
         self.order(&Order::Close);
     }
 
-    /// Asks everything to stop. Where it is still there after twice its grace, the guard is killed too.
+    /// Asks everything to stop. If something is left after twice the grace period, the guard is killed too.
     pub fn stop(&mut self) {
         match self.stopped_at {
             None => {
@@ -157,13 +157,13 @@ impl Child {
         }
     }
 
-    /// At once: nobody waits for a farewell.
+    /// Stops at once, without a grace period.
     pub fn stop_now(&mut self) {
         self.stop();
         self.order(&Order::Stop { grace_ms: 0 });
     }
 
-    /// A guard that is gone takes no orders; its end is in the news.
+    /// A guard that has exited takes no orders; its exit arrives through the channel.
     fn order(&mut self, order: &Order) {
         let Ok(mut line) = serde_json::to_vec(order) else { return };
         line.push(b'\n');
@@ -172,21 +172,21 @@ impl Child {
         }
     }
 
-    /// What comes next, if it comes in time.
-    pub fn next(&self, wait_max: Duration) -> Option<News> {
-        match self.news.recv_timeout(wait_max) {
-            Ok(news) => Some(news),
+    /// The next message, if it arrives in time.
+    pub fn next(&self, wait_max: Duration) -> Option<ChildEvent> {
+        match self.events.recv_timeout(wait_max) {
+            Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(News::Ended(Exit::Code(1))),
+            Err(RecvTimeoutError::Disconnected) => Some(ChildEvent::Ended(Exit::Code(1))),
         }
     }
 }
 
-/// A torn line is whole when its end comes.
+/// Reads lines. A last line without a line break counts as a line.
 fn read_lines<R: Read + Send + 'static>(
     from: R,
-    send: SyncSender<News>,
-    wrap: fn(Vec<u8>) -> News,
+    send: SyncSender<ChildEvent>,
+    wrap: fn(Vec<u8>) -> ChildEvent,
 ) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);
@@ -200,7 +200,7 @@ fn read_lines<R: Read + Send + 'static>(
     })
 }
 
-/// What the guard passes on of a signal is a signal again.
+/// The guard reports a signal as an exit code; this turns it back into a signal.
 fn exit_of(status: &ExitStatus) -> Exit {
     match (status.code(), status.signal()) {
         (Some(code @ 129..=192), _) => Exit::Signal(code - 128),

@@ -1,4 +1,4 @@
-//! The user's own commands: the check that says whether all is done, and the hooks at the loop's turns.
+//! The user's own commands: the check that decides whether the work is complete, and the loop's hooks.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use cerberus_core::loops::completion::{Checked, judge};
 use cerberus_core::loops::failure::Exit;
 use serde_json::Value;
 
-use super::child::{Guarding, Program};
+use super::child::{GuardLauncher, Program};
 use super::interrupts::Interrupts;
 
-/// Where and how they run.
+/// Where and how the commands run.
 pub struct Commands<'a> {
-    pub guarding: &'a Guarding,
+    pub guards: &'a GuardLauncher,
     pub cwd: &'a Path,
     pub cleaner: &'a Cleaner,
-    /// Who wants everything to end now ends these too.
+    /// An interrupt that ends the loop at once ends these too.
     pub interrupts: &'a Interrupts,
 }
 
@@ -29,7 +29,7 @@ impl Commands<'_> {
         }
     }
 
-    /// Runs a hook with the loop's state on its standard input; why it failed, if it did.
+    /// Runs a hook with the loop's state on its standard input. An error says why it failed.
     pub fn hook(&self, command: &str, state: &Value, time_max: Duration) -> Result<(), String> {
         match self.run(command, &state.to_string(), time_max) {
             Ok((exit, _)) if exit.is_success() => Ok(()),
@@ -50,6 +50,6 @@ impl Commands<'_> {
             without: Vec::new(),
         };
         let deadline = Instant::now() + time_max;
-        self.guarding.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())
+        self.guards.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())
     }
 }

@@ -1,7 +1,7 @@
-//! Forgetting reaches the loop's own book: handoffs, outputs and prompts of what is forgotten go, numbers and times stay.
+//! Forgetting in the loop's ledger: removes handoffs, outputs and prompts, keeps numbers and times.
 //!
-//! Coarse on purpose: a handoff holds what many sessions left, so a run of which anything is meant loses all its texts. The
-//! book is replaced as a whole, and not while a runner writes in it.
+//! Coarse on purpose: a handoff combines what many sessions left, so a run that is affected at all loses all its texts.
+//! The ledger is replaced atomically, and never while a runner writes to it.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use cerberus_core::model::time::Timestamp;
 use super::ledger::Ledger;
 use crate::os::home::Home;
 
-/// What is meant goes from every project's book.
+/// Forgets in every project's ledger.
 pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
     let entries = match fs::read_dir(home.loops_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -64,13 +64,13 @@ fn is_covered(ledger: &Ledger, request: &ForgetRequest, entry: &Entry) -> bool {
             names.iter().any(|(_, name)| name.as_str() == &**id)
         }
         (ForgetRequest::Between(since, until), _) => (*since..*until).contains(&entry.at),
-        // What an agent printed or was told may name any file.
+        // The agent's output and prompts may name any file.
         (ForgetRequest::Paths(paths), _) => paths.projects.contains(ledger.project()),
         _ => false,
     }
 }
 
-/// Numbers, times and names of sessions; no words.
+/// Keeps numbers, times and session ids; removes all text.
 fn without_texts(mut entry: Entry) -> Entry {
     match &mut entry.step {
         Step::Run { layer, .. } => {

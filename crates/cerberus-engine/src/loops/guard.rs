@@ -1,9 +1,9 @@
-//! The guard: a small process between the runner and what it starts, which outlives neither.
+//! The guard: a small process between the runner and the program it starts. It outlives neither.
 //!
-//! It leads a session of its own and adopts what loses its parent below it. Its standard input is the runner's hand: orders,
-//! one a line. Nothing is started before the first order; the end of the input means that the runner is dead, and then
-//! everything below is ended. It ends when nothing is left below it, with the exit of what it started. Output is not
-//! touched: it goes straight to the runner.
+//! It leads its own session and adopts orphans below it. The runner sends orders on standard input, one per line.
+//! Nothing starts before the first order. The end of the input means that the runner is dead; then everything below is
+//! ended. The guard exits when nothing is left below it, with the exit code of its program. Output goes straight from
+//! the program to the runner.
 
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
@@ -21,12 +21,12 @@ use crate::os::clock::Clock;
 use crate::os::fault;
 use crate::os::process;
 
-/// What the runner wants, one JSON value a line.
+/// An order of the runner, one JSON value per line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     Go,
-    /// For the program's standard input.
+    /// Text for the program's standard input.
     Say(String),
     Close,
     Stop {
@@ -34,12 +34,12 @@ pub enum Order {
     },
 }
 
-/// What is to be started.
+/// What to start.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub program: std::ffi::OsString,
     pub args: Vec<std::ffi::OsString>,
-    /// Where it is written down that the agent was started.
+    /// Where to record that the agent was started.
     pub note: Option<Note>,
 }
 
@@ -49,32 +49,32 @@ pub struct Note {
     pub number: Number,
 }
 
-/// When the runner is dead nobody waits for a farewell.
+/// If the runner is dead, nothing needs time to finish.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
-/// What is left when the program is gone gets this long.
+/// The grace period for what is left after the program has exited.
 const REST_GRACE: Duration = Duration::from_millis(200);
 const KILL_EVERY: Duration = Duration::from_millis(50);
 
 pub const CANNOT_START: i32 = 127;
 pub const CANNOT_NOTE: i32 = 125;
 
-enum News {
+enum GuardEvent {
     Order(Order),
     RunnerGone,
     Gone(Pid, WaitStatus),
     NobodyLeft,
 }
 
-/// Runs to the end of everything below; the exit code.
+/// Runs until everything below has ended. Returns the exit code.
 pub fn run(launch: &Launch) -> i32 {
-    // Away from the runner's terminal: a Ctrl-C there is the runner's to interpret.
+    // Leave the runner's terminal: the runner decides what Ctrl-C means.
     let _ = rustix::process::setsid();
     below::adopt();
-    let (send, news) = mpsc::channel();
+    let (send, events) = mpsc::channel();
     let orders = send.clone();
-    std::thread::spawn(move || hear_orders(&orders));
-    match news.recv() {
-        Ok(News::Order(Order::Go)) => {}
+    std::thread::spawn(move || read_orders(&orders));
+    match events.recv() {
+        Ok(GuardEvent::Order(Order::Go)) => {}
         _ => return 0,
     }
     let _ = fault::point("guard-ready");
@@ -89,51 +89,51 @@ pub fn run(launch: &Launch) -> i32 {
     };
     let group = Pid::from_child(&child);
     let input = child.stdin.take().map(feed);
-    std::thread::spawn(move || hear_ends(&send));
+    std::thread::spawn(move || reap_children(&send));
     let mut watch = Watch { group, input, stopping: None, exit: None };
-    if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| written(note, child.id())) {
+    if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| record_launch(note, child.id())) {
         eprintln!("cannot write down that the agent was started: {error}");
         watch.stop(Duration::ZERO);
-        watch.until_nobody_is_left(&news);
+        watch.run_until_empty(&events);
         return CANNOT_NOTE;
     }
     let _ = fault::point("guard-launched");
-    watch.until_nobody_is_left(&news);
+    watch.run_until_empty(&events);
     watch.exit.unwrap_or(CANNOT_START)
 }
 
-fn written(note: &Note, pid: u32) -> Result<(), LedgerError> {
+fn record_launch(note: &Note, pid: u32) -> Result<(), LedgerError> {
     let Number { run, iteration, attempt } = note.number;
     let step = Step::Launched { iteration, attempt, agent: process::of(pid), guard: process::own() };
     note.ledger.append(&Entry { at: Clock::new(None).wall, run, step })
 }
 
-fn hear_orders(news: &Sender<News>) {
+fn read_orders(events: &Sender<GuardEvent>) {
     for line in io::stdin().lock().lines() {
         let Some(order) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
-        if news.send(News::Order(order)).is_err() {
+        if events.send(GuardEvent::Order(order)).is_err() {
             return;
         }
     }
-    let _ = news.send(News::RunnerGone);
+    let _ = events.send(GuardEvent::RunnerGone);
 }
 
-fn hear_ends(news: &Sender<News>) {
+fn reap_children(events: &Sender<GuardEvent>) {
     loop {
         let heard = match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => News::Gone(pid, status),
+            Ok(Some((pid, status))) => GuardEvent::Gone(pid, status),
             Ok(None) => continue,
             Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => News::NobodyLeft,
+            Err(_) => GuardEvent::NobodyLeft,
         };
-        let is_last = matches!(heard, News::NobodyLeft);
-        if news.send(heard).is_err() || is_last {
+        let is_last = matches!(heard, GuardEvent::NobodyLeft);
+        if events.send(heard).is_err() || is_last {
             return;
         }
     }
 }
 
-/// Writes to the program beside everything else: it may be slow to read. Dropping the sender closes its input.
+/// Writes to the program from a separate thread, because it may read slowly. Dropping the sender closes its input.
 fn feed(mut input: ChildStdin) -> Sender<String> {
     let (send, texts) = mpsc::channel::<String>();
     std::thread::spawn(move || {
@@ -149,24 +149,24 @@ fn feed(mut input: ChildStdin) -> Sender<String> {
 struct Watch {
     group: Pid,
     input: Option<Sender<String>>,
-    /// From when on everything below is killed.
+    /// When everything below will be killed.
     stopping: Option<Instant>,
     exit: Option<i32>,
 }
 
 impl Watch {
-    fn until_nobody_is_left(&mut self, news: &Receiver<News>) {
+    fn run_until_empty(&mut self, events: &Receiver<GuardEvent>) {
         loop {
             let wait_max = if self.stopping.is_some() { KILL_EVERY } else { Duration::from_secs(3600) };
-            match news.recv_timeout(wait_max) {
-                Ok(News::Order(order)) => self.follow(order),
-                Ok(News::RunnerGone) => self.stop(ORPHAN_GRACE),
-                Ok(News::Gone(pid, status)) if pid == self.group => {
-                    self.exit = Some(code(status));
+            match events.recv_timeout(wait_max) {
+                Ok(GuardEvent::Order(order)) => self.follow(order),
+                Ok(GuardEvent::RunnerGone) => self.stop(ORPHAN_GRACE),
+                Ok(GuardEvent::Gone(pid, status)) if pid == self.group => {
+                    self.exit = Some(exit_code(status));
                     self.stop(REST_GRACE);
                 }
-                Ok(News::Gone(..)) => {}
-                Ok(News::NobodyLeft) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(GuardEvent::Gone(..)) => {}
+                Ok(GuardEvent::NobodyLeft) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stopping.is_some_and(|from| Instant::now() >= from) {
@@ -186,14 +186,14 @@ impl Watch {
         }
     }
 
-    /// Asks the program to end, and when it is gone, what it left; after the grace everything is killed. Asked again, the
-    /// shorter grace counts.
+    /// Asks the program to stop and, once it has exited, what it left behind. After the grace period everything is
+    /// killed. If asked again, the shorter grace period counts.
     fn stop(&mut self, grace: Duration) {
         self.input = None;
         let from = Instant::now() + grace;
         self.stopping = Some(self.stopping.map_or(from, |earlier| earlier.min(from)));
         match self.exit {
-            // An agent whose tool ends before it would take up its work again.
+            // Signal the group only: an agent whose tool ends first would go on working.
             None => self.signal_group(Signal::TERM),
             Some(_) => below::signal_below(std::process::id(), Signal::TERM),
         }
@@ -205,14 +205,14 @@ impl Watch {
     }
 
     fn signal_group(&self, signal: Signal) {
-        // Once its leader was waited for, the group's number may be another's.
+        // Once the leader has been reaped, another group may get the same id.
         if self.exit.is_none() {
             let _ = kill_process_group(self.group, signal);
         }
     }
 }
 
-/// As a shell would say it.
-fn code(status: WaitStatus) -> i32 {
+/// The exit code that a shell would report.
+fn exit_code(status: WaitStatus) -> i32 {
     status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(1)
 }

@@ -1,4 +1,4 @@
-//! What a context leaves to its successor, as the runner knows it and as it is told.
+//! What a context leaves to its successor: what the runner knows, and the handoff made from it.
 
 use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::handoff::state::PreservedState;
@@ -7,14 +7,14 @@ use cerberus_core::loops::totals::How;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
 
-use super::preserve::{Wanted, preserve, without_view};
+use super::preserve::{PreserveRequest, preserve, without_view};
 use super::runner::Job;
 use crate::os::clock::Clock;
 use crate::store::fold;
 
-/// What the runner itself knows of a context that is over, or about to be.
+/// What the runner knows about a context that is over, or about to be.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftContext {
     pub how: How,
     pub session: Option<String>,
     /// When it was left.
@@ -23,24 +23,24 @@ pub struct Left {
     pub heard: AgentMessages,
 }
 
-/// Whose work it is, and since when.
+/// The sessions of the run, and where it began.
 #[derive(Clone, Debug, Default)]
-pub struct Story {
-    /// The run's sessions, as their agent called them.
+pub struct RunHistory {
+    /// The run's sessions, by the ids of their agent.
     pub sessions: Vec<String>,
     /// The commit that was checked out when the run began.
     pub base: Option<String>,
 }
 
-/// The state that outlives the context, and what there is to tell the user about it.
-pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<String>) {
+/// The state that outlives the context, and messages about it for the user.
+pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedState, Vec<String>) {
     let agent: Agent = job.settings.worker.agent();
-    let sessions: Vec<(Agent, String)> = story.sessions.iter().map(|session| (agent, session.clone())).collect();
-    let wanted = Wanted {
+    let sessions: Vec<(Agent, String)> = history.sessions.iter().map(|session| (agent, session.clone())).collect();
+    let wanted = PreserveRequest {
         located: &job.located,
         now: Clock::new(None).now,
         sessions: &sessions,
-        base: story.base.as_deref(),
+        base: history.base.as_deref(),
         prompt: Some(&job.task),
         heard: &left.heard,
         rules: &job.settings.preserve,
@@ -56,7 +56,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
             let told = missing.map(|(file, why)| format!("{file} is not in the handoff: {why}")).collect();
             (preserved.state, told)
         }
-        // Without what is on record, what was heard is still better than nothing.
+        // If the view cannot be read, the agent's output is still better than nothing.
         Err(error) => {
             let state = without_view(&wanted).state;
             (state, vec![format!("the handoff holds only what the agent said and what git knows: {error}")])
@@ -64,7 +64,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
     }
 }
 
-pub fn compose(job: &Job, story: &Story, left: &Left) -> (Handoff, Vec<String>) {
-    let (state, told) = state(job, story, left);
+pub fn compose(job: &Job, history: &RunHistory, left: &LeftContext) -> (Handoff, Vec<String>) {
+    let (state, told) = state(job, history, left);
     (composed(&state, &job.settings.preserve), told)
 }

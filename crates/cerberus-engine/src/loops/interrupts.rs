@@ -1,4 +1,4 @@
-//! Who wants the loop to end, and how soon: asked once, it ends after the iteration; asked again, at once.
+//! Requests to end the loop: the first ends it after the iteration, the second at once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,7 +11,7 @@ const NOW: u8 = 2;
 pub struct Interrupts(AtomicU8);
 
 impl Interrupts {
-    /// Each time it is more urgent.
+    /// Each call makes the request more urgent.
     pub fn ask(&self) {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |level| Some((level + 1).min(NOW)));
     }
@@ -20,7 +20,7 @@ impl Interrupts {
         self.0.store(NOW, Ordering::Relaxed);
     }
 
-    /// What another terminal asks; asked once is not asked twice.
+    /// Follows a request from another terminal. Repeating it does not make it more urgent.
     pub fn follow(&self, request: Request) {
         let level = match request {
             Request::Stop => ASKED,

@@ -1,7 +1,7 @@
-//! The loop's own book: `loops/PROJECT/ledger.jsonl` in the home, one synced line ahead of every step.
+//! The loop's ledger: `loops/PROJECT/ledger.jsonl` in the home, one synced line before every step.
 //!
-//! Beside the journal, since a run that is taken up again must not depend on anybody's fold. Lines are sealed like the
-//! journal's; a stump is skipped. Whoever holds the lock beside it is the runner; a dead runner holds nothing.
+//! It is separate from the journal, because resuming a run must not depend on a fold. Lines have a checksum like the
+//! journal's; a torn line is skipped. The runner holds the lock file beside it; the lock of a dead runner is released.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -25,12 +25,12 @@ pub enum LedgerError {
     Read { path: PathBuf, source: io::Error },
 }
 
-/// More than a run of years leaves; what is longer is damaged.
+/// Years of runs stay below this. A larger file is damaged.
 const LEDGER_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const TRIES_MAX: usize = 3;
 const REQUEST_BYTES_MAX: u64 = 1024;
 
-/// Which attempt at which iteration of which run.
+/// Run, iteration and attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     pub run: u32,
@@ -38,7 +38,7 @@ pub struct Number {
     pub attempt: u32,
 }
 
-/// Where a project's loops are kept.
+/// The files of a project's loops.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     home: Home,
@@ -46,13 +46,13 @@ pub struct Ledger {
     dir: PathBuf,
 }
 
-/// Held by the runner as long as it lives.
+/// Held by the runner while it lives.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
-/// What another terminal asks of the runner.
+/// A request from another terminal to the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -62,7 +62,7 @@ pub enum Request {
 
 impl Ledger {
     pub fn new(home: &Home, project: &ProjectId) -> Ledger {
-        // A project's id is a hash of ours; anything else is not used as a name.
+        // A project's id is a hash of ours; other characters must not get into a file name.
         let name: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
         Ledger { home: home.clone(), project: project.clone(), dir: home.loops_dir().join(name) }
     }
@@ -79,7 +79,7 @@ impl Ledger {
         &self.project
     }
 
-    /// What an attempt printed.
+    /// The file for the output of an attempt.
     pub fn output_path(&self, number: Number) -> PathBuf {
         let Number { run, iteration, attempt } = number;
         self.dir.join(format!("output-{run}-{iteration}-{attempt}.log"))
@@ -89,7 +89,7 @@ impl Ledger {
         self.append_synced(entry).map_err(|source| LedgerError::Write { path: self.path(), source })
     }
 
-    /// Everything written up to `now`, in order.
+    /// All entries up to `now`, in order.
     pub fn read(&self, now: Timestamp) -> Result<Vec<Entry>, LedgerError> {
         let mut bytes = Vec::new();
         match self
@@ -106,12 +106,12 @@ impl Ledger {
         Ok(entries.filter(|entry| entry.at <= now).collect())
     }
 
-    /// The runner's lock, or `None` while another runner lives.
+    /// Takes the runner's lock; `None` while another runner holds it.
     pub fn lock(&self) -> Result<Option<Lock>, LedgerError> {
         let path = self.dir.join("lock");
         let write_error = |source| LedgerError::Write { path: path.clone(), source };
         create_dir(&self.dir).map_err(write_error)?;
-        let file = self.home.open(&path, Access::AppendOrMake).map_err(write_error)?;
+        let file = self.home.open(&path, Access::AppendOrCreate).map_err(write_error)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -119,7 +119,7 @@ impl Ledger {
         }
     }
 
-    /// Is a runner at work?
+    /// Whether a runner holds the lock.
     pub fn is_running(&self) -> Result<bool, LedgerError> {
         if !self.dir.join("lock").exists() {
             return Ok(false);
@@ -127,13 +127,13 @@ impl Ledger {
         Ok(self.lock()?.is_none())
     }
 
-    /// One line, durably: when this returns it survives the machine going down.
+    /// Appends one line durably: when this returns, the line survives a crash of the machine.
     fn append_synced(&self, entry: &Entry) -> io::Result<()> {
         let line = journal::sealed_line(entry).map_err(io::Error::other)?;
         let mut file = match self.home.open(&self.path(), Access::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create_dir(&self.dir)?;
-                let file = self.home.open(&self.path(), Access::AppendOrMake)?;
+                let file = self.home.open(&self.path(), Access::AppendOrCreate)?;
                 self.home.open_folder(&self.dir)?.sync_all()?;
                 file
             }
@@ -154,7 +154,7 @@ impl Ledger {
         Err(io::Error::other("the line could not be written in one piece; is the disk full?"))
     }
 
-    /// The whole book anew; for whoever holds the lock.
+    /// Replaces the whole ledger. The caller must hold the lock.
     pub fn replace(&self, entries: &[Entry]) -> io::Result<()> {
         let lines: Result<Vec<Vec<u8>>, _> = entries.iter().map(journal::sealed_line).collect();
         crate::os::replace::replace(&self.path(), &lines.map_err(io::Error::other)?.concat(), 0o600)
@@ -164,23 +164,23 @@ impl Ledger {
         self.dir.join("request")
     }
 
-    pub fn ask(&self, request: Request) -> Result<(), LedgerError> {
+    pub fn write_request(&self, request: Request) -> Result<(), LedgerError> {
         let path = self.request_path();
         let bytes = serde_json::to_vec(&request).unwrap_or_default();
         crate::os::replace::replace(&path, &bytes, 0o600).map_err(|source| LedgerError::Write { path, source })
     }
 
-    pub fn asked(&self) -> Option<Request> {
+    pub fn request(&self) -> Option<Request> {
         serde_json::from_str(&self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?).ok()
     }
 
-    /// What was asked of an earlier runner is not asked of this one.
+    /// Discards requests to an earlier runner.
     pub fn forget_requests(&self) {
         let _ = fs::remove_file(self.request_path());
     }
 }
 
-/// The labelled points before and after each step is written are named after it.
+/// The name of a step in the labels of its fault points.
 fn label(step: &Step) -> &'static str {
     match step {
         Step::Run { .. } => "loop-run",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_survive_stumps_and_what_came_later_does_not_exist() {
+    fn torn_lines_are_skipped_and_later_entries_are_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
         assert_eq!(ledger.read(Timestamp::from_millis(99)).unwrap(), []);
@@ -218,16 +218,16 @@ mod tests {
     }
 
     #[test]
-    fn one_runner_at_a_time_and_requests_are_heard_once() {
+    fn one_runner_at_a_time_and_requests_are_read_once() {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
         assert!(!ledger.is_running().unwrap());
         let lock = ledger.lock().unwrap();
         assert!(lock.is_some() && ledger.lock().unwrap().is_none() && ledger.is_running().unwrap());
-        ledger.ask(Request::StopNow).unwrap();
-        assert_eq!(ledger.asked(), Some(Request::StopNow));
+        ledger.write_request(Request::StopNow).unwrap();
+        assert_eq!(ledger.request(), Some(Request::StopNow));
         ledger.forget_requests();
-        assert_eq!(ledger.asked(), None);
+        assert_eq!(ledger.request(), None);
         drop(lock);
         assert!(!ledger.is_running().unwrap());
     }

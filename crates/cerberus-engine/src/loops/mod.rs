@@ -1,6 +1,6 @@
-//! The loop at work: one fresh context after another, guarded, written down ahead of every step.
+//! Running a loop: one fresh context after another, guarded, with every step recorded before it is taken.
 //!
-//! What is to be done is decided by the machine in core; here it is done.
+//! The machine in core decides what to do; this folder does it.
 
 mod attempt;
 pub mod audience;

@@ -1,6 +1,6 @@
-//! What an attempt printed, kept for later: secrets cut, up to a limit, for its owner alone.
+//! Stores what an attempt printed: without secrets, up to a limit, readable by the owner only.
 //!
-//! Best effort: a full disk costs the record, never the loop.
+//! Best effort: if the disk is full, the output is lost and the loop goes on.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +10,7 @@ use cerberus_core::clean::Cleaner;
 
 use crate::os::home::{Access, Home};
 
-/// An attempt that prints more is not worth keeping whole; the stream was shown anyway.
+/// Longer output is cut; the user saw it live anyway.
 const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Output {
 
 impl Output {
     pub fn create(home: &Home, path: &Path) -> Output {
-        Output { file: home.open(path, Access::AppendOrMake).ok(), written_bytes: 0, cleaner: home.cleaner().clone() }
+        Output { file: home.open(path, Access::AppendOrCreate).ok(), written_bytes: 0, cleaner: home.cleaner().clone() }
     }
 
     pub fn cleaner(&self) -> &Cleaner {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_cut_and_the_size_is_bounded() {
+    fn secrets_are_removed_and_the_size_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.log");
         let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path);

@@ -1,7 +1,7 @@
-//! What a context leaves to the next: the facts of the loop's sessions, what the agent said, and git, as one state.
+//! What a context leaves to the next one: the facts of the loop's sessions, the agent's words and the state of git.
 //!
-//! Beside the loop's own sessions, what was recorded by hand counts: somebody meant it. Other agents that work in the
-//! same project at the same time are not the loop's.
+//! Besides the loop's own sessions, manual records count, because a person made them on purpose. Other agents that work
+//! in the same project at the same time do not count.
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::loops::handoff::messages::AgentMessages;
@@ -18,26 +18,26 @@ use crate::project::identity::Located;
 use crate::sessions::find::recent_sessions;
 use crate::store::{self, SessionRow, Store};
 
-/// What is wanted.
+/// What to preserve, and from where.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct PreserveRequest<'a> {
     pub located: &'a Located,
     pub now: Timestamp,
-    /// The loop's own, by the names that their agents gave them.
+    /// The loop's own sessions, by the ids of their agents.
     pub sessions: &'a [(Agent, String)],
-    /// What was checked out when the loop began.
+    /// The commit that was checked out when the loop began.
     pub base: Option<&'a str>,
-    /// What the loop was asked for; its objective, where none is on record.
+    /// The loop's prompt; it serves as objective if none is recorded.
     pub prompt: Option<&'a str>,
-    /// The last session's own words.
+    /// The last message of the last session.
     pub heard: &'a AgentMessages,
     pub rules: &'a Preserve,
-    /// Of private files nothing is told.
+    /// Private files are left out.
     pub privacy_rules: &'a PrivacyRules,
     pub cleaner: &'a Cleaner,
 }
 
-/// The state, and what of the wanted files is not in it.
+/// The state, and the requested files that are missing from it.
 #[derive(Debug)]
 pub struct Preserved {
     pub state: PreservedState,
@@ -45,28 +45,28 @@ pub struct Preserved {
     pub missing: Vec<(String, String)>,
 }
 
-/// The state that the next context is told. The view must have been folded.
-pub fn preserve(store: &Store, wanted: &Wanted) -> store::Result<Preserved> {
+/// The state for the next context. The view must be up to date.
+pub fn preserve(store: &Store, wanted: &PreserveRequest) -> store::Result<Preserved> {
     let sessions = sessions(store, wanted)?;
-    let carried = store.carried(&sessions, store::Wanted::All, wanted.now)?;
+    let carried = store.carried(&sessions, store::FactFilter::All, wanted.now)?;
     let runs = store.runs(&sessions, wanted.now)?;
     let evidence = Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
     Ok(completed(gather(evidence), wanted))
 }
 
-/// The same where the view cannot be asked: what was heard, and git.
-pub fn without_view(wanted: &Wanted) -> Preserved {
+/// The same without the view: only the agent's output and git.
+pub fn without_view(wanted: &PreserveRequest) -> Preserved {
     completed(PreservedState::default(), wanted)
 }
 
-fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
+fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preserved {
     let item = |text: &str| OneLine::new(wanted.cleaner, text);
     state.add_messages(wanted.cleaner, wanted.heard);
     if state.current_objective.is_none() {
         state.current_objective = wanted.prompt.and_then(first_paragraph).map(item);
     }
     let claimed: Vec<String> = state.modified_files.iter().map(|file| file.path.to_string()).collect();
-    let mut worktree = worktree::look(wanted.located, wanted.base, &claimed);
+    let mut worktree = worktree::inspect(wanted.located, wanted.base, &claimed);
     worktree.changed.retain(|changed| !wanted.privacy_rules.is_private(&changed.path));
     worktree.unfollowed.retain(|path| !wanted.privacy_rules.is_private(path));
     state.check(wanted.cleaner, &worktree);
@@ -83,8 +83,8 @@ fn completed(mut state: PreservedState, wanted: &Wanted) -> Preserved {
     Preserved { state, missing }
 }
 
-/// The loop's sessions and those by hand, oldest first.
-fn sessions(store: &Store, wanted: &Wanted) -> store::Result<Vec<SessionRow>> {
+/// The loop's sessions and manual ones, oldest first.
+fn sessions(store: &Store, wanted: &PreserveRequest) -> store::Result<Vec<SessionRow>> {
     let mut found = Vec::new();
     for (agent, id) in wanted.sessions {
         found.extend(store.agent_session(*agent, id, wanted.now)?);
@@ -105,17 +105,17 @@ fn first_paragraph(prompt: &str) -> Option<&str> {
     prompt.split("\n\n").map(str::trim).find(|paragraph| !paragraph.is_empty())
 }
 
-/// More of one file does not fit into any handoff.
+/// A handoff has no room for more of one file.
 const FILE_BYTES_MAX: u64 = 128 * 1024;
 
-/// A file's text; or why it does not go along.
-fn included(wanted: &Wanted, path: &str) -> Result<IncludedFile, String> {
+/// A file's text, or why it is left out.
+fn included(wanted: &PreserveRequest, path: &str) -> Result<IncludedFile, String> {
     let (root, privacy_rules) = (&wanted.located.root, wanted.privacy_rules);
     if privacy_rules.is_private(path) {
         return Err("it is private".to_string());
     }
     let real = root.join(path).canonicalize().map_err(|error| error.to_string())?;
-    // A link must not lead a fresh context to what lies outside.
+    // A link must not expose files outside the project.
     if !real.starts_with(root) {
         return Err("it lies outside of the project".to_string());
     }

@@ -1,6 +1,6 @@
-//! Did a context get anywhere? A commit, a changed file or a finished task says so.
+//! Whether a context made progress: a commit, a changed file or a finished task.
 //!
-//! Files are told apart by size and time, not read: a project may be large. What git ignores does not count.
+//! Files are compared by size and time and not read, because a project may be large. Ignored files do not count.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,40 +15,40 @@ use crate::os::home::Home;
 use crate::project::git;
 use crate::project::identity::Located;
 use crate::sessions::find::recent_sessions;
-use crate::store::Wanted;
+use crate::store::FactFilter;
 use crate::store::fold;
 
-/// Beyond this many files a folder without git is not looked through.
+/// Without git, a folder with more files than this is not compared.
 const FILES_MAX: usize = 50_000;
 
-/// How a project stands.
+/// The state of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Snapshot {
     head: Option<String>,
     files: Option<u64>,
     done: Option<usize>,
 }
 
-impl Standing {
-    pub fn look(home: &Home, clock: &Clock, located: &Located) -> Standing {
-        Standing { head: git::head(located), files: fingerprint(located), done: done(home, clock, located) }
+impl Snapshot {
+    pub fn take(home: &Home, clock: &Clock, located: &Located) -> Snapshot {
+        Snapshot { head: git::head(located), files: fingerprint(located), done: done(home, clock, located) }
     }
 
-    /// What became of it since.
-    pub fn since(&self, earlier: &Standing) -> Progress {
+    /// The progress since an earlier state.
+    pub fn since(&self, earlier: &Snapshot) -> Progress {
         if self == earlier {
-            // What could not be looked at may well have changed.
+            // If the files could not be compared, they may have changed.
             return if self.files.is_none() { Progress::Unknown } else { Progress::None };
         }
         Progress::Made
     }
 }
 
-/// How many tasks this project's sessions have finished.
+/// How many tasks the project's sessions have finished.
 fn done(home: &Home, clock: &Clock, located: &Located) -> Option<usize> {
     let store = fold::open(home).ok()?;
     let sessions = recent_sessions(&store, located, clock.now).ok()?;
-    let carried = store.carried(&sessions, Wanted::Words, clock.now).ok()?;
+    let carried = store.carried(&sessions, FactFilter::Words, clock.now).ok()?;
     Some(carried.facts.iter().filter(|known| known.fact.kind == Kind::Done).count())
 }
 
@@ -67,7 +67,7 @@ fn fingerprint(located: &Located) -> Option<u64> {
     Some(fnv1a(&bytes))
 }
 
-/// Every file below a folder, hidden folders aside, in a fixed order.
+/// Every file below a folder except in hidden folders, in a fixed order.
 fn walk(root: &Path) -> Option<Vec<PathBuf>> {
     let (mut dirs, mut found) = (vec![root.to_path_buf()], Vec::new());
     while let Some(dir) = dirs.pop() {
@@ -104,7 +104,7 @@ mod tests {
         assert!(init.success());
         fs::write(repo.join(".gitignore"), "ignored\n").unwrap();
         for root in [&plain, &repo] {
-            let look = || Standing::look(&home, &Clock::new(None), &locate(root));
+            let look = || Snapshot::take(&home, &Clock::new(None), &locate(root));
             let before = look();
             assert_eq!(look().since(&before), Progress::None);
             fs::write(root.join("src/a.rs"), "x").unwrap();
@@ -113,7 +113,7 @@ mod tests {
             fs::write(root.join("src/a.rs"), "longer").unwrap();
             assert_eq!(look().since(&after), Progress::Made);
         }
-        let look = || Standing::look(&home, &Clock::new(None), &locate(&repo));
+        let look = || Snapshot::take(&home, &Clock::new(None), &locate(&repo));
         let before = look();
         fs::write(repo.join("ignored"), "x").unwrap();
         assert_eq!(look().since(&before), Progress::None);

@@ -1,8 +1,8 @@
-//! The runner: hears what happens, asks the machine what follows, and does it.
+//! The runner: receives events, asks the machine what to do, and does it.
 //!
-//! Everything is written down before it is done. Whatever goes wrong here, what was started is ended first.
+//! Every step is recorded before it is taken. On any error, running processes are ended first.
 
-mod telling;
+mod reporting;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -24,16 +24,16 @@ use cerberus_core::model::session::REBOOT;
 use cerberus_core::model::time::Timestamp;
 use serde_json::json;
 
-use super::attempt::{Attempt, Came, Launch};
+use super::attempt::{Attempt, Incoming, Launch};
 use super::audience::{Audience, Report};
 use super::checkpoint::{Checkpoints, RUNS_KEPT};
-use super::child::Guarding;
+use super::child::GuardLauncher;
 use super::commands::Commands;
-use super::handover::{self, Left, Story};
+use super::handover::{self, LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::{Ledger, LedgerError, Number};
 use super::progress;
-use super::sessions::{Known, Sessions};
+use super::sessions::{RecordedBy, Sessions};
 use super::windows;
 use crate::journal::JournalError;
 use crate::os::clock::Clock;
@@ -41,10 +41,10 @@ use crate::os::fault;
 use crate::os::home::Home;
 use crate::project::identity::Located;
 
-/// How often the clock, the stop file and other terminals are looked at.
+/// How often the clock, the stop file and other terminals are checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The number of the checkpoint that holds the files as the loop found them.
+/// The number of the checkpoint of the state before the loop.
 const BEFORE_THE_LOOP: u32 = 0;
 
 #[derive(Debug, thiserror::Error)]
@@ -59,39 +59,39 @@ pub enum LoopError {
     NothingToResume(String),
 }
 
-/// What is to be done, and where.
+/// What to do, and where.
 pub struct Job {
     pub home: Home,
     pub located: Located,
     pub settings: Settings,
-    /// The settings as they are written down.
+    /// The settings as they are recorded.
     pub layer: Layer,
     pub task: String,
-    /// Our own program, which guards what is started.
+    /// Our own program, which is started as the guard.
     pub program: PathBuf,
-    /// Where the agent keeps what is the user's own.
+    /// The folder with the user's own settings for the agent.
     pub agent_dir: Option<PathBuf>,
 }
 
 pub(super) struct Runner<'a> {
     pub job: &'a Job,
     pub ledger: Ledger,
-    pub guarding: Guarding,
+    pub guards: GuardLauncher,
     pub run: u32,
     pub machine: Machine<'a>,
     pub state: State,
     pub attempt: Option<Attempt>,
-    pub known: Known,
-    /// What the context before left.
-    pub left: Option<Left>,
-    pub story: Story,
+    pub recorded_by: RecordedBy,
+    /// What the previous context left.
+    pub left: Option<LeftContext>,
+    pub run_history: RunHistory,
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
     pub ticked: Instant,
 }
 
-/// A name for a session that nobody has used: a random UUID, or none where there is no randomness.
+/// A new session id: a random UUID, or `None` if the system gives no random bytes.
 fn new_session_id() -> Option<String> {
     let mut bytes = [0; 16];
     std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
@@ -100,9 +100,9 @@ fn new_session_id() -> Option<String> {
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
-fn launch<'a>(job: &'a Job, guarding: &'a Guarding, ledger: &'a Ledger) -> Launch<'a> {
+fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a Ledger) -> Launch<'a> {
     let agent_dir = job.agent_dir.as_deref();
-    Launch { settings: &job.settings, guarding, cwd: &job.located.cwd, ledger, agent_dir }
+    Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -110,7 +110,7 @@ pub(super) fn now() -> Timestamp {
 }
 
 impl Runner<'_> {
-    /// Until there is a reason to stop.
+    /// Runs until there is a reason to stop.
     pub fn run(&mut self) -> Result<Stop, LoopError> {
         let ended = self.turn();
         if let Some(attempt) = &mut self.attempt {
@@ -131,14 +131,14 @@ impl Runner<'_> {
                 let (state, effects) = self.machine.step(self.state.clone(), input, now());
                 self.state = state;
                 for effect in effects {
-                    // What follows from an effect comes before what was heard meanwhile.
+                    // Inputs that follow from an effect come before those that arrived meanwhile.
                     self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
                 }
             }
             if let Phase::Stopped(stop) = &self.state.phase {
                 return Ok(stop.clone());
             }
-            inputs.extend(self.hear()?);
+            inputs.extend(self.receive()?);
         }
     }
 
@@ -151,7 +151,7 @@ impl Runner<'_> {
             Effect::GiveTask => {
                 let task = self.attempt.as_mut().and_then(|attempt| attempt.opening.task.take());
                 if let (Some(attempt), Some(task)) = (&mut self.attempt, task) {
-                    attempt.say(&task);
+                    attempt.send(&task);
                 }
             }
             Effect::CloseInput => self.attempt.iter_mut().for_each(Attempt::close_input),
@@ -159,7 +159,7 @@ impl Runner<'_> {
             Effect::StopGroup => self.attempt.iter_mut().for_each(Attempt::stop),
             Effect::Measure => return self.measure(),
             Effect::Record(ended) => self.record(ended)?,
-            Effect::Tell(words) => self.audience.hear(&Report::Told(&words)),
+            Effect::Tell(words) => self.audience.report(&Report::Message(&words)),
             Effect::Finish(stop) => self.finish(&stop)?,
         }
         Ok(Vec::new())
@@ -173,30 +173,30 @@ impl Runner<'_> {
         Sessions { home: &self.job.home, located: &self.job.located, worker: self.job.settings.worker }
     }
 
-    /// A fresh context: what its predecessor left, its number in the ledger, then the program.
+    /// Starts a fresh context: composes the handoff, records the attempt, starts the program.
     fn begin(&mut self) -> Result<Vec<Input>, LoopError> {
         let job = self.job;
         let totals = &self.state.totals;
         let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
-        let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.story, left));
+        let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.run_history, left));
         let (handoff, told) = handoff.map_or((None, Vec::new()), |(handoff, told)| (Some(handoff.text), told));
-        told.iter().for_each(|words| self.audience.hear(&Report::Told(words)));
+        told.iter().for_each(|words| self.audience.report(&Report::Message(words)));
         let text = handoff.as_deref();
         let opening = Opening::new(&job.settings, &job.task, text);
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
-        let before = progress::Standing::look(&job.home, &Clock::new(None), &job.located);
+        let before = progress::Snapshot::take(&job.home, &Clock::new(None), &job.located);
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
-        self.audience.hear(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
+        self.audience.report(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
         let session = match job.settings.worker.headless() {
             Some(headless) => headless.naming.as_ref().and_then(|_| new_session_id()),
-            None => Some(format!("loop-{}-{}-{}", self.guarding.token, number.iteration, number.attempt)),
+            None => Some(format!("loop-{}-{}-{}", self.guards.token, number.iteration, number.attempt)),
         };
         let invocation = fresh(&job.settings, &opening.first, session.as_deref());
-        // The agent may choose another name; then it says so.
+        // The agent may choose another id; then it reports it.
         if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
             self.session_began(session)?;
         }
-        let launch = launch(job, &self.guarding, &self.ledger);
+        let launch = launch(job, &self.guards, &self.ledger);
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, before);
         let mut attempt = match started {
             Ok(attempt) => attempt,
@@ -214,12 +214,12 @@ impl Runner<'_> {
     fn session_began(&mut self, session: &str) -> Result<(), LoopError> {
         let id = self.job.home.cleaner().clean(session.to_string(), Keep::NAME);
         self.write(Step::Session { id })?;
-        self.story.sessions.push(session.to_string());
-        self.audience.hear(&Report::Session(session));
+        self.run_history.sessions.push(session.to_string());
+        self.audience.report(&Report::Session(session));
         Ok(())
     }
 
-    /// The new context is at work: what it was told is on record, and its predecessor's session is closed.
+    /// The new context is at work: records what it was told, and closes its predecessor's session.
     fn acknowledged(&mut self) -> Result<(), LoopError> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
         let session = attempt.session.clone().unwrap_or_default();
@@ -240,7 +240,7 @@ impl Runner<'_> {
         });
         self.write(Step::Acknowledged { reboot })?;
         if !session.is_empty() {
-            self.known = self.sessions().open(&session)?;
+            self.recorded_by = self.sessions().open(&session)?;
         }
         if let Some(old) = self.left.take().and_then(|left| left.session).filter(|old| *old != session) {
             self.sessions().close(&old, REBOOT)?;
@@ -252,9 +252,9 @@ impl Runner<'_> {
     }
 
     fn ask_hook(&mut self, how: How) -> Input {
-        let preserved = self.attempt.as_ref().map(|attempt| self.leaving(attempt, how));
+        let preserved = self.attempt.as_ref().map(|attempt| self.left_context(attempt, how));
         let preserved =
-            preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, &self.story, left).0);
+            preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, &self.run_history, left).0);
         match self.hook(HookPoint::PreReboot, &json!({ "reason": how, "state": preserved })) {
             Ok(()) => Input::HookAgreed,
             Err(words) => Input::HookRefused { words },
@@ -268,17 +268,17 @@ impl Runner<'_> {
         let session = attempt.session.clone().unwrap_or_default();
         let request = written::request();
         let Some(invocation) = resumed(&job.settings, &session, &request) else {
-            attempt.say(&request);
+            attempt.send(&request);
             return Ok(Vec::new());
         };
-        let launch = launch(job, &self.guarding, &self.ledger);
+        let launch = launch(job, &self.guards, &self.ledger);
         Ok(match attempt.continue_with(&launch, &invocation) {
             Ok(()) => Vec::new(),
             Err(_) => vec![attempt.exited(Exit::Code(1))],
         })
     }
 
-    /// The context is gone: did it get anywhere, does it say that all is done, and is it?
+    /// The context is gone: did it make progress, does it claim to be complete, and does the check agree?
     fn measure(&mut self) -> Result<Vec<Input>, LoopError> {
         let _ = fault::point("loop-gone");
         let Phase::Settling { over, .. } = &self.state.phase else { return Ok(Vec::new()) };
@@ -286,14 +286,14 @@ impl Runner<'_> {
         let job = self.job;
         let completion = &job.settings.completion;
         let progress = self.attempt.as_ref().map_or(Progress::Unknown, |attempt| {
-            progress::Standing::look(&job.home, &Clock::new(None), &job.located).since(&attempt.before)
+            progress::Snapshot::take(&job.home, &Clock::new(None), &job.located).since(&attempt.before)
         });
         let words = self.attempt.as_ref().map(|attempt| attempt.last_words.as_str()).unwrap_or_default();
         let claimed = how == How::IterationEnd && !has_failed && completion.is_claimed(words);
         let may_be_done = !matches!(how, How::Interrupted | How::Limited) && !has_failed;
         let check = completion.check.as_ref().filter(|_| may_be_done && completion.wants_check(claimed));
         let checked = check.map(|check| {
-            self.audience.hear(&Report::Checking(check));
+            self.audience.report(&Report::Checking(check));
             self.commands().check(check, completion.check_time_limit)
         });
         Ok(vec![Input::Measured { checked, progress, claimed }])
@@ -301,12 +301,12 @@ impl Runner<'_> {
 
     fn commands(&self) -> Commands<'_> {
         let (cwd, cleaner) = (&self.job.located.cwd, self.job.home.cleaner());
-        Commands { guarding: &self.guarding, cwd, cleaner, interrupts: self.interrupts }
+        Commands { guards: &self.guards, cwd, cleaner, interrupts: self.interrupts }
     }
 
-    /// What the attempt leaves, as far as the runner knows it.
-    fn leaving(&self, attempt: &Attempt, how: How) -> Left {
-        Left {
+    /// What the attempt leaves, as far as the runner knows.
+    fn left_context(&self, attempt: &Attempt, how: How) -> LeftContext {
+        LeftContext {
             how,
             session: attempt.session.clone().filter(|session| !session.is_empty()),
             at: now(),
@@ -320,29 +320,29 @@ impl Runner<'_> {
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
         self.checkpoint(attempt.number.iteration);
         windows::learn(&self.job.home, &mut self.windows, attempt.meter.reported_windows());
-        let left = self.leaving(&attempt, ended.how);
-        if let (Known::ByUs, Some(session)) = (self.known, &left.session)
+        let left = self.left_context(&attempt, ended.how);
+        if let (RecordedBy::Runner, Some(session)) = (self.recorded_by, &left.session)
             && !left.words.trim().is_empty()
         {
-            self.sessions().said(session, &left.words)?;
+            self.sessions().record_last_words(session, &left.words)?;
         }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {
             Some(kept) => kept.how = ended.how,
             None => self.left = Some(left),
         }
-        self.audience.hear(&Report::Ended(&ended));
+        self.audience.report(&Report::Ended(&ended));
         let told = serde_json::to_value(&ended).unwrap_or_default();
         let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
         Ok(())
     }
 
-    /// Keeps the files as they are now; a loop without git goes on without.
+    /// Saves the files as they are now. Without git, the loop runs without checkpoints.
     fn checkpoint(&mut self, iteration: u32) {
         let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
         let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
         if let Err(error) = saved {
-            self.audience.hear(&Report::Told(&format!("no checkpoint of this iteration: {error}")));
+            self.audience.report(&Report::Message(&format!("no checkpoint of this iteration: {error}")));
         }
     }
 
@@ -353,40 +353,40 @@ impl Runner<'_> {
             self.sessions().close(&session, stop.class().word())?;
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
-        self.audience.hear(&Report::Stopped(stop));
+        self.audience.report(&Report::Stopped(stop));
         Ok(())
     }
 
-    /// The agent's own handoff, once it is whole. It is put on record while its session lives.
-    fn handed_over(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
+    /// The agent's own handoff, once it is complete. It is recorded while its session is live.
+    fn take_handoff(&self, attempt: &mut Attempt) -> Result<Option<Input>, LoopError> {
         let Some(written) = attempt.heard.finished().filter(|_| attempt.handed_over.is_none()) else {
             return Ok(None);
         };
         if let Some(session) = &attempt.session {
-            self.sessions().wrote(session, &written)?;
+            self.sessions().record_handoff(session, &written)?;
         }
         attempt.handed_over = Some(now());
         Ok(Some(Input::HandedOver))
     }
 
-    /// Waits a little for what comes: from the agent, the clock, the user, another terminal.
-    fn hear(&mut self) -> Result<Vec<Input>, LoopError> {
+    /// Waits briefly for input from the agent, the clock, the user or another terminal.
+    fn receive(&mut self) -> Result<Vec<Input>, LoopError> {
         let mut inputs = Vec::new();
         match self.attempt.take() {
             Some(mut attempt) => {
-                for heard in attempt.hear(TICK) {
+                for heard in attempt.receive(TICK) {
                     let known = attempt.session.clone();
                     match heard {
-                        Came::Said(said) => {
-                            self.audience.hear(&Report::Said(&said));
+                        Incoming::Said(said) => {
+                            self.audience.report(&Report::Said(&said));
                             let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
                             if is_text {
-                                inputs.extend(self.handed_over(&mut attempt)?);
+                                inputs.extend(self.take_handoff(&mut attempt)?);
                             }
                         }
-                        Came::Error(text) => self.audience.hear(&Report::Error(&text)),
-                        Came::Exited(exit) => inputs.push(attempt.exited(exit)),
+                        Incoming::Error(text) => self.audience.report(&Report::Error(&text)),
+                        Incoming::Exited(exit) => inputs.push(attempt.exited(exit)),
                     }
                     if let Some(session) = attempt.session.clone().filter(|_| attempt.session != known) {
                         self.session_began(&session)?;
@@ -398,17 +398,17 @@ impl Runner<'_> {
         }
         if self.ticked.elapsed() >= TICK {
             self.ticked = Instant::now();
-            inputs.extend(self.asked());
+            inputs.extend(self.user_request());
             inputs.push(Input::Tick);
             let status = self.status();
-            self.audience.hear(&Report::Status(&status));
+            self.audience.report(&Report::Status(&status));
         }
         Ok(inputs)
     }
 
-    /// What the user wants, here or from another terminal.
-    fn asked(&mut self) -> Option<Input> {
-        if let Some(request) = self.ledger.asked() {
+    /// A request of the user, from here or from another terminal.
+    fn user_request(&mut self) -> Option<Input> {
+        if let Some(request) = self.ledger.request() {
             self.interrupts.follow(request);
         }
         let stop_file = self.job.settings.stop_file.as_ref();

@@ -1,7 +1,7 @@
-//! The loop's sessions on record: what an agent's own hooks do not tell, the runner does.
+//! Records for the loop's sessions: the runner writes what the agent's own hooks do not.
 //!
-//! A session is closed when its successor is at work, not before. Where the agent has our hooks, they have told of its
-//! beginning, and perhaps of its end; then only the reason for the end is added.
+//! A session is closed when its successor is at work, not before. If the agent has our hooks, they record its start and
+//! perhaps its end; then only the reason for the end is added.
 
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::written::Written;
@@ -22,27 +22,27 @@ pub struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
-    /// Puts a session on record that nobody else did. Whether this was needed.
-    pub fn open(&self, session: &str) -> Result<Known, JournalError> {
+    /// Records the start of a session unless a hook did. Returns who recorded it.
+    pub fn open(&self, session: &str) -> Result<RecordedBy, JournalError> {
         let is_known = fold::open(self.home)
             .ok()
             .and_then(|store| store.has_started(self.worker.agent(), session).ok())
             .unwrap_or(false);
         if is_known {
-            return Ok(Known::ByHooks);
+            return Ok(RecordedBy::Hooks);
         }
-        // As long as the runner lives the session may.
+        // The session can live as long as the runner.
         let process = process::own();
         self.record(
             session,
             "start",
             Event::Start { source: StartSource::Startup, transcript: None, phase: None, process },
         )?;
-        Ok(Known::ByUs)
+        Ok(RecordedBy::Runner)
     }
 
-    /// The agent's last words, where no hook of its own told them.
-    pub fn said(&self, session: &str, words: &str) -> Result<(), JournalError> {
+    /// Records the agent's last words, if no hook did.
+    pub fn record_last_words(&self, session: &str, words: &str) -> Result<(), JournalError> {
         self.record(
             session,
             "stop",
@@ -50,13 +50,13 @@ impl Sessions<'_> {
         )
     }
 
-    /// The handoff that it wrote, as if every item of it had been recorded: contexts after the next one need it too.
-    pub fn wrote(&self, session: &str, written: &Written) -> Result<(), JournalError> {
+    /// Records every item of the handoff it wrote, because later contexts need them too.
+    pub fn record_handoff(&self, session: &str, written: &Written) -> Result<(), JournalError> {
         let clock = Clock::new(None);
-        let place = self.located.place(self.home.cleaner());
+        let location = self.located.location(self.home.cleaner());
         let record = |(number, note): (usize, Note<'static>)| {
             let key = format!("loop-handoff-{}-{number}", clock.wall.millis());
-            own_record(self.home, &clock, self.worker.agent(), session, place.clone(), key, Event::Note(note))
+            own_record(self.home, &clock, self.worker.agent(), session, location.clone(), key, Event::Note(note))
         };
         let records: Vec<_> = written.notes(self.home.cleaner()).into_iter().enumerate().map(record).collect();
         journal::append_all(self.home, clock.wall, &records)
@@ -74,7 +74,7 @@ impl Sessions<'_> {
             &clock,
             self.worker.agent(),
             session,
-            self.located.place(self.home.cleaner()),
+            self.located.location(self.home.cleaner()),
             key,
             event,
         );
@@ -83,7 +83,7 @@ impl Sessions<'_> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
-    ByHooks,
-    ByUs,
+pub enum RecordedBy {
+    Hooks,
+    Runner,
 }

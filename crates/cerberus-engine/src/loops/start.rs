@@ -1,7 +1,7 @@
-//! A run begins, or is taken up again after whatever ended it.
+//! Begins a run, or resumes one after whatever ended it.
 //!
-//! Taking up: what a dead runner left running is ended first, then what it wrote is read. An attempt whose agent was
-//! launched is spent, one that was not is made again; either way it is settled before anything else begins.
+//! To resume, first end what a dead runner left running, then read what it recorded. An attempt whose agent was
+//! launched counts; one that was not launched is repeated. Either way it is settled before anything else begins.
 
 use std::time::{Duration, Instant};
 
@@ -15,26 +15,26 @@ use cerberus_core::model::session::LoopEnd;
 
 use super::audience::Audience;
 use super::below;
-use super::child::Guarding;
-use super::handover::{Left, Story};
+use super::child::GuardLauncher;
+use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::Ledger;
 use super::runner::{Job, LoopError, Runner, now};
-use super::sessions::Known;
+use super::sessions::RecordedBy;
 use super::windows;
 use crate::os::process;
 use crate::project::git;
 
-/// How long what a dead runner left may take to be gone.
+/// How long the processes of a dead runner may take to end.
 const REAP_TIME_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    Afresh,
+    Fresh,
     Resume,
 }
 
-/// Where the last run of the project stands, and what it was told, if there is one to be taken up again.
+/// The state of the project's last run, if it can be resumed.
 pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
     let run_state =
@@ -51,14 +51,14 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     below::adopt();
-    let before = settled(&ledger)?;
+    let before = settle_last_attempt(&ledger)?;
     let run_state = match start {
         Start::Resume => Some(resumable(&ledger)?),
-        Start::Afresh => None,
+        Start::Fresh => None,
     };
     let run = run_state.as_ref().or(before.as_ref()).map_or(1, |known| match start {
         Start::Resume => known.run,
-        Start::Afresh => known.run.saturating_add(1),
+        Start::Fresh => known.run.saturating_add(1),
     });
     let began = now();
     let token = format!("{:x}-{}", began.millis(), std::process::id());
@@ -76,30 +76,30 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         Start::Resume => {
             history::latest_run(&ledger.read(began)?).map_or(Totals::new(began), |run_state| run_state.totals)
         }
-        Start::Afresh => Totals::new(began),
+        Start::Fresh => Totals::new(began),
     };
-    let story = match &run_state {
-        Some(run_state) => Story { sessions: run_state.sessions.clone(), base: run_state.base.clone() },
-        None => Story { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
+    let run_history = match &run_state {
+        Some(run_state) => RunHistory { sessions: run_state.sessions.clone(), base: run_state.base.clone() },
+        None => RunHistory { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
     };
-    let left = run_state.as_ref().and_then(left_behind);
+    let left = run_state.as_ref().and_then(last_context);
     let machine = Machine::new(&job.settings);
     let state = machine.start(totals, began);
-    let guarding = Guarding { program: job.program.clone(), token };
+    let guards = GuardLauncher { program: job.program.clone(), token };
     let windows = windows::load(&job.home);
-    let (known, ticked) = (Known::ByHooks, Instant::now());
+    let (recorded_by, ticked) = (RecordedBy::Hooks, Instant::now());
     let attempt = None;
     Runner {
         job,
         ledger,
-        guarding,
+        guards,
         run,
         machine,
         state,
         attempt,
-        known,
+        recorded_by,
         left,
-        story,
+        run_history,
         windows,
         audience,
         interrupts,
@@ -108,11 +108,11 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     .run()
 }
 
-/// Ends what a dead runner left, and settles the attempt that it did not live to settle.
-fn settled(ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
+/// Ends what a dead runner left running, and settles its last attempt.
+fn settle_last_attempt(ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     below::kill_with_token(&run_state.token, REAP_TIME_MAX);
-    // Read again: the guard may have written until it was ended.
+    // Read again, because the guard may have written until it was ended.
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     if let Some(open) = &run_state.open {
         let step = Step::Ended(history::died(open));
@@ -121,10 +121,10 @@ fn settled(ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
     Ok(Some(run_state))
 }
 
-/// The context that is taken over from, if any got to work.
-fn left_behind(run_state: &RunState) -> Option<Left> {
+/// What the last context that got to work left behind.
+fn last_context(run_state: &RunState) -> Option<LeftContext> {
     let how = run_state.totals.last.unwrap_or(How::RunnerDied);
     run_state.totals.last?;
     let session = run_state.sessions.last().cloned();
-    Some(Left { how, session, at: run_state.last_at, words: String::new(), heard: AgentMessages::default() })
+    Some(LeftContext { how, session, at: run_state.last_at, words: String::new(), heard: AgentMessages::default() })
 }

@@ -1,7 +1,7 @@
-//! An agent's session file, followed while it is written, where its output does not say how full its context is.
+//! Follows an agent's session file while it is written, for agents whose output does not say how full the context is.
 //!
-//! Only what was added is read, line by line; a line that is not whole yet waits for its end. A file that is missing,
-//! or was replaced by a shorter one, says nothing.
+//! Only new data is read, line by line; an incomplete line waits for its end. A file that is missing, or was replaced
+//! by a shorter one, yields nothing.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -10,21 +10,21 @@ use cerberus_core::agents::stream::StreamEvent;
 
 use crate::os::outside;
 
-/// What is read at one look.
+/// How much is read at a time.
 const LOOK_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// A longer line holds no count of tokens.
+/// A longer line contains no token count.
 const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A file that is being written, as far as it was read.
+/// A file that is being written, and how far it was read.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
-    /// What a line of it says.
+    /// Interprets a line.
     read: fn(&[u8]) -> Vec<StreamEvent>,
     offset: u64,
-    /// The beginning of a line whose end is not written yet.
+    /// The beginning of an incomplete line.
     begun: Vec<u8>,
-    /// The line is too long to be of use; its end is waited for.
+    /// The current line is too long; it is skipped up to its end.
     is_skipping: bool,
 }
 
@@ -33,8 +33,8 @@ impl Tail {
         Tail { path, read, offset: 0, begun: Vec::new(), is_skipping: false }
     }
 
-    /// What was added since the last look says this.
-    pub fn look(&mut self) -> Vec<StreamEvent> {
+    /// What the agent has reported since the last call.
+    pub fn read_new(&mut self) -> Vec<StreamEvent> {
         let mut added = Vec::new();
         let read = outside::open(&self.path).and_then(|mut file| {
             if file.metadata()?.len() < self.offset {
@@ -43,7 +43,7 @@ impl Tail {
             file.seek(SeekFrom::Start(self.offset))?;
             file.take(LOOK_BYTES_MAX).read_to_end(&mut added)
         });
-        // What was read before an error is read again.
+        // After an error, the same bytes are read again.
         if read.is_err() {
             return Vec::new();
         }
@@ -95,10 +95,10 @@ mod tests {
         let mut tail = Tail::new(path.clone(), rollout::read);
         let mut meter = Meter::new(Measure::Usage, Windows::default(), None);
         let mut look = |meter: &mut Meter| {
-            tail.look().iter().for_each(|said| meter.observe(said));
+            tail.read_new().iter().for_each(|said| meter.observe(said));
             meter.reading().percent
         };
-        assert_eq!(look(&mut meter), None, "it is not there yet");
+        assert_eq!(look(&mut meter), None, "it does not exist yet");
         append(&path, &format!("{{\"type\":\"session_meta\"}}\n{}\n", token_count(100)));
         assert_eq!(look(&mut meter), Some(10.0));
         let (begin, end) = (token_count(700), "\n");
@@ -109,18 +109,18 @@ mod tests {
         append(&path, "{\"type\":\"compacted\",\"payload\":{}}\n");
         assert_eq!(look(&mut meter), None);
         fs::write(&path, format!("{}\n", token_count(50))).unwrap();
-        assert_eq!(look(&mut meter), Some(5.0), "another file in its place");
+        assert_eq!(look(&mut meter), Some(5.0), "the file was replaced");
     }
 
     #[test]
-    fn a_line_without_end_is_passed_over() {
+    fn an_endless_line_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rollout.jsonl");
         append(&path, &"x".repeat(LINE_BYTES_MAX + 10));
         let mut tail = Tail::new(path.clone(), rollout::read);
-        assert_eq!(tail.look(), []);
+        assert_eq!(tail.read_new(), []);
         assert!(tail.begun.is_empty());
         append(&path, &format!("{}\n{}\n", token_count(1), token_count(2)));
-        assert_eq!(tail.look().len(), 3, "the line after it counts");
+        assert_eq!(tail.read_new().len(), 3, "the line after it counts");
     }
 }

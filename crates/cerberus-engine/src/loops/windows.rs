@@ -1,6 +1,6 @@
-//! How much fits into a model's context, as agents told: kept for the sessions that come.
+//! The sizes of models' context windows, as agents reported them, stored for later sessions.
 //!
-//! A file of ours that can be deleted at any time; what cannot be read or written is learnt again.
+//! The file can be deleted at any time; a size that cannot be read or written is learned again.
 
 use cerberus_core::loops::meter::{Learned, Windows};
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_learnt_is_kept_and_a_damaged_file_is_learnt_again() {
+    fn learned_sizes_are_kept_and_a_damaged_file_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().to_path_buf());
         let hear = |model: &str, tokens| {

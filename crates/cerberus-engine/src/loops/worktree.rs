@@ -1,6 +1,6 @@
-//! What git says of the files: which differ since the loop began, and the last commits.
+//! What git says about the files: those that differ since the loop began, and the last commits.
 //!
-//! Git only reads here, and starts no program that the repository names. Without git the disk alone is asked.
+//! Git only reads here, and starts no program that the repository names. Without git, only the disk is checked.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,19 +12,19 @@ use crate::project::git::command::{command, on_files, printed};
 use crate::project::identity::Located;
 use crate::project::tracked;
 
-/// A fresh context may wait so long for git, no longer.
+/// A fresh context waits at most this long for git.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
-/// What differs from the commit `base`, or from what is checked out where that is not known. `claimed` are the files
-/// that somebody says were changed.
-pub fn look(located: &Located, base: Option<&str>, claimed: &[String]) -> Worktree {
+/// The files that differ from the commit `base`, or from HEAD if `base` is unknown. `claimed` are files that somebody
+/// says were changed.
+pub fn inspect(located: &Located, base: Option<&str>, claimed: &[String]) -> Worktree {
     let mut worktree = Worktree::default();
     let mut tracked = Vec::new();
     if let Some(git_dir) = &located.git_dir {
         let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--find-renames"];
         let status = ask(located, &[status.as_slice(), &["--ignore-submodules=all"]].concat());
         worktree.changed = read_status(&status.unwrap_or_default());
-        // What is compared with the loop's beginning says more than what is compared with the last commit.
+        // A comparison with the start of the loop says more than one with the last commit.
         let diff = base.filter(|base| is_commit(base)).and_then(|base| {
             let diff = ["diff", "--name-status", "-z", "--find-renames", "--no-ext-diff", "--no-textconv"];
             ask(located, &[diff.as_slice(), &["--ignore-submodules=all", base, "--"]].concat())
@@ -38,7 +38,7 @@ pub fn look(located: &Located, base: Option<&str>, claimed: &[String]) -> Worktr
     worktree
 }
 
-/// `1a2b3c4 subject`, the newest first.
+/// The last commits as `1a2b3c4 subject`, newest first.
 pub fn recent_commits(located: &Located, count: u32) -> Vec<String> {
     if located.git_dir.is_none() || count == 0 {
         return Vec::new();
@@ -54,7 +54,8 @@ fn ask(located: &Located, args: &[&str]) -> Option<String> {
     printed(git, TIME_MAX)
 }
 
-/// Git for the files. Which programs it must not start is asked within a short time; a busy machine is asked again.
+/// Git for commands that read the worktree. The query for the repository's drivers has a short time limit, so it is
+/// repeated on a busy machine.
 pub(super) fn files_command(root: &Path) -> Option<Command> {
     let deadline = Instant::now() + TIME_MAX;
     loop {

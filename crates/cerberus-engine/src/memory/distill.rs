@@ -1,7 +1,7 @@
-//! Corrections become proposals, and what is sure enough becomes a memory by itself.
+//! Turns corrections into proposals, and the most certain proposals into memories.
 //!
-//! Runs when a session ends or was recovered, and when somebody asks. Running it again changes nothing: a proposal is
-//! known by its evidence, and what was decided stays decided.
+//! Runs when a session ends or was recovered, and on request. Running it again changes nothing: a proposal is
+//! identified by its evidence, and decisions are kept.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,26 +12,26 @@ use cerberus_core::learn::proposal::{Known, Proposal, Quote, SourcedCorrection, 
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
 
-use crate::memory::keep::{Change, Keeper, superseding};
+use crate::memory::change::{Change, MemoryWriter, superseding};
 use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
-/// What was said longer ago than this many corrections is no evidence any more.
+/// Only this many of the last corrections count as evidence.
 const CORRECTIONS_MAX: usize = 1_000;
-/// New proposals are compared with this many of what is known.
+/// New proposals are compared with this many existing ones.
 const KNOWN_MAX: usize = 2_000;
 
-/// What a run brought.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Distilled {
     pub proposed: Vec<MemoryId>,
     pub approved: Vec<MemoryId>,
 }
 
-/// Turns corrections that were not looked at yet into proposals and memories.
-pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldError> {
-    let now = keeper.clock.now;
+/// Turns corrections that were not processed yet into proposals and memories.
+pub fn distill(writer: &MemoryWriter, store: &mut Store) -> Result<Distilled, FoldError> {
+    let now = writer.clock.now;
     if !store.has_new_corrections()? {
         return Ok(Distilled::default());
     }
@@ -39,18 +39,18 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
     let known = store.own_memories(KNOWN_MAX, now)?;
     let languages = languages(store, &corrections)?;
     let projects = Projects::load(store, now)?;
-    let said: Vec<SourcedCorrection> = corrections.iter().map(|row| said(row, &projects, &languages)).collect();
+    let said: Vec<SourcedCorrection> = corrections.iter().map(|row| evidence(row, &projects, &languages)).collect();
     let existing: Vec<Known> = known.iter().map(existing).collect();
     let mut distilled = Distilled::default();
     let mut changes = Vec::new();
     for proposal in propose(&said, &existing) {
-        let standing = known.iter().find(|row| row.id == proposal.id);
-        let memory = stand(keeper, &proposal, &corrections, standing);
-        if standing.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
+        let current = known.iter().find(|row| row.id == proposal.id);
+        let memory = to_memory(writer, &proposal, &corrections, current);
+        if current.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
             continue;
         }
-        // Proposed first even when it is sure: what was approved without a word can then be taken back like any other.
-        let based_on = standing.map_or(0, |row| row.version);
+        // Propose first, even if it is certain: then the user can undo an automatic approval like any other change.
+        let based_on = current.map_or(0, |row| row.version);
         changes.push(Change { id: proposal.id.clone(), based_on, memory: Some(memory.clone()) });
         if !proposal.is_sure() {
             distilled.proposed.push(proposal.id);
@@ -58,19 +58,19 @@ pub fn distill(keeper: &Keeper, store: &mut Store) -> Result<Distilled, FoldErro
         }
         let mut approved = Memory { status: Status::Approved, ..memory };
         approved.background.is_automatic = true;
-        let (approved, _) = superseding(keeper.home, &projects, &proposal.id, approved, known.clone());
+        let (approved, _) = superseding(writer.home, &projects, &proposal.id, approved, known.clone());
         changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
-    keeper.write(store, changes)?;
+    writer.write(store, changes)?;
     store.set_distilled()?;
     Ok(distilled)
 }
 
-/// What waits for the user's word, and what was approved without it, newest first; after a look at what is new.
-pub fn proposals(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
-    distill(keeper, store)?;
-    let mut rows = store.own_memories(KNOWN_MAX, keeper.clock.now)?;
+/// Processes new corrections, then lists what waits for a decision and what was approved automatically, newest first.
+pub fn proposals(writer: &MemoryWriter, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
+    distill(writer, store)?;
+    let mut rows = store.own_memories(KNOWN_MAX, writer.clock.now)?;
     rows.retain(|row| match row.memory.status {
         Status::Proposed => true,
         Status::Approved => row.memory.background.is_automatic,
@@ -79,9 +79,9 @@ pub fn proposals(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, F
     Ok(rows)
 }
 
-/// What waits for the user's word, the surest first.
-pub fn waiting(keeper: &Keeper, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
-    let mut rows = proposals(keeper, store)?;
+/// What waits for the user's decision, most certain first.
+pub fn pending(writer: &MemoryWriter, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
+    let mut rows = proposals(writer, store)?;
     rows.retain(|row| row.memory.status == Status::Proposed);
     rows.sort_by(|a, b| b.memory.confidence.total_cmp(&a.memory.confidence));
     Ok(rows)
@@ -103,7 +103,7 @@ fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<Hash
     Ok(languages)
 }
 
-fn said<'a>(
+fn evidence<'a>(
     row: &'a CorrectionRow,
     projects: &Projects,
     languages: &HashMap<i64, Vec<&'static str>>,
@@ -126,14 +126,14 @@ fn existing(row: &MemoryRow) -> Known<'_> {
     Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
 }
 
-/// What a proposal is to be from now on. Words that the user chose for it stay.
-fn stand(
-    keeper: &Keeper,
+/// The memory that a proposal becomes. Keeps words that the user chose.
+fn to_memory(
+    writer: &MemoryWriter,
     proposal: &Proposal,
     corrections: &[CorrectionRow],
-    standing: Option<&MemoryRow>,
+    current: Option<&MemoryRow>,
 ) -> Memory<'static> {
-    let clean = |text: &str, keep| keeper.home.cleaner().clean(text.to_string(), keep);
+    let clean = |text: &str, keep| writer.home.cleaner().clean(text.to_string(), keep);
     let rows = || proposal.evidence.iter().filter_map(|index| corrections.get(*index));
     let evidence = rows().map(|row| Evidence {
         text: clean(&row.correction.text, Keep::PROMPT),
@@ -141,14 +141,14 @@ fn stand(
         session: clean(&row.agent_session_id, Keep::NAME),
         key: clean(&row.key, Keep::NAME),
     });
-    // The proposal has the id that stands for all folders of the project; the memory gets the id of the last correction.
+    // The proposal has the id that represents all folders of the project; the memory gets the id of the last correction.
     let project = proposal.project.as_ref().map(|group| rows().next_back().map_or(group, |row| &row.project).clone());
     let background = Background {
         rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
         evidence: evidence.collect(),
         ..Background::default()
     };
-    let created_at = standing.map_or(keeper.clock.now, |row| row.memory.created_at);
+    let created_at = current.map_or(writer.clock.now, |row| row.memory.created_at);
     let memory = Memory {
         status: Status::Proposed,
         content: clean(&proposal.content, Keep::MEMORY),
@@ -157,11 +157,11 @@ fn stand(
         project,
         confidence: proposal.confidence,
         created_at,
-        updated_at: keeper.clock.now,
+        updated_at: writer.clock.now,
         source: Clean::word("corrections"),
         background,
     };
-    match standing.filter(|row| &*row.memory.source == "user").map(|row| row.memory.clone()) {
+    match current.filter(|row| &*row.memory.source == "user").map(|row| row.memory.clone()) {
         Some(worded) => Memory {
             content: worded.content,
             category: worded.category,

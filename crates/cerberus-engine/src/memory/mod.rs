@@ -1,6 +1,6 @@
 //! Memories: made from corrections, and changed by the user.
 //!
-//! Every change is a record. Which memories a session hears is decided in `brief`; removing one for good is `erase`.
+//! Every change is a record. `brief` decides which memories a session is told; `erase` removes them for good.
 
+pub mod change;
 pub mod distill;
-pub mod keep;

@@ -1,15 +1,16 @@
-//! The two times a command knows: the moment it speaks of, and the moment it runs.
+//! The two times of a command: the time it answers for, and the time it runs at.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cerberus_core::model::time::Timestamp;
 
-/// `now` may be given by the user, to reproduce any moment; `wall` never is, since files are named after it.
+/// The user may set `now`, to reproduce any point in time. `wall` is always the real time, because files are named
+/// after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     pub now: Timestamp,
     pub wall: Timestamp,
-    /// The user asked for a moment: what is read must not change what is stored.
+    /// The user set `now`: reading must not change what is stored.
     pub is_given: bool,
 }
 

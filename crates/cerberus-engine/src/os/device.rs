@@ -1,4 +1,4 @@
-//! The id of this device: random, made once, kept in the home.
+//! The id of this device: random, created once, stored in the home.
 
 use std::fs;
 use std::io;
@@ -10,23 +10,23 @@ use super::home::Home;
 
 const FILE_BYTES_MAX: u64 = 64;
 
-/// The id, made if there is none yet.
+/// Returns the id; creates it on first use.
 pub fn id(home: &Home) -> io::Result<DeviceId> {
     let path = home.device();
     match home.text(&path, FILE_BYTES_MAX) {
         Ok(text) => match DeviceId::parse(text.trim()) {
             Some(id) => Ok(id),
-            // Not ours: a new id costs nothing but a name.
-            None => make().and_then(|id| home.replace(&path, id.to_string().as_bytes()).map(|()| id)),
+            // The file does not hold an id of ours. Replacing it is safe: the id is only a name.
+            None => generate().and_then(|id| home.replace(&path, id.to_string().as_bytes()).map(|()| id)),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_first(home),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create(home),
         Err(error) => Err(error),
     }
 }
 
-/// Two processes may be the first; whoever comes second takes the id of the other.
-fn make_first(home: &Home) -> io::Result<DeviceId> {
-    let id = make()?;
+/// Two processes may both be the first. The one that loses the race uses the id of the other.
+fn create(home: &Home) -> io::Result<DeviceId> {
+    let id = generate()?;
     let path = home.device();
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
     home.replace(&draft, id.to_string().as_bytes())?;
@@ -41,7 +41,7 @@ fn make_first(home: &Home) -> io::Result<DeviceId> {
     }
 }
 
-fn make() -> io::Result<DeviceId> {
+fn generate() -> io::Result<DeviceId> {
     let mut bytes = [0; 8];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system gives no random bytes"))?;
     Ok(DeviceId::from_bytes(bytes))
@@ -57,7 +57,7 @@ mod tests {
         let home = Home::new(dir.path().to_path_buf());
         let first = id(&home).unwrap();
         assert_eq!(id(&home).unwrap(), first);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no draft is left");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
         fs::write(home.device(), "what?").unwrap();
         let second = id(&home).unwrap();
         assert!(second != first && id(&home).unwrap() == second);
@@ -66,10 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_are_first_together_agree() {
+    fn concurrent_first_processes_agree() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().to_path_buf());
-        let first = make_first(&home).unwrap();
-        assert_eq!(make_first(&home).unwrap(), first);
+        let first = create(&home).unwrap();
+        assert_eq!(create(&home).unwrap(), first);
     }
 }

@@ -1,6 +1,6 @@
-//! What a hook could not do, written down where `status` and `doctor` show it: a hook itself stays silent.
+//! A log of what a hook failed to do. `status` and `doctor` show it, because a hook prints nothing.
 //!
-//! Best effort by nature: noting a failure never fails. The file is bounded; the newest lines survive.
+//! Best effort: noting a failure never fails. The file is bounded; the newest lines are kept.
 
 use std::fs;
 use std::io::Write;
@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     pub at: Timestamp,
-    /// What was being done.
+    /// What was being attempted.
     pub what: String,
     pub detail: String,
 }
@@ -33,16 +33,16 @@ pub fn note(home: &Home, at: Timestamp, what: &str, detail: &dyn std::fmt::Displ
     if fs::metadata(&path).is_ok_and(|known| known.len() > FILE_BYTES_MAX) {
         let _ = fs::rename(&path, path.with_extension("old.jsonl"));
     }
-    let file = home.open(&path, Access::AppendOrMake).or_else(|_| {
+    let file = home.open(&path, Access::AppendOrCreate).or_else(|_| {
         create_dir(home.root())?;
-        home.open(&path, Access::AppendOrMake)
+        home.open(&path, Access::AppendOrCreate)
     });
     if let Ok(mut file) = file {
         let _ = file.write_all(&line);
     }
 }
 
-/// Takes out the failures that `is_meant`: what went wrong may repeat the words of others.
+/// Removes the failures for which `is_meant` holds: an error message may quote text that has to be forgotten.
 pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Result<()> {
     let path = home.failures();
     for path in [path.with_extension("old.jsonl"), path] {
@@ -56,13 +56,13 @@ pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Resu
     Ok(())
 }
 
-/// The failures of the last week; older ones are history, not health.
-pub fn lately(home: &Home, now: Timestamp) -> Vec<Failure> {
+/// The failures of the last week. Older ones say nothing about the current state.
+pub fn recent(home: &Home, now: Timestamp) -> Vec<Failure> {
     const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
     list(home, now).into_iter().filter(|failure| now.since(failure.at) <= WEEK).collect()
 }
 
-/// The failures on record up to `now`, oldest first.
+/// The recorded failures up to `now`, oldest first.
 pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
     let path = home.failures();
     let files = [path.with_extension("old.jsonl"), path];

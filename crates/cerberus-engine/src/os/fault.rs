@@ -1,11 +1,11 @@
-//! Labelled points at which development builds can be made to die or fail, so that tests can show what survives.
+//! Labelled points at which development builds can be made to crash or fail, so that tests can show what survives.
 //!
-//! `CERBERUS_FAULT=label=kill|panic|enospc|eio|short` names the point and what happens there; with `@3` at its end, not before
-//! the point is passed for the third time. Release builds have none of it.
+//! `CERBERUS_FAULT=label=kill|panic|enospc|eio|short` names the point and the fault. A suffix such as `@3` delays the
+//! fault until the point is reached for the third time. Release builds contain none of this.
 
 use std::io;
 
-/// Every labelled point, in the order in which a session's start passes them.
+/// The labelled points of a session start, in order.
 pub const POINTS: [&str; 8] = [
     "journal-open",
     "journal-write",
@@ -17,7 +17,7 @@ pub const POINTS: [&str; 8] = [
     "answer-given",
 ];
 
-/// The points that a loop's runner passes, and its guard.
+/// The labelled points of a loop's runner and its guard.
 pub const LOOP_POINTS: [&str; 18] = [
     "loop-run-write",
     "loop-run-done",
@@ -39,18 +39,18 @@ pub const LOOP_POINTS: [&str; 18] = [
     "loop-stopped-done",
 ];
 
-/// The points that forgetting passes.
+/// The labelled points of forgetting.
 pub const FORGETTING_POINTS: [&str; 5] =
     ["rewrite-copied", "rewrite-listed", "rewrite-line", "rewrite-removed", "rewrite-folded"];
 
-/// What the next write shall do.
+/// How the next write behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     Whole,
     Short,
 }
 
-/// Passes a point; in a development build this may be the end.
+/// Marks a point. In a development build, the process may die here.
 #[cfg(debug_assertions)]
 pub fn point(label: &str) -> io::Result<Writing> {
     use std::sync::atomic::{AtomicU32, Ordering};

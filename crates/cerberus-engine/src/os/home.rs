@@ -1,7 +1,8 @@
-//! Where everything is kept: one folder, for its owner alone.
+//! The home: the one folder that holds everything we store, readable by its owner only.
 //!
-//! Folders are 0700, files 0600. No name in here is made from anything that came from outside. The home itself may be
-//! a symbolic link, which is the user's choice; below it none is followed, for it would lead out of what is ours.
+//! Folders have mode 0700, files 0600. No file name is built from outside input. The home itself may be a symbolic
+//! link, since that is the user's choice. Below it, symbolic links are never followed, because they could lead out of
+//! the home.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -23,23 +24,23 @@ use crate::os::replace::replace;
 #[derive(Clone, Debug)]
 pub struct Home {
     root: PathBuf,
-    /// What may not be stored in it.
+    /// What must not be stored in it.
     privacy_rules: Arc<PrivacyRules>,
-    /// Cuts what is secret.
+    /// Removes secrets.
     cleaner: Cleaner,
 }
 
-/// What a file of ours is opened for.
+/// The purpose for which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
-    /// Its bytes are written where they stand.
+    /// Writes over existing bytes.
     Overwrite,
     Append,
-    /// The same; a file that is not there is made.
-    AppendOrMake,
-    /// Reading and writing; a file that is not there is made.
-    UpdateOrMake,
+    /// Like `Append`, but creates a missing file.
+    AppendOrCreate,
+    /// Reads and writes; creates a missing file.
+    UpdateOrCreate,
 }
 
 impl Home {
@@ -55,7 +56,7 @@ impl Home {
         &self.privacy_rules
     }
 
-    /// What every text from outside goes through before it is stored here.
+    /// Every text from outside passes through it before it is stored.
     pub fn cleaner(&self) -> &Cleaner {
         &self.cleaner
     }
@@ -80,22 +81,21 @@ impl Home {
         self.root.join("loops")
     }
 
-    /// What is paused, and until when.
+    /// Which projects are paused, and until when.
     pub fn paused(&self) -> PathBuf {
         self.root.join("paused.json")
     }
 
-    /// The id of this device.
     pub fn device(&self) -> PathBuf {
         self.root.join("device")
     }
 
-    /// The key under which forgotten records are remembered.
+    /// The key for the names of forgotten records.
     pub fn key(&self) -> PathBuf {
         self.root.join("key")
     }
 
-    /// An empty file that is there while records are being rewritten.
+    /// An empty file that exists while records are being rewritten.
     pub fn rewriting(&self) -> PathBuf {
         self.root.join("rewriting")
     }
@@ -104,45 +104,45 @@ impl Home {
         self.root.join("backups")
     }
 
-    /// Which sessions a summary was already begun of: one empty file each.
+    /// One empty file per session whose summary has been started.
     pub fn claims_dir(&self) -> PathBuf {
         self.root.join("summaries")
     }
 
-    /// When it was last looked at what is kept too long; empty.
+    /// An empty file. Its modification time says when retention was last applied.
     pub fn retention_mark(&self) -> PathBuf {
         self.root.join("retention")
     }
 
-    /// Where the original tool left its sessions.
+    /// Where the original tool stored its sessions.
     pub fn seeds_dir(&self) -> PathBuf {
         self.root.join("memory").join("sessions")
     }
 
-    /// Opens a regular file below the home, without following a symbolic link on the way or at its end.
+    /// Opens a regular file below the home. Follows no symbolic link, neither on the way nor at the end.
     pub fn open(&self, path: &Path, access: Access) -> io::Result<File> {
         let (folder, name) = self.folder_of(path)?;
         let flags = match access {
             Access::Read => OFlags::RDONLY,
             Access::Overwrite => OFlags::WRONLY,
-            // Who appends also reads what stands last.
+            // Appending also reads the last record.
             Access::Append => OFlags::RDWR | OFlags::APPEND,
-            Access::AppendOrMake => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
-            Access::UpdateOrMake => OFlags::RDWR | OFlags::CREATE,
+            Access::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+            Access::UpdateOrCreate => OFlags::RDWR | OFlags::CREATE,
         };
-        // A pipe in its place must not keep us waiting.
+        // If the path is a pipe, opening must not block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR);
-        outside::regular(File::from(opened.map_err(|error| self.explained(error, path))?))
+        outside::regular(File::from(opened.map_err(|error| self.explain(error, path))?))
     }
 
-    /// The text of a file below the home.
+    /// Reads a file below the home as text.
     pub fn text(&self, path: &Path, bytes_max: u64) -> io::Result<String> {
         let bytes = outside::whole(self.open(path, Access::Read)?, bytes_max)?;
         String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
     }
 
-    /// Replaces a file below the home as a whole; a symbolic link in its place is refused.
+    /// Replaces a file below the home atomically. Refuses a symbolic link.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         match self.open(path, Access::Read) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -150,13 +150,13 @@ impl Home {
         }
     }
 
-    /// Opens a folder below the home, without following a symbolic link.
+    /// Opens a folder below the home without following symbolic links.
     pub fn open_folder(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.folder_of(path)?;
         Ok(File::from(self.below(&folder, name, path)?))
     }
 
-    /// The opened folder that a path of ours lies in, and the last part of the path.
+    /// Opens the folder that contains `path`. Returns it with the last component of the path.
     fn folder_of<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
         let not_ours = || io::Error::other(format!("{} is not below the home", path.display()));
         let inside = path.strip_prefix(&self.root).map_err(|_| not_ours())?;
@@ -169,11 +169,11 @@ impl Home {
     }
 
     fn below(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
-        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explained(error, path))
+        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explain(error, path))
     }
 
-    /// What the system calls a loop, or no folder, is a link that we do not follow.
-    fn explained(&self, error: Errno, path: &Path) -> io::Error {
+    /// Explains the errors that the system returns for a symbolic link: ELOOP and ENOTDIR.
+    fn explain(&self, error: Errno, path: &Path) -> io::Error {
         let mut inside = path.ancestors().take_while(|part| *part != self.root);
         let is_link = inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
         match error {
@@ -187,7 +187,7 @@ impl Home {
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Makes a folder, and those above it.
+/// Creates a folder and its parents.
 pub fn create_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_home_may_be_a_link_and_nothing_in_it() {
+    fn the_home_may_be_a_link_but_nothing_in_it_may() {
         let dir = tempfile::tempdir().unwrap();
         let (real, elsewhere) = (dir.path().join("real"), dir.path().join("elsewhere"));
         fs::create_dir_all(real.join("journal")).unwrap();
@@ -209,13 +209,14 @@ mod tests {
         symlink(&real, dir.path().join("home")).unwrap();
         let home = Home::new(dir.path().join("home"));
         let inside = home.journal_dir().join("day");
-        home.open(&inside, Access::AppendOrMake).unwrap();
+        home.open(&inside, Access::AppendOrCreate).unwrap();
         home.open_folder(&home.journal_dir()).unwrap();
         assert!(real.join("journal/day").is_file());
         symlink(elsewhere.join("file"), real.join("file")).unwrap();
         symlink(elsewhere.join("new"), real.join("new")).unwrap();
         symlink(&elsewhere, real.join("folder")).unwrap();
-        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrMake, Access::UpdateOrMake] {
+        for access in [Access::Read, Access::Overwrite, Access::Append, Access::AppendOrCreate, Access::UpdateOrCreate]
+        {
             for name in ["file", "new", "folder/file"] {
                 let error = home.open(&home.root().join(name), access).unwrap_err();
                 assert!(error.to_string().contains("symbolic link"), "{name}: {error}");
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(fs::read(real.join("journal/day")).unwrap(), b"ours");
         assert!(home.open_folder(&home.root().join("folder")).is_err());
         assert!(home.open(&elsewhere.join("file"), Access::Read).is_err());
-        assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is no file");
+        assert!(home.open(&home.journal_dir(), Access::Read).is_err(), "a folder is not a file");
         assert_eq!(
             (fs::read(elsewhere.join("file")).unwrap(), elsewhere.join("new").exists()),
             (b"theirs".into(), false)

@@ -1,6 +1,6 @@
 //! The operating system: files of the home and of others, processes, the clock.
 //!
-//! The lowest folder. It knows nothing about records or sessions, and nothing in here waits or follows a link out of the
+//! The lowest folder. It knows nothing about records or sessions. Nothing here blocks or follows a link out of the
 //! home.
 
 pub mod clock;

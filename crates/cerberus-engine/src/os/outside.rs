@@ -1,7 +1,6 @@
-//! Files that we did not write: a repository's, an agent's, the user's. They may be anything.
+//! Files that we did not write: those of a repository, an agent or the user. They may be anything.
 //!
-//! Opening one never waits: a pipe without a writer, a terminal or a device is refused, whatever its name promises.
-//! Reading one is always bounded. Nothing here writes.
+//! Opening one never blocks: pipes, terminals and devices are refused. Reading is always bounded. Nothing here writes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -16,7 +15,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().read(true).custom_flags(at_once).open(path)?)
 }
 
-/// The same file, if it is a regular one.
+/// Passes the file through if it is a regular one.
 pub fn regular(file: File) -> io::Result<File> {
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -24,24 +23,24 @@ pub fn regular(file: File) -> io::Result<File> {
     }
 }
 
-/// Everything in a file; one of more than `bytes_max` is an error.
+/// Reads a whole file. More than `bytes_max` is an error.
 pub fn bytes(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     whole(open(path)?, bytes_max)
 }
 
-/// The text of a file; one of more than `bytes_max`, or that is no UTF-8, is an error.
+/// Reads a file as text. More than `bytes_max`, or anything but UTF-8, is an error.
 pub fn text(path: &Path, bytes_max: u64) -> io::Result<String> {
     String::from_utf8(bytes(path, bytes_max)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
 }
 
-/// The beginning of a file, of at most `bytes_max`.
+/// Reads at most the first `bytes_max` bytes of a file.
 pub fn beginning(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Everything that a source gives; more than `bytes_max` is an error, and is not read.
+/// Reads a source to its end. More than `bytes_max` is an error; the rest is not read.
 pub fn whole(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -56,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_read_and_only_so_much_of_them() {
+    fn only_regular_files_are_read_and_only_up_to_a_limit() {
         let dir = tempfile::tempdir().unwrap();
         let (file, pipe, link) = (dir.path().join("file"), dir.path().join("pipe"), dir.path().join("link"));
         std::fs::write(&file, "text").unwrap();

@@ -1,7 +1,7 @@
-//! Which process an agent runs in, and whether it still does: read from `/proc`, nothing is signalled.
+//! Which process an agent runs in, and whether it is still running. Read from `/proc`; no signal is sent.
 //!
-//! A number alone says nothing, since numbers are used again: the start time, the run of the machine and the namespace
-//! belong to it. Where there is no `/proc`, no process is known.
+//! Process ids are reused, so a process is identified by its id together with its start time, the boot id, the machine
+//! and the pid namespace. Without `/proc`, no process is known.
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +11,14 @@ use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::AgentProcess;
 use cerberus_core::model::session::Process;
 
-/// How far up the tree an agent may be.
+/// How many levels up the process tree an agent may be.
 const ANCESTORS_MAX: usize = 16;
 
-/// What stands between an agent and its hooks.
+/// Shells that run between an agent and its hooks.
 const SHELLS: [&str; 13] =
     ["sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "busybox", "nu", "pwsh"];
 
-/// What adopts processes whose parent died.
+/// Processes that adopt orphans.
 const REAPERS: [&str; 7] = ["init", "systemd", "tini", "dumb-init", "s6-svscan", "catatonit", "launchd"];
 
 /// The nearest ancestor of this process that is not a shell.
@@ -30,7 +30,7 @@ pub fn agent() -> Option<AgentProcess<'static>> {
             return None;
         }
         if !SHELLS.contains(&stat.name.trim_start_matches('-')) {
-            return Some(identified(pid, stat.started_ticks));
+            return Some(identify(pid, stat.started_ticks));
         }
         pid = stat.parent;
     }
@@ -40,22 +40,22 @@ pub fn agent() -> Option<AgentProcess<'static>> {
 /// This process itself.
 pub fn own() -> Option<AgentProcess<'static>> {
     let pid = std::process::id();
-    Some(identified(pid, Stat::of(pid)?.started_ticks))
+    Some(identify(pid, Stat::of(pid)?.started_ticks))
 }
 
-/// Another process, as it is now.
+/// The process with this id, as it is now.
 pub fn of(pid: u32) -> Option<AgentProcess<'static>> {
-    Some(identified(pid, Stat::of(pid)?.started_ticks))
+    Some(identify(pid, Stat::of(pid)?.started_ticks))
 }
 
-/// The parent of a process that is alive.
+/// The parent of a live process.
 pub fn parent(pid: u32) -> Option<u32> {
     Stat::of(pid).filter(|stat| !stat.is_dead).map(|stat| stat.parent)
 }
 
-fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
-    let here = Here::look();
-    // Ids of the system, which no rule of the user's is about.
+fn identify(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
+    let here = ProcessDomain::read();
+    // These ids come from the system; the user's rules do not apply to them.
     let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     AgentProcess {
         pid,
@@ -66,13 +66,13 @@ fn identified(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
     }
 }
 
-/// How a process stands now.
+/// Whether the process is still running.
 pub fn probe(process: &AgentProcess) -> Process {
-    let here = Here::look();
+    let here = ProcessDomain::read();
     if here.machine != *process.machine || (here.boot == *process.boot && here.namespace != *process.namespace) {
         return Process::Elsewhere;
     }
-    // The machine went down since.
+    // The machine has rebooted since.
     if here.boot != *process.boot {
         return Process::Gone;
     }
@@ -82,26 +82,30 @@ pub fn probe(process: &AgentProcess) -> Process {
     }
 }
 
-/// Where we are: numbers of processes mean nothing elsewhere.
-struct Here {
+/// The machine, boot and namespace of this process. A process id means nothing outside of them.
+struct ProcessDomain {
     boot: String,
     machine: String,
     namespace: String,
 }
 
-impl Here {
-    fn look() -> Here {
+impl ProcessDomain {
+    fn read() -> ProcessDomain {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
         let machine = match line("/etc/machine-id") {
             id if id.is_empty() => line("/proc/sys/kernel/hostname"),
             id => id,
         };
         let namespace = fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
-        Here { boot: line("/proc/sys/kernel/random/boot_id"), machine, namespace: namespace.unwrap_or_default() }
+        ProcessDomain {
+            boot: line("/proc/sys/kernel/random/boot_id"),
+            machine,
+            namespace: namespace.unwrap_or_default(),
+        }
     }
 }
 
-/// What `/proc/PID/stat` says.
+/// The contents of `/proc/PID/stat`.
 struct Stat {
     name: String,
     parent: u32,
@@ -115,7 +119,7 @@ impl Stat {
         Stat::parse(&String::from_utf8_lossy(&text))
     }
 
-    /// The name stands in parentheses and may hold anything, parentheses too; the fields after the last one are plain.
+    /// The name is in parentheses and may itself contain parentheses, so the other fields follow the last one.
     fn parse(text: &str) -> Option<Stat> {
         let (before, after) = text.rsplit_once(')')?;
         let fields: Vec<&str> = after.split_whitespace().collect();
@@ -136,11 +140,11 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_process_is_known_by_more_than_its_number() {
+    fn a_process_is_identified_by_more_than_its_id() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let stat = Stat::of(child.id()).unwrap();
         assert_eq!((stat.name.as_str(), stat.parent), ("sleep", std::process::id()));
-        let running = identified(child.id(), stat.started_ticks);
+        let running = identify(child.id(), stat.started_ticks);
         assert_eq!(probe(&running), Process::Running);
         let reused = AgentProcess { started_ticks: running.started_ticks + 1, ..running.clone() };
         assert_eq!(probe(&reused), Process::Gone);
@@ -151,7 +155,7 @@ mod tests {
         let container = AgentProcess { namespace: Clean::word("pid:[1]"), ..running.clone() };
         assert_eq!(probe(&container), Process::Elsewhere);
         child.kill().unwrap();
-        // A zombie is as dead as it gets.
+        // A zombie counts as dead.
         while Stat::of(child.id()).is_some_and(|stat| !stat.is_dead) {
             std::thread::yield_now();
         }

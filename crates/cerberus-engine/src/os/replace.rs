@@ -1,4 +1,4 @@
-//! Replaces a file as a whole or not at all: temporary file beside it, synced, renamed over it.
+//! Replaces a file atomically: writes a temporary file beside it, syncs it and renames it over the original.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 const OWNER_WRITE: u32 = 0o200;
 
-/// Whether the owner of the file wants it changed. A rename would not ask.
+/// Whether the file's mode lets its owner write. A rename would not check that.
 pub fn is_writable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|known| known.permissions().mode() & OWNER_WRITE != 0)
 }
 
-/// Writes `bytes` to `path`, or to what it points to. An existing file keeps its mode.
+/// Writes `bytes` to `path`, or to the target of a symbolic link. An existing file keeps its mode.
 pub fn replace(path: &Path, bytes: &[u8], mode_if_new: u32) -> io::Result<()> {
     let target = resolve(path)?;
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -36,7 +36,7 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A symbolic link stays one: what it points to is replaced, even if that does not exist yet.
+/// Resolves symbolic links, so that the target is replaced and not the link. The target need not exist.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..40 {

@@ -1,7 +1,7 @@
-//! The instructions that agents read by themselves: `CLAUDE.md`, `AGENTS.md`, Claude's own memory. Read here so that a
-//! brief does not repeat them; never written.
+//! The instructions that agents read by themselves: `CLAUDE.md`, `AGENTS.md`, Claude's own memory. They are read so
+//! that a brief does not repeat them, and never written.
 //!
-//! Bounded on every side: a guide is a few pages. What cannot be read says nothing.
+//! Everything is bounded: a guide is a few pages. What cannot be read is skipped.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,17 @@ use crate::agents::{self, Profile, Surroundings};
 use crate::os::outside;
 use crate::project::identity::Located;
 
-/// Agents cut longer ones themselves.
+/// Agents themselves cut longer guides.
 const GUIDE_BYTES_MAX: u64 = 64 * 1024;
 const GUIDES_MAX: usize = 24;
-/// How deep a guide may name others with `@path`.
+/// How deep `@path` references are followed.
 const NAMED_DEPTH_MAX: usize = 4;
 
-/// Where the user's own guides are.
+/// The folders that contain the user's own guides.
 #[derive(Clone, Debug, Default)]
 pub struct UserFolders {
-    /// The user's home.
     home: Option<PathBuf>,
-    /// Where each agent keeps what is the user's own.
+    /// The folder of each agent with the user's own settings.
     agents: Vec<(&'static Profile, PathBuf)>,
 }
 
@@ -32,7 +31,7 @@ impl UserFolders {
     }
 }
 
-/// One guide that exists.
+/// An existing guide.
 #[derive(Debug)]
 pub struct Guide {
     /// Its name as the user knows it.
@@ -40,31 +39,31 @@ pub struct Guide {
     pub text: String,
 }
 
-/// Every guide that an agent at work in this folder sees.
+/// Every guide that an agent in this folder sees.
 pub fn read(located: &Located, folders: &UserFolders) -> Vec<Guide> {
-    let mut reading = Reading { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
+    let mut reader = GuideReader { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
     for folder in [&located.root, &located.cwd] {
         let names = agents::ALL.into_iter().flat_map(|profile| profile.guides);
-        names.for_each(|name| reading.add(&folder.join(name), 0));
+        names.for_each(|name| reader.add(&folder.join(name), 0));
     }
     for (profile, dir) in &folders.agents {
         for guide in (profile.user_guides)(dir, &located.root) {
             match guide.lines_max {
-                Some(lines_max) => reading.add_beginning(&guide.path, lines_max),
-                None => reading.add(&guide.path, 0),
+                Some(lines_max) => reader.add_beginning(&guide.path, lines_max),
+                None => reader.add(&guide.path, 0),
             }
         }
     }
-    reading.guides
+    reader.guides
 }
 
-struct Reading {
+struct GuideReader {
     seen: HashSet<PathBuf>,
     guides: Vec<Guide>,
     home: Option<PathBuf>,
 }
 
-impl Reading {
+impl GuideReader {
     fn add(&mut self, path: &Path, depth: usize) {
         let Some(text) = self.take(path) else { return };
         let named: Vec<PathBuf> = if depth < NAMED_DEPTH_MAX { self.named_in(&text, path) } else { Vec::new() };
@@ -91,7 +90,7 @@ impl Reading {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The files that a guide takes in with `@path`.
+    /// The files that a guide includes with `@path`.
     fn named_in(&self, text: &str, path: &Path) -> Vec<PathBuf> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let named = text.split_whitespace().filter_map(|word| word.strip_prefix('@')).filter(|name| !name.is_empty());

@@ -1,14 +1,14 @@
-//! Which project a folder belongs to, read from the file system by hand: no git is started, so the hook may ask.
+//! Which project a folder belongs to. Reads the file system itself and does not start git, so a hook can use it.
 //!
-//! A project is a git common directory: worktrees, subfolders and symbolic links lead to the same one, two
-//! repositories of the same name to two. Without git it is the folder itself.
+//! A project is a git common directory: worktrees, subfolders and symbolic links lead to the same project, two
+//! repositories of the same name to two. Without git, the folder is the project.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::Place;
+use cerberus_core::model::event::Location;
 use cerberus_core::model::id::ProjectId;
 
 use crate::os::outside;
@@ -16,20 +16,20 @@ use crate::os::outside;
 /// A pointer file (`.git`, `HEAD`, `commondir`) is one short line.
 const POINTER_BYTES_MAX: u64 = 8 * 1024;
 
-/// A folder's project, as far as the file system tells.
+/// The project of a folder.
 #[derive(Debug)]
 pub struct Located {
     pub project: ProjectId,
     pub name: String,
-    /// The top of the worktree, without symbolic links.
+    /// The top of the worktree, with symbolic links resolved.
     pub root: PathBuf,
-    /// The folder asked about, without symbolic links.
+    /// The folder asked about, with symbolic links resolved.
     pub cwd: PathBuf,
     /// The worktree's own git directory.
     pub git_dir: Option<PathBuf>,
     /// The git directory shared by all worktrees.
     pub common_dir: Option<PathBuf>,
-    /// Of a linked worktree: the top of the main one.
+    /// For a linked worktree: the top of the main one.
     pub main_root: Option<PathBuf>,
 }
 
@@ -38,9 +38,9 @@ impl Located {
         branch(self.git_dir.as_ref()?)
     }
 
-    pub fn place(&self, cleaner: &Cleaner) -> Place<'static> {
+    pub fn location(&self, cleaner: &Cleaner) -> Location<'static> {
         let clean = |path: &Path| cleaner.clean(path.to_string_lossy().into_owned(), Keep::NAME);
-        Place {
+        Location {
             project: self.project.clone(),
             name: cleaner.clean(self.name.clone(), Keep::NAME),
             root: clean(&self.root),
@@ -51,7 +51,7 @@ impl Located {
 }
 
 pub fn locate(cwd: &Path) -> Located {
-    // A folder that is gone can still be named.
+    // A deleted folder can still be named.
     let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| normal(cwd));
     for root in cwd.ancestors() {
         if let Some(git) = git_dirs(root) {
@@ -73,44 +73,44 @@ pub fn locate(cwd: &Path) -> Located {
     Located { project, name, root, cwd, git_dir: None, common_dir: None, main_root: None }
 }
 
-/// `path` as the project knows it: relative to its worktree, or absolute when it lies outside.
+/// `path` as the project spells it: relative to its worktree, or absolute if outside.
 pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
     let said = Path::new(path);
-    // Most paths lie plainly inside, and need no work at all.
+    // Fast path: most paths are plainly inside.
     if !path.contains("/.")
         && !path.contains("//")
         && let Ok(inside) = said.strip_prefix(&located.root)
     {
-        return shown(inside);
+        return to_text(inside);
     }
-    // What the agent writes shares the spelling of its folder, symbolic links included.
+    // The agent spells a path like its own folder, symbolic links included.
     let absolute = match said.strip_prefix(said_cwd) {
         Ok(inside) if said_cwd.is_absolute() => normal(&located.cwd.join(inside)),
         _ => normal(&located.cwd.join(said)),
     };
     if let Ok(inside) = absolute.strip_prefix(&located.root) {
-        return shown(inside);
+        return to_text(inside);
     }
     let (parent, file) = (absolute.parent().unwrap_or(&absolute), absolute.file_name().unwrap_or_default());
     if let Ok(real) = fs::canonicalize(parent) {
         if let Ok(inside) = real.join(file).strip_prefix(&located.root) {
-            return shown(inside);
+            return to_text(inside);
         }
         let other = locate(&real);
         if other.project == located.project
             && let Ok(inside) = real.join(file).strip_prefix(&other.root)
         {
-            return shown(inside);
+            return to_text(inside);
         }
     }
-    shown(&absolute)
+    to_text(&absolute)
 }
 
-fn shown(path: &Path) -> String {
+fn to_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// `a/./b/../c` is `a/c`, without asking the disk.
+/// Turns `a/./b/../c` into `a/c` without reading the disk.
 pub fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -132,7 +132,7 @@ struct GitDirs {
 }
 
 impl GitDirs {
-    /// A linked worktree is called after its main one: `repo/.git` and `repo.git` are `repo`.
+    /// A linked worktree is named after its main one. Both `repo/.git` and `repo.git` give `repo`.
     fn name(&self, root: &Path) -> String {
         if !self.is_linked {
             return base_name(root);
@@ -153,7 +153,7 @@ fn git_dirs(root: &Path) -> Option<GitDirs> {
         let pointer = pointer(&dot_git)?;
         fs::canonicalize(root.join(pointer.strip_prefix("gitdir:")?.trim())).ok()?
     };
-    // A folder called `.git` without a HEAD is no repository; git says so too.
+    // A `.git` folder without a HEAD is not a repository, for git either.
     fs::symlink_metadata(own.join("HEAD")).ok()?;
     match pointer(&own.join("commondir")) {
         Some(common) => Some(GitDirs { common: fs::canonicalize(own.join(common.trim())).ok()?, own, is_linked: true }),
@@ -168,7 +168,7 @@ fn pointer(path: &Path) -> Option<String> {
 fn branch(git_dir: &Path) -> Option<String> {
     let head = pointer(&git_dir.join("HEAD"))?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?;
-    // The reftable format keeps a stand-in here.
+    // The reftable format has a placeholder here.
     (branch != ".invalid").then(|| branch.to_string())
 }
 
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn same_names_submodules_and_plain_folders_are_their_own() {
+    fn same_names_submodules_and_plain_folders_are_separate_projects() {
         let dir = tempfile::tempdir().unwrap();
         let (a, b) = (repository(&dir.path().join("a/hydra")), repository(&dir.path().join("b/hydra")));
         assert_ne!(locate(&a).project, locate(&b).project);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_relative_wherever_they_are_seen_from() {
+    fn file_paths_are_relative_to_the_worktree() {
         let dir = tempfile::tempdir().unwrap();
         let repo = repository(&dir.path().join("hydra"));
         git(&repo, &["worktree", "add", "-q", "-b", "side", "../wt"]);

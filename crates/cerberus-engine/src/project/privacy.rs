@@ -1,7 +1,8 @@
-//! May anything be stored here and now? Not while it is paused, not of a private project, not where a `.nocerberus`
-//! stands at the top of the project.
+//! Whether anything may be stored here and now: not while paused, not for a private project, and not with a
+//! `.nocerberus` at the top of the project.
 //!
-//! A hook pays for this with two looks at files that are not there, and one for the settings. What cannot be read counts as a no.
+//! A hook pays for this with two checks for files that usually do not exist, and one for the settings. If a file cannot
+//! be read, nothing is stored.
 
 use std::fs;
 use std::io;
@@ -14,55 +15,55 @@ use serde::{Deserialize, Serialize};
 use crate::os::home::{Home, create_dir};
 use crate::project::identity::Located;
 
-/// At the top of a project, or of the main worktree of a linked one: nothing of the project is stored or told.
+/// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project, and no brief is given in it.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
 
-/// A line for every project that is paused.
+/// One entry per paused project.
 const PAUSED_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Why nothing is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shut {
-    Paused { whose: Reach, until: Option<Timestamp> },
+pub enum StorageBlock {
+    Paused { scope: PauseScope, until: Option<Timestamp> },
     PrivateProject(PathBuf),
     OptedOut(PathBuf),
 }
 
-/// What a pause holds for.
+/// What a pause applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum PauseScope {
     Everywhere,
     Project,
 }
 
-impl std::fmt::Display for Shut {
+impl std::fmt::Display for StorageBlock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Shut::Paused { whose, until } => {
-                f.write_str(if *whose == Reach::Everywhere { "paused" } else { "paused for this project" })?;
+            StorageBlock::Paused { scope, until } => {
+                f.write_str(if *scope == PauseScope::Everywhere { "paused" } else { "paused for this project" })?;
                 until.map_or(Ok(()), |until| write!(f, " until {until}"))
             }
-            Shut::PrivateProject(folder) => {
+            StorageBlock::PrivateProject(folder) => {
                 write!(f, "nothing of {} is stored: private.projects in config.toml", folder.display())
             }
-            Shut::OptedOut(file) => write!(f, "nothing of this project is stored: {}", file.display()),
+            StorageBlock::OptedOut(file) => write!(f, "nothing of this project is stored: {}", file.display()),
         }
     }
 }
 
-/// Why hooks store and tell nothing here and now.
-pub fn shut(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
-    never_stored(home, located).or_else(|| paused(home, now, located))
+/// Why hooks store and tell nothing here and now; `None` if they may.
+pub fn storage_block(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
+    permanent_block(home, located).or_else(|| paused(home, now, located))
 }
 
-/// Why nothing of this project is ever stored, whoever asks.
-pub fn never_stored(home: &Home, located: &Located) -> Option<Shut> {
+/// Why nothing of this project may ever be stored, not even by a command; `None` if it may.
+pub fn permanent_block(home: &Home, located: &Located) -> Option<StorageBlock> {
     let roots = || [Some(&located.root), located.main_root.as_ref()].into_iter().flatten();
     let is_private = |folder: &&PathBuf| home.privacy_rules().is_private_project(&folder.to_string_lossy());
     if let Some(folder) = std::iter::once(&located.cwd).chain(roots()).find(is_private) {
-        return Some(Shut::PrivateProject(folder.clone()));
+        return Some(StorageBlock::PrivateProject(folder.clone()));
     }
-    roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(Shut::OptedOut)
+    roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(StorageBlock::OptedOut)
 }
 
 fn is_there(path: &Path) -> bool {
@@ -73,7 +74,7 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The file of pauses.
+/// The contents of the file of pauses.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Paused {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +85,7 @@ struct Paused {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Pause {
-    /// None: until it is lifted.
+    /// `None`: until the user lifts it.
     until: Option<Timestamp>,
 }
 
@@ -101,28 +102,34 @@ struct ProjectPause {
     pause: Pause,
 }
 
-fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<Shut> {
+fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
     if !is_there(&home.paused()) {
         return None;
     }
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
-    // A damaged file: the user asked for silence, for how long is lost.
+    // The file is damaged: the user asked for a pause, but until when is lost.
     let Ok(paused) = serde_json::from_str::<Paused>(&text) else {
-        return Some(Shut::Paused { whose: Reach::Everywhere, until: None });
+        return Some(StorageBlock::Paused { scope: PauseScope::Everywhere, until: None });
     };
     let of_project = paused.projects.iter().filter(|known| known.project == located.project).map(|known| known.pause);
-    let pauses = paused.everywhere.into_iter().map(|pause| (Reach::Everywhere, pause));
-    let mut pauses = pauses.chain(of_project.map(|pause| (Reach::Project, pause)));
-    let (whose, pause) = pauses.find(|(_, pause)| pause.holds(now))?;
-    Some(Shut::Paused { whose, until: pause.until })
+    let pauses = paused.everywhere.into_iter().map(|pause| (PauseScope::Everywhere, pause));
+    let mut pauses = pauses.chain(of_project.map(|pause| (PauseScope::Project, pause)));
+    let (scope, pause) = pauses.find(|(_, pause)| pause.holds(now))?;
+    Some(StorageBlock::Paused { scope, until: pause.until })
 }
 
-/// From now on hooks store and tell nothing, until then or until it is lifted. It outlives every restart.
-pub fn pause(home: &Home, now: Timestamp, located: &Located, reach: Reach, until: Option<Timestamp>) -> io::Result<()> {
+/// Pauses hooks until the given time, or until the pause is lifted. A pause survives restarts.
+pub fn pause(
+    home: &Home,
+    now: Timestamp,
+    located: &Located,
+    scope: PauseScope,
+    until: Option<Timestamp>,
+) -> io::Result<()> {
     let mut paused = still_paused(home, now);
-    match reach {
-        Reach::Everywhere => paused.everywhere = Some(Pause { until }),
-        Reach::Project => {
+    match scope {
+        PauseScope::Everywhere => paused.everywhere = Some(Pause { until }),
+        PauseScope::Project => {
             paused.projects.retain(|known| known.project != located.project);
             paused.projects.push(ProjectPause { project: located.project.clone(), pause: Pause { until } });
         }
@@ -131,10 +138,10 @@ pub fn pause(home: &Home, now: Timestamp, located: &Located, reach: Reach, until
 }
 
 /// Lifts the pause of this project, or every pause.
-pub fn unpause(home: &Home, now: Timestamp, located: &Located, reach: Reach) -> io::Result<()> {
+pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope) -> io::Result<()> {
     let mut paused = still_paused(home, now);
     paused.projects.retain(|known| known.project != located.project);
-    if reach == Reach::Everywhere || (paused.everywhere.is_none() && paused.projects.is_empty()) {
+    if scope == PauseScope::Everywhere || (paused.everywhere.is_none() && paused.projects.is_empty()) {
         return match fs::remove_file(home.paused()) {
             Err(error) if !is_absence(&error) => Err(error),
             _ => Ok(()),
@@ -143,7 +150,7 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, reach: Reach) -> 
     write(home, &paused)
 }
 
-/// The pauses that have not run out.
+/// The pauses that have not expired.
 fn still_paused(home: &Home, now: Timestamp) -> Paused {
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     let mut paused: Paused = serde_json::from_str(&text).unwrap_or_default();

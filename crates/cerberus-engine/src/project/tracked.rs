@@ -1,8 +1,8 @@
-//! The paths git tracks, read from its index by hand: no process is started, no configuration is obeyed. Beside each stands
-//! what the file looked like when git last looked, which tells cheaply whether it was changed since.
+//! The files git tracks, read from its index without starting a process or obeying any configuration. The index also
+//! holds each file's last known size and time, which cheaply shows whether it changed since.
 //!
-//! Anything unexpected (split index, another hash, a damaged file) gives no paths; names are then only as short as
-//! the sessions' own files allow.
+//! Anything unexpected (split index, another hash, a damaged file) yields no paths; then file names are only shortened
+//! as far as the sessions' own files allow.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::os::outside;
 
-/// The index of a million files; a larger one is not worth a session's start.
+/// Enough for a million files. Reading a larger index would delay a session's start too much.
 const INDEX_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
 /// Stat data, hash and flags before each name, with SHA-1.
@@ -21,11 +21,11 @@ const EXTENDED_FLAG: u16 = 0x4000;
 #[derive(Debug, Default)]
 pub struct Tracked {
     pub paths: Vec<String>,
-    /// Of each path, in the same order.
+    /// One per path, in the same order.
     stamps: Vec<Stamp>,
 }
 
-/// When a file was last changed and how long it was, as git keeps it.
+/// A file's modification time and size, as git stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     secs: u32,
@@ -34,23 +34,23 @@ struct Stamp {
 }
 
 impl Tracked {
-    /// Was the file at this place changed since git last looked? Only what is sure counts.
-    pub fn is_changed(&self, place: usize, found: &Metadata) -> bool {
-        let Some(stamp) = self.stamps.get(place).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
+    /// Whether the file at this index was changed since git last looked. In doubt, `false`.
+    pub fn is_changed(&self, index: usize, found: &Metadata) -> bool {
+        let Some(stamp) = self.stamps.get(index).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
             return false;
         };
-        // Git keeps the lower half of larger numbers.
+        // Git stores the lower half of larger numbers.
         let (secs, nanos, bytes) = (found.mtime() as u32, found.mtime_nsec() as u32, found.len() as u32);
         stamp.bytes != bytes || stamp.secs != secs || stamp.nanos != 0 && stamp.nanos != nanos
     }
 }
 
-/// The tracked paths of the worktree whose own git directory this is.
+/// The tracked paths of the worktree with this git directory.
 pub fn paths(git_dir: &Path) -> Vec<String> {
     read(git_dir).paths
 }
 
-/// The same with what git knows of each.
+/// The tracked paths, with what git knows about each.
 pub fn read(git_dir: &Path) -> Tracked {
     let index = outside::bytes(&git_dir.join("index"), INDEX_BYTES_MAX);
     index.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
@@ -96,7 +96,7 @@ fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// Git's offset encoding: seven bits a byte, each further byte adding one.
+/// Git's offset encoding: seven bits per byte, each further byte adding one.
 fn varint(rest: &mut &[u8]) -> Option<usize> {
     let mut byte = take(rest, 1)?[0];
     let mut value = usize::from(byte & 0x7f);
@@ -136,8 +136,8 @@ mod tests {
             expected.sort_unstable_by_key(|name| name.as_bytes());
             let tracked = read(&dir.path().join(".git"));
             assert_eq!(tracked.paths, expected, "version {version}");
-            let place = expected.iter().position(|name| *name == "README.md").unwrap();
-            let is_changed = || tracked.is_changed(place, &dir.path().join("README.md").metadata().unwrap());
+            let index = expected.iter().position(|name| *name == "README.md").unwrap();
+            let is_changed = || tracked.is_changed(index, &dir.path().join("README.md").metadata().unwrap());
             assert!(!is_changed(), "version {version}");
             std::fs::write(dir.path().join("README.md"), "longer").unwrap();
             assert!(is_changed(), "version {version}");

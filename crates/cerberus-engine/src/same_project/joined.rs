@@ -37,7 +37,7 @@ pub struct Member {
     pub name: String,
     /// The top of its worktree. Empty if it is not known.
     pub root: String,
-    /// Why it is the same. Nothing if it only may be the same.
+    /// Why it is the same. `None` if that is not certain.
     pub reason: Option<Reason>,
 }
 
@@ -156,7 +156,7 @@ pub fn answer(
     let key = format!("project-{unique:016x}");
     let other = other.clone();
     let event = if is_same { Event::SameProject { other } } else { Event::SeparateProject { other } };
-    let record = own_record(home, clock, Agent::MANUAL, "", located.place(home.cleaner()), key, event);
+    let record = own_record(home, clock, Agent::MANUAL, "", located.location(home.cleaner()), key, event);
     journal::append(home, clock.wall, &record)?;
     fold::fold(home, store)
 }

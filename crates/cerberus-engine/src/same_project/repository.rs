@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep, name};
-use cerberus_core::model::event::{Event, Place};
+use cerberus_core::model::event::{Event, Location};
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_core::model::repository::Repository;
 use cerberus_core::project::config::origin_url;
@@ -35,9 +35,9 @@ const NAME_CHARS_MAX: usize = 100;
 /// A clone with thousands of branches has a configuration of a few hundred kilobytes.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
-/// How much work a look at the repository may do.
+/// How much work may be done to find out what has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum Effort {
     /// An agent is waiting: only read a few small files, and only if nothing is known yet.
     FilesOnly,
     /// Also ask git for an unknown first commit, at most once per checked-out commit.
@@ -52,16 +52,16 @@ pub fn record_changes(
     clock: &Clock,
     store: &mut Store,
     located: &Located,
-    look: Look,
+    effort: Effort,
 ) -> Result<(), FoldError> {
     let known = store.repository(&located.project)?;
     let is_past = known.as_ref().is_some_and(|known| known.at > clock.now);
-    if is_past || look == Look::FilesOnly && known.is_some() {
+    if is_past || effort == Effort::FilesOnly && known.is_some() {
         return Ok(());
     }
     let cleaner = home.cleaner();
-    let mut found = read(cleaner, located, look);
-    let root_commit = root_commit(store, located, &found, known.as_ref(), look)?;
+    let mut found = read(cleaner, located, effort);
+    let root_commit = root_commit(store, located, &found, known.as_ref(), effort)?;
     found.root_commit = root_commit.map(|commit| cleaner.clean(commit, Keep::NAME));
     let is_known = match &known {
         Some(known) => is_same(known, &found) && known.root_commit.as_deref() == found.root_commit.as_deref(),
@@ -75,16 +75,16 @@ pub fn record_changes(
     let content = serde_json::to_string(&event).unwrap_or_default();
     let before = known.map_or(0, |known| known.event);
     let key = format!("repository-{}-{before:016x}-{:016x}", located.project.as_str(), fnv1a(content.as_bytes()));
-    let record = own_record(home, clock, Agent::MANUAL, "", place(cleaner, located), key, event);
+    let record = own_record(home, clock, Agent::MANUAL, "", location(cleaner, located), key, event);
     journal::append(home, clock.wall, &record)?;
     fold::fold(home, store)
 }
 
 /// The main worktree, if there is one: linked worktrees come and go.
-fn place(cleaner: &Cleaner, located: &Located) -> Place<'static> {
+fn location(cleaner: &Cleaner, located: &Located) -> Location<'static> {
     let main = located.common_dir.as_deref().filter(|common| common.ends_with(".git")).and_then(Path::parent);
     let root = cleaner.clean(main.unwrap_or(&located.root).to_string_lossy().into_owned(), Keep::NAME);
-    Place { cwd: root.clone(), root, branch: None, ..located.place(cleaner) }
+    Location { cwd: root.clone(), root, branch: None, ..located.location(cleaner) }
 }
 
 /// Whether everything except the first commit is unchanged.
@@ -95,24 +95,24 @@ fn is_same(known: &RepositoryRow, found: &Repository) -> bool {
 }
 
 /// Everything except the first commit, which needs git.
-fn read(cleaner: &Cleaner, located: &Located, look: Look) -> Repository<'static> {
+fn read(cleaner: &Cleaner, located: &Located, effort: Effort) -> Repository<'static> {
     let clean = |text: String| -> Clean<'static> { cleaner.clean(text, Keep::NAME) };
     let folder = located.common_dir.as_ref().unwrap_or(&located.root);
     Repository {
         folder: clean(folder.to_string_lossy().into_owned()),
-        origin: origin(located, look).map(clean),
+        origin: origin(located, effort).map(clean),
         root_commit: None,
         name: own_name(&located.root).map(clean),
     }
 }
 
-fn origin(located: &Located, look: Look) -> Option<String> {
+fn origin(located: &Located, effort: Effort) -> Option<String> {
     let config = outside::bytes(&located.common_dir.as_ref()?.join("config"), CONFIG_BYTES_MAX).ok()?;
     match origin::parse(&origin_url(&String::from_utf8_lossy(&config))?)? {
         Origin::Remote(plain) => Some(plain),
         Origin::Local(path) => {
             let path = located.main_root.as_ref().unwrap_or(&located.root).join(path);
-            let real = if look == Look::FilesOnly { None } else { real_repository(&path) };
+            let real = if effort == Effort::FilesOnly { None } else { real_repository(&path) };
             let real = real.unwrap_or_else(|| normal(&path));
             let worktree = if real.ends_with(".git") { real.parent().unwrap_or(&real) } else { &real };
             Some(worktree.to_string_lossy().into_owned())
@@ -141,16 +141,16 @@ fn root_commit(
     located: &Located,
     found: &Repository,
     known: Option<&RepositoryRow>,
-    look: Look,
+    effort: Effort,
 ) -> store::Result<Option<String>> {
     let known_commit = known.and_then(|known| known.root_commit.clone());
     let is_settled = known_commit.is_some() && known.is_some_and(|known| is_same(known, found));
     if located.common_dir.is_none() || is_settled {
         return Ok(known_commit);
     }
-    let asked = match look {
-        Look::FilesOnly => logged(store, located)?,
-        Look::WithGit | Look::ForceGit => ask_git(store, located, look)?,
+    let asked = match effort {
+        Effort::FilesOnly => logged(store, located)?,
+        Effort::WithGit | Effort::ForceGit => ask_git(store, located, effort)?,
     };
     Ok(asked.or(known_commit))
 }
@@ -163,9 +163,9 @@ fn logged(store: &Store, located: &Located) -> store::Result<Option<String>> {
     }
 }
 
-fn ask_git(store: &Store, located: &Located, look: Look) -> store::Result<Option<String>> {
+fn ask_git(store: &Store, located: &Located, effort: Effort) -> store::Result<Option<String>> {
     let head = git::head(located).unwrap_or_default();
-    if look == Look::WithGit && store.was_root_asked(&located.project, &head)? {
+    if effort == Effort::WithGit && store.was_root_asked(&located.project, &head)? {
         return Ok(None);
     }
     let found = git::root_commit(located);
@@ -195,18 +195,18 @@ mod tests {
         String::from_utf8_lossy(&output.stdout).trim().to_string()
     }
 
-    struct Place {
+    struct Fixture {
         dir: tempfile::TempDir,
         home: Home,
     }
 
-    impl Place {
-        fn new() -> Place {
+    impl Fixture {
+        fn new() -> Fixture {
             let dir = tempfile::tempdir().unwrap();
-            let place = Place { home: Home::new(dir.path().join("home")), dir };
-            std::fs::create_dir(place.root()).unwrap();
-            run(&place.root(), &["init", "-q", "-b", "main"]);
-            place
+            let fixture = Fixture { home: Home::new(dir.path().join("home")), dir };
+            std::fs::create_dir(fixture.root()).unwrap();
+            run(&fixture.root(), &["init", "-q", "-b", "main"]);
+            fixture
         }
 
         fn root(&self) -> PathBuf {
@@ -219,11 +219,11 @@ mod tests {
         }
 
         /// Looks at the given time. Returns the known state and the number of records.
-        fn look(&self, second: i64, look: Look) -> (Option<RepositoryRow>, usize) {
+        fn look(&self, second: i64, effort: Effort) -> (Option<RepositoryRow>, usize) {
             let mut count = 0;
             let mut store = fold::open(&self.home).unwrap();
             let clock = Clock::new(Some(Timestamp::from_millis(second * 1000)));
-            record_changes(&self.home, &clock, &mut store, &locate(&self.root()), look).unwrap();
+            record_changes(&self.home, &clock, &mut store, &locate(&self.root()), effort).unwrap();
             journal::each_line(&self.home, |_, _| count += 1).unwrap();
             (store.repository(&locate(&self.root()).project).unwrap(), count)
         }
@@ -231,53 +231,53 @@ mod tests {
 
     #[test]
     fn only_changes_are_recorded() {
-        let place = Place::new();
-        assert_eq!(place.look(1, Look::WithGit), (None, 0), "an empty repository has nothing to record");
-        let first = place.commit("one");
-        let origin = |url: &str| run(&place.root(), &["config", "remote.origin.url", url]);
-        let known = |second, look| {
-            let (row, count) = place.look(second, look);
+        let fixture = Fixture::new();
+        assert_eq!(fixture.look(1, Effort::WithGit), (None, 0), "an empty repository has nothing to record");
+        let first = fixture.commit("one");
+        let origin = |url: &str| run(&fixture.root(), &["config", "remote.origin.url", url]);
+        let known = |second, effort| {
+            let (row, count) = fixture.look(second, effort);
             let row = row.unwrap();
             (row.origin.unwrap_or_default(), row.root_commit.unwrap_or_default(), count)
         };
-        assert_eq!(place.look(2, Look::FilesOnly), (None, 0), "the reflog is used only for a commit that is known");
-        assert_eq!(known(3, Look::WithGit), (String::new(), first.clone(), 1));
-        assert_eq!(known(4, Look::ForceGit), (String::new(), first.clone(), 1));
+        assert_eq!(fixture.look(2, Effort::FilesOnly), (None, 0), "the reflog is used only for a commit that is known");
+        assert_eq!(known(3, Effort::WithGit), (String::new(), first.clone(), 1));
+        assert_eq!(known(4, Effort::ForceGit), (String::new(), first.clone(), 1));
         for (second, url, count) in
             [(5, "https://a.example/x", 2), (6, "git@b.example:x", 3), (7, "https://a.example/x", 4)]
         {
             origin(url);
-            assert_eq!(known(second, Look::FilesOnly).2, count - 1, "a hook does not look again");
+            assert_eq!(known(second, Effort::FilesOnly).2, count - 1, "a hook does not look again");
             let plain = format!("{}.example/x", if url.contains("b.example") { 'b' } else { 'a' });
-            assert_eq!(known(second, Look::WithGit), (plain, first.clone(), count));
+            assert_eq!(known(second, Effort::WithGit), (plain, first.clone(), count));
         }
         origin("https://c.example/x");
-        assert_eq!(known(1, Look::WithGit).2, 4, "a look in the past records nothing");
+        assert_eq!(known(1, Effort::WithGit).2, 4, "a look in the past records nothing");
     }
 
     #[test]
     fn the_smallest_of_several_first_commits_is_used() {
-        let place = Place::new();
-        let mut first = vec![place.commit("one")];
-        run(&place.root(), &["checkout", "-q", "--orphan", "other"]);
-        first.push(place.commit("two"));
-        run(&place.root(), &["merge", "-q", "--allow-unrelated-histories", "-m", "both", "main"]);
+        let fixture = Fixture::new();
+        let mut first = vec![fixture.commit("one")];
+        run(&fixture.root(), &["checkout", "-q", "--orphan", "other"]);
+        first.push(fixture.commit("two"));
+        run(&fixture.root(), &["merge", "-q", "--allow-unrelated-histories", "-m", "both", "main"]);
         first.sort();
-        assert_eq!(git::root_commit(&locate(&place.root())).as_ref(), first.first());
+        assert_eq!(git::root_commit(&locate(&fixture.root())).as_ref(), first.first());
     }
 
     #[test]
     fn the_first_commit_is_read_from_the_reflog() {
-        let place = Place::new();
-        let logged = || git::first_logged_commit(&locate(&place.root()));
+        let fixture = Fixture::new();
+        let logged = || git::first_logged_commit(&locate(&fixture.root()));
         assert_eq!(logged(), None);
-        let first = place.commit("one");
-        place.commit("two");
+        let first = fixture.commit("one");
+        fixture.commit("two");
         assert_eq!(logged(), Some(first));
-        let clone = place.root().with_file_name("clone");
-        run(&place.root(), &["clone", "-q", ".", clone.to_str().unwrap()]);
+        let clone = fixture.root().with_file_name("clone");
+        run(&fixture.root(), &["clone", "-q", ".", clone.to_str().unwrap()]);
         assert_eq!(git::first_logged_commit(&locate(&clone)), None);
-        let log = place.root().join(".git/logs/HEAD");
+        let log = fixture.root().join(".git/logs/HEAD");
         for odd in ["", "x", "0 1\tcommit (initial): x\n", "\u{0}\u{1}\t\n"] {
             fs::write(&log, odd).unwrap();
             assert_eq!(logged(), None, "{odd:?}");
@@ -286,9 +286,9 @@ mod tests {
 
     #[test]
     fn local_origins_are_resolved() {
-        let place = Place::new();
-        place.commit("one");
-        let source = place.root();
+        let fixture = Fixture::new();
+        fixture.commit("one");
+        let source = fixture.root();
         std::os::unix::fs::symlink(&source, source.with_file_name("link")).unwrap();
         run(&source, &["clone", "-q", "--bare", ".", "../bare.git"]);
         let clone = source.with_file_name("clone");
@@ -307,11 +307,11 @@ mod tests {
         ] {
             run(&clone, &["config", "remote.origin.url", url]);
             for worktree in [&clone, &clone.with_file_name("side")] {
-                let found = origin(&locate(worktree), Look::WithGit);
+                let found = origin(&locate(worktree), Effort::WithGit);
                 assert_eq!(found.as_deref(), expected.to_str(), "{url} in {}", worktree.display());
             }
         }
         run(&clone, &["config", "remote.origin.url", "../hydra/.git"]);
-        assert_eq!(origin(&locate(&clone), Look::FilesOnly).as_deref(), source.to_str(), "without resolving links");
+        assert_eq!(origin(&locate(&clone), Effort::FilesOnly).as_deref(), source.to_str(), "without resolving links");
     }
 }

@@ -1,4 +1,4 @@
-//! Which of a project's sessions are asked for: the recent ones, and the one that is live.
+//! Finds a project's sessions: the recent ones, and the live one.
 
 use cerberus_core::model::session::{CARRY_OVER, IDLE_AFTER};
 use cerberus_core::model::time::Timestamp;
@@ -9,15 +9,15 @@ use crate::same_project::joined::joined;
 use crate::sessions::sweep;
 use crate::store::{self, SessionRow, Store};
 
-/// The project's sessions that may still carry over, oldest first; also those that knew it by name only.
+/// The project's sessions that may still carry over, oldest first. Includes sessions recorded under its name only.
 pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> store::Result<Vec<SessionRow>> {
     store.sessions(&joined(store, located, now)?.ids, now.minus(CARRY_OVER), now)
 }
 
-/// The project's session that is live, the one active last if there are several.
+/// The project's live session; of several, the one active last.
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recent_sessions(store, located, clock.now)?;
-    sessions = sessions.into_iter().map(|session| sweep::settled(session, clock, IDLE_AFTER).0).collect();
+    sessions = sessions.into_iter().map(|session| sweep::derive_state(session, clock, IDLE_AFTER).0).collect();
     // A session in another clone belongs to the agent that works there.
     sessions.retain(|session| session.state.status.is_live() && session.project == located.project);
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))

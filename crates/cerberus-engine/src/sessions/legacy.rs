@@ -1,11 +1,11 @@
-//! Files that the original tool left in the home: picked up once, left in place, reported when they cannot be read.
+//! Session files of the original tool in the home: imported once, left in place, reported if unreadable.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Place, Record};
+use cerberus_core::model::event::{Event, Location, Record};
 use cerberus_core::model::id::{Agent, ProjectId, fnv1a};
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::{self, SeedError, SeedFile};
@@ -19,11 +19,11 @@ use crate::store::Store;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 
-/// A file of the tool is a few kilobytes.
+/// Real files are a few kilobytes.
 const SEED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Journals every `active-*.json` that is not in the journal yet, and folds it.
-pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
+/// Journals and folds every `active-*.json` that is not in the journal yet.
+pub fn import_all(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), FoldError> {
     let folder = home.seeds_dir();
     let entries = match home.open_folder(&folder).and_then(|_| fs::read_dir(&folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -44,8 +44,8 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
         let text = home.text(&path, SEED_BYTES_MAX).map_err(|error| error.to_string());
         match text.and_then(|text| parse(home, &text)) {
             Ok((file, key)) => {
-                let place = by_name(home, &file.project);
-                is_new |= journal_seed(home, clock, store, &file, &key, place)?;
+                let location = location_by_name(home, &file.project);
+                is_new |= journal_seed(home, clock, store, &file, &key, location)?;
             }
             Err(reason) => note_once(home, clock, &path, &reason),
         }
@@ -53,16 +53,16 @@ pub fn pick_up(home: &Home, clock: &Clock, store: &mut Store) -> Result<(), Fold
     if is_new { fold::fold(home, store) } else { Ok(()) }
 }
 
-/// Journals one file into the given place; `false` when it is there already.
+/// Journals one file under the given location; `false` if the journal already has it.
 pub fn journal_seed(
     home: &Home,
     clock: &Clock,
     store: &Store,
     file: &SeedFile,
     key: &str,
-    place: Place<'static>,
+    location: Location<'static>,
 ) -> Result<bool, FoldError> {
-    let session = format!("{}/{}", place.project.as_str(), file.session_id);
+    let session = format!("{}/{}", location.project.as_str(), file.session_id);
     if store.has_event(Agent::SEED, &session, key)? {
         return Ok(false);
     }
@@ -73,14 +73,14 @@ pub fn journal_seed(
         imported: true,
         heard_by: None,
         session: home.cleaner().clean(session, Keep::NAME),
-        place,
+        location,
         event: Event::Seed(file.codes.clone()),
     };
     journal::append(home, clock.wall, &record)?;
     Ok(true)
 }
 
-/// Removes the files that these records came from: what is forgotten would be picked up again.
+/// Removes the files behind these records; otherwise they would be imported again.
 pub fn forget(home: &Home, keys: &[String]) -> io::Result<()> {
     let entries = home.open_folder(&home.seeds_dir()).and_then(|_| fs::read_dir(home.seeds_dir()));
     for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(|_| !keys.is_empty()) {
@@ -96,7 +96,7 @@ fn key_of(text: &str) -> String {
     format!("{:016x}", fnv1a(text.as_bytes()))
 }
 
-/// Reads a file, with the key that makes picking it up twice the same as once.
+/// Reads a file. Returns it with the key that makes importing it twice the same as once.
 pub fn read(home: &Home, path: &Path) -> Result<(SeedFile, String), String> {
     let text = outside::text(path, SEED_BYTES_MAX).map_err(|error| error.to_string())?;
     parse(home, &text)
@@ -107,10 +107,10 @@ fn parse(home: &Home, text: &str) -> Result<(SeedFile, String), String> {
     Ok((file, key_of(text)))
 }
 
-/// The original tool knew a project by its name only.
-fn by_name(home: &Home, name: &str) -> Place<'static> {
+/// The original tool identified a project only by its name.
+fn location_by_name(home: &Home, name: &str) -> Location<'static> {
     let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
-    Place {
+    Location {
         project: ProjectId::of_name(name),
         name: clean(name),
         root: Clean::word(""),

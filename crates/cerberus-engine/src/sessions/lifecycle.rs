@@ -1,4 +1,4 @@
-//! What commands do to sessions: complete them, and archive those that expired.
+//! Commands that change a session's state: completing sessions, and archiving expired ones.
 
 use cerberus_core::model::event::Event;
 use cerberus_core::model::id::{Agent, SessionId};
@@ -10,31 +10,31 @@ use crate::os::home::Home;
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store};
 
-/// Marks sessions as completed: what they left open no longer carries over.
+/// Marks sessions as completed: their open items no longer carry over.
 pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
     mark_all(home, clock, sessions, &Event::Complete)
 }
 
-/// Archives every session that has left the brief by age; returns those that were not archived before.
+/// Archives every session that is too old for a brief. Returns those that were not archived before.
 pub fn archive_expired(home: &Home, clock: &Clock, store: &Store) -> Result<Vec<SessionId>, FoldError> {
     let expired = store.expired(clock.now.minus(CARRY_OVER), clock.now)?;
     mark_all(home, clock, &expired, &Event::Archive)?;
     Ok(expired.into_iter().map(|session| session.id).collect())
 }
 
-/// What [`archive_expired`] would archive.
+/// The sessions that [`archive_expired`] would archive.
 pub fn expired(clock: &Clock, store: &Store) -> store::Result<Vec<SessionId>> {
     let expired = store.expired(clock.now.minus(CARRY_OVER), clock.now)?;
     Ok(expired.into_iter().map(|session| session.id).collect())
 }
 
-/// Records the same about many sessions, with one sync.
+/// Records the same event for many sessions, with one sync.
 fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'static>) -> Result<(), FoldError> {
     let word = if *event == Event::Archive { "archive" } else { "complete" };
     let record = |session: &SessionRow| {
         let key = format!("{word}-{}", clock.now.millis());
         let agent = Agent::from_name(&session.agent)?;
-        Some(own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event.clone()))
+        Some(own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event.clone()))
     };
     let records: Vec<_> = sessions.iter().filter_map(record).collect();
     Ok(journal::append_all(home, clock.wall, &records)?)

@@ -1,6 +1,6 @@
-//! Sessions on record: found, swept, recovered after a crash, completed and archived, their edits named.
+//! The life of recorded sessions: finding, sweeping, crash recovery, completing, archiving, naming their edits.
 //!
-//! Nothing here changes a record; whatever becomes of a session is a new one. What is told of a session is the brief's.
+//! Nothing here changes a record; a new state is a new record. What a session is told is the job of `brief`.
 
 pub mod find;
 pub mod legacy;

@@ -1,14 +1,14 @@
-//! Names what edits changed: the files on disk are looked at once, and what they tell becomes a record of its own.
+//! Names what edits changed: reads each edited file once and records the names of its changed definitions.
 //!
-//! A view made anew from the journal therefore says the same, whatever the files have become. Time is bounded; what is
-//! not reached is left for the next fold.
+//! Because the names are recorded, a rebuilt view says the same even if the files have changed since. Time is limited;
+//! the rest is left for the next fold.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cerberus_core::clean::text::Keep;
 use cerberus_core::extract::symbols::{self, Language};
-use cerberus_core::model::event::{Event, Named, Place, Record};
+use cerberus_core::model::event::{Event, Location, Named, Record};
 use cerberus_core::model::id::Agent;
 
 use crate::journal;
@@ -19,11 +19,11 @@ use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{Store, UnnamedEdit};
 
-/// A source file that people edit is smaller.
+/// Source files that people edit are smaller.
 const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 const EDITS_MAX: usize = 500;
 
-/// Looks at the files of edits that have no names yet, newest first, for about `limit`.
+/// Reads the files of edits that have no names yet, newest first, for about `limit`.
 pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration) -> Result<(), FoldError> {
     let begun = Instant::now();
     let mut edits = store.unnamed_edits(EDITS_MAX)?;
@@ -32,7 +32,7 @@ pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration
         if begun.elapsed() > limit {
             break;
         }
-        // All edits of one file in one session are named by one look.
+        // One read names all edits of a file in a session.
         let is_same = |edit: &UnnamedEdit| edit.session == last.session && edit.file() == last.file();
         let (same, others): (Vec<_>, Vec<_>) = edits.into_iter().partition(is_same);
         edits = others;
@@ -47,7 +47,7 @@ pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration
 
 fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'static> {
     let ranges: Vec<(u32, u32)> = edits.iter().flat_map(|edit| edit.lines.iter().copied()).collect();
-    // A file that was written whole has no ranges; then all of it is new.
+    // A file that was written whole has no ranges: all of it is new.
     let ranges = if edits.iter().any(|edit| edit.lines.is_empty()) { Vec::new() } else { ranges };
     let names = match (Language::of_path(&last.path), source(&last.file())) {
         (Some(language), Some(source)) => symbols::changed(language, &source, &ranges),
@@ -61,7 +61,7 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
         imported: false,
         heard_by: None,
         session: clean(&last.agent_session_id),
-        place: Place {
+        location: Location {
             project: last.project.clone(),
             name: clean(&last.project_name),
             root: clean(&last.root),

@@ -1,5 +1,5 @@
-//! Crash recovery: what a session that died left is completed from its transcript, and what it was in
-//! the middle of is written down for the next one. Recovering twice equals recovering once.
+//! Crash recovery: completes a crashed session from its transcript, and records what it was in the middle of.
+//! Recovering twice equals recovering once.
 
 use std::path::Path;
 
@@ -12,27 +12,27 @@ use cerberus_core::model::session::Status;
 use crate::agents::{Profile, Surroundings};
 use crate::import::{Import, TakeForgotten, ending};
 use crate::journal::{self, own_record};
+use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
-use crate::memory::keep::Keeper;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{SessionRow, Store, Wanted};
+use crate::store::{FactFilter, SessionRow, Store};
 
-/// As much as a line of a brief can say of what was in flight.
+/// What fits into one line of a brief.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
 
-/// What recovering a session did.
+/// The result of recovering a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovered {
     pub actions: Vec<String>,
     pub in_flight: Vec<String>,
 }
 
-/// Takes care of a crashed session; one that was taken care of is left as it is.
+/// Recovers a crashed session. A session that was recovered before is left alone.
 pub fn recover(
     home: &Home,
     clock: &Clock,
@@ -49,7 +49,7 @@ pub fn recover(
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
     }
-    let facts = store.carried(std::slice::from_ref(session), Wanted::All, clock.now)?.facts.len();
+    let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     actions.extend(learn(home, clock, store, session)?);
     if !in_flight.is_empty() {
@@ -59,21 +59,21 @@ pub fn recover(
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("recover-{}", session.last_activity.millis());
-    let record = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event);
-    // The crash may be known by evidence only; recovered is what crashed.
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
+    // The crash may not be recorded yet. A recovery needs a crash before it.
     let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
     let crash = Event::Crash { evidence: home.cleaner().clean(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
-    let crash = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, crash);
+    let crash = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, crash);
     journal::append_all(home, clock.wall, &[crash, record])?;
     fold::fold(home, store)?;
     Ok(Some(Recovered { actions, in_flight }))
 }
 
-/// What the user corrected must not be lost with the session: it becomes proposals, the surest of them memories.
+/// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.
 fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) -> Result<Vec<String>, FoldError> {
     let located = identity::locate(Path::new(&session.root));
-    let Distilled { proposed, approved } = distill::distill(&Keeper { home, clock, located: &located }, store)?;
+    let Distilled { proposed, approved } = distill::distill(&MemoryWriter { home, clock, located: &located }, store)?;
     let said = |count: usize, what: &str| {
         let things = if count == 1 { "correction" } else { "corrections" };
         (count > 0).then(|| format!("{what} {count} {things}"))
@@ -82,7 +82,7 @@ fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) ->
     Ok(said.into_iter().flatten().collect())
 }
 
-/// Recovers what crashed in this project, by itself.
+/// Recovers the crashed sessions of a project, without being asked.
 pub fn recover_project(
     home: &Home,
     clock: &Clock,
@@ -96,7 +96,7 @@ pub fn recover_project(
     Ok(())
 }
 
-/// Imports the end of the session's transcript; the tool uses in it that never got a result.
+/// Imports the end of the session's transcript. Returns the tool uses in it that never got a result.
 fn complete_from_transcript(
     home: &Home,
     clock: &Clock,
@@ -109,11 +109,11 @@ fn complete_from_transcript(
     let Some(kept) = Profile::of(agent).and_then(|profile| profile.transcripts) else { return Ok(Vec::new()) };
     let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(Vec::new()) };
     let Some(mut transcript) = transcripts::read(home.cleaner(), agent, &ending.bytes) else { return Ok(Vec::new()) };
-    // It may tell of other sessions too, which are not what died here.
+    // The transcript may contain other sessions.
     transcript.events.retain(|told| *told.session == *session.agent_session_id);
-    // The last words may announce a tool use that is not written yet; a hook reports a turn's end.
+    // The last message may announce a tool use that is not written yet; only a hook knows that a turn has ended.
     let ends_with_words = matches!(transcript.events.last(), Some(TranscriptEvent { event: Event::Stop { .. }, .. }));
-    if kept.notes_uses_at_their_end && ends_with_words {
+    if kept.writes_uses_at_end && ends_with_words {
         transcript.events.pop();
     }
     transcript.cwd = Some(session.root.as_str().into());

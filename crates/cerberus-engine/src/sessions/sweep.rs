@@ -1,4 +1,4 @@
-//! What became of open sessions: evidence and time decide, and what follows is recorded.
+//! Updates open sessions: evidence and time decide whether they ended or crashed, and the result is recorded.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::{self, SessionRow, Store};
 
-/// What stands for a session's process now. Manual sessions have none that could die.
+/// The state of a session's process. Manual sessions have no process that could die.
 fn evidence(session: &SessionRow) -> Process {
     match &session.process {
         Some(known) => process::probe(known),
@@ -25,8 +25,8 @@ fn evidence(session: &SessionRow) -> Process {
     }
 }
 
-/// Brings a session to the state that evidence and time make of it, without recording anything.
-pub fn settled(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
+/// Derives a session's state from evidence and time, without recording anything.
+pub fn derive_state(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
     if !session.state.status.is_live() {
         return (session, Vec::new());
     }
@@ -36,7 +36,7 @@ pub fn settled(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> 
     (session, effects)
 }
 
-/// Settles every open session of this user and records what follows. Cheap: only open ones are looked at.
+/// Updates every open session of this user and records what changed. Cheap, because only open sessions are read.
 pub fn sweep(
     home: &Home,
     clock: &Clock,
@@ -45,9 +45,9 @@ pub fn sweep(
 ) -> Result<Vec<SessionRow>, FoldError> {
     let mut records = Vec::new();
     let mut changed = Vec::new();
-    // What is older is archived by its age, whatever became of it.
+    // Older sessions are archived by age, whatever happened to them.
     for session in store.open_sessions(clock.now.minus(CARRY_OVER), clock.now)? {
-        let (session, effects) = settled(session, clock, idle_after);
+        let (session, effects) = derive_state(session, clock, idle_after);
         let found: Vec<Record> =
             effects.iter().filter_map(|effect| effect_record(home, clock, &session, effect)).collect();
         if !found.is_empty() {
@@ -63,22 +63,22 @@ pub fn sweep(
 }
 
 fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
-    // Keyed by the activity it follows: two sweeps at once say the same thing.
+    // The key names the activity before the effect, so that two concurrent sweeps write the same record.
     let last = session.last_activity.millis();
     let (key, event) = match effect {
         Effect::Crash { evidence } => (format!("crash-{last}"), Event::Crash { evidence: Clean::word(evidence) }),
         Effect::End { trigger } => (format!("end-{last}"), Event::End { reason: Clean::word(trigger) }),
-        // Archiving is what `session-cleanup` does; by age alone it is already out of every brief.
+        // Only `session-cleanup` records archiving. A session this old is already out of every brief.
         Effect::Archive => return None,
     };
     let agent = Agent::from_name(&session.agent)?;
-    Some(own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event))
+    Some(own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event))
 }
 
-/// Crashed sessions that nobody took care of yet, newest first.
+/// Crashed sessions that were not recovered yet, newest first.
 pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
     let mut sessions = store.sessions(&[], clock.now.minus(CARRY_OVER), clock.now)?;
-    sessions = sessions.into_iter().map(|session| settled(session, clock, IDLE_AFTER).0).collect();
+    sessions = sessions.into_iter().map(|session| derive_state(session, clock, IDLE_AFTER).0).collect();
     sessions.retain(|session| session.state.status == Status::Crashed);
     sessions.reverse();
     Ok(sessions)

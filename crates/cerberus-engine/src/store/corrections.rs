@@ -1,4 +1,4 @@
-//! Corrections in the view, and how far they were made proposals of.
+//! Corrections in the view, and how many of them have been turned into proposals.
 
 use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
 use cerberus_core::model::event::{Event, Outcome};
@@ -10,7 +10,7 @@ use super::read::time;
 use super::write::{FoldTransaction, Source};
 use super::{Result, Store};
 
-/// A correction, with where and when it was said.
+/// A correction with its session and time.
 #[derive(Clone, Debug)]
 pub struct CorrectionRow {
     pub session: i64,
@@ -21,12 +21,12 @@ pub struct CorrectionRow {
     pub key: String,
     pub at: Timestamp,
     pub correction: Correction,
-    /// The agent's words before it.
+    /// What the agent said before it.
     pub before: String,
 }
 
 impl FoldTransaction<'_> {
-    /// What the user said against what the agent did: in a prompt, or with a tool use that was rejected.
+    /// Finds corrections of the agent's work: in a prompt, or in the feedback to a rejected tool use.
     pub(super) fn corrections(&self, source: &Source, event: &Event) -> Result<()> {
         let (prompt, is_rejection) = match event {
             Event::Prompt { text } => (&**text, false),
@@ -41,8 +41,8 @@ impl FoldTransaction<'_> {
         let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
             ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
-        let (before, was_at_work) = self.said(find.query_row([source.session, source.event], read))?;
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
+        let (before, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
         let is_interruption = is_rejection || was_at_work == Some(true);
         let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
         for Correction { kind, text, confidence } in found {
@@ -56,7 +56,7 @@ impl FoldTransaction<'_> {
 }
 
 impl Store {
-    /// Corrections of these sessions (of all when empty) up to `now`, in the order in which they were said.
+    /// Corrections of these sessions (of all if empty) up to `now`, oldest first.
     pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
         let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
@@ -86,12 +86,12 @@ impl Store {
         Ok(found)
     }
 
-    /// Were there corrections that nobody has made proposals of yet?
+    /// Whether there are corrections that were not turned into proposals yet.
     pub fn has_new_corrections(&self) -> Result<bool> {
         Ok(self.corrections_seen()? != self.distilled()?)
     }
 
-    /// How many corrections there are, and the last of them.
+    /// The number of corrections, and the row of the last one.
     fn corrections_seen(&self) -> Result<(i64, i64)> {
         let sql = "SELECT count(*), coalesce(max(event), 0) FROM correction";
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
@@ -102,12 +102,12 @@ impl Store {
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
     }
 
-    /// Remembers that all corrections were looked at. When another process holds the lock, they are looked at again.
+    /// Records that all corrections were processed. If another process holds the lock, they are processed again later.
     pub fn set_distilled(&self) -> Result<()> {
         let (corrections, last_event) = self.corrections_seen()?;
         let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET
             corrections = excluded.corrections, last_event = excluded.last_event";
-        match self.said(self.connection.execute(sql, [corrections, last_event])) {
+        match self.with_path(self.connection.execute(sql, [corrections, last_event])) {
             Err(error) if !error.is_busy() => Err(error),
             _ => Ok(()),
         }

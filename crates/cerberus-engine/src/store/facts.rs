@@ -1,5 +1,6 @@
-//! What sessions left, as core decides on it: facts, what settled them, runs, and edits still to be named. Every question
-//! is asked as of a moment; later rows do not exist for it.
+//! What sessions left behind, in the form core works with: facts, what settled them, runs, and edits without names.
+//!
+//! Every query is as of a given time; later rows are ignored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,24 +14,24 @@ use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::read::{numbers, time};
+use super::read::{row_list, time};
 use super::{Result, SessionRow, Store};
 
-/// Facts that are looked at together, and runs; no week of real work comes near.
+/// Limits on the facts and runs that are read at once. A week of real work stays far below them.
 const FACTS_MAX: usize = 10_000;
 const RUNS_MAX: usize = 5_000;
 
-/// What sessions left behind.
+/// The facts and settlements that carry over.
 #[derive(Debug, Default)]
 pub struct Carried {
     pub facts: Vec<Known>,
-    /// Where each fact came from, in the same order.
+    /// The source of each fact, in the same order.
     pub sources: Vec<String>,
     pub settlements: Vec<Settlement>,
 }
 
 impl Carried {
-    /// Adds what follows from the rest, in the order in which it happened.
+    /// Adds derived facts and restores the chronological order.
     pub fn add(&mut self, derived: Vec<Known>) {
         if derived.is_empty() {
             return;
@@ -42,7 +43,7 @@ impl Carried {
         (self.facts, self.sources) = all.into_iter().unzip();
     }
 
-    /// Adds the files that these sessions touched, each as it was last edited and last read.
+    /// Adds the files that these sessions touched, each with its last edit and last read.
     pub fn add_files(&mut self, history: &[SessionWork], sessions: &[SessionRow]) {
         let ids: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
         let mut last: HashMap<(Kind, &str), (Timestamp, &SessionId)> = HashMap::new();
@@ -57,40 +58,40 @@ impl Carried {
         }
         let files = last.into_iter().map(|((kind, path), (at, session))| (at, kind, path, session));
         let mut files: Vec<_> = files.collect();
-        // The same input gives the same bytes, whatever the order of a map.
+        // The order must not depend on the iteration order of a map.
         files.sort_unstable();
         let known = |(at, kind, path, session): (Timestamp, Kind, &str, &SessionId)| Known {
             fact: Fact::file(kind, path),
             session: session.clone(),
             at,
-            // The history does not say where in the journal it stood: of what shares its moment, work is the later.
+            // The history has no event position. At the same time, work sorts after the rest.
             event: i64::MAX,
         };
         self.add(files.into_iter().map(known).collect());
     }
 }
 
-/// Which of the facts are asked for: files are most of them, and what became of each is in the history too.
+/// Which facts to read. Most facts are files, and the history has those too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FactFilter {
     All,
-    /// Without edited and read files.
+    /// Everything except edited and read files.
     NoFiles,
-    /// Without functions, too.
+    /// Everything except files and functions.
     Words,
 }
 
-impl Wanted {
+impl FactFilter {
     fn filter(self) -> &'static str {
         match self {
-            Wanted::All => "",
-            Wanted::NoFiles => "AND kind NOT IN ('file', 'read')",
-            Wanted::Words => "AND kind NOT IN ('file', 'read') AND kind <> 'function'",
+            FactFilter::All => "",
+            FactFilter::NoFiles => "AND kind NOT IN ('file', 'read')",
+            FactFilter::Words => "AND kind NOT IN ('file', 'read') AND kind <> 'function'",
         }
     }
 }
 
-/// An edit whose file was not looked at yet.
+/// An edit whose file was not read yet.
 #[derive(Clone, Debug)]
 pub struct UnnamedEdit {
     pub session: i64,
@@ -106,15 +107,15 @@ pub struct UnnamedEdit {
 }
 
 impl Store {
-    /// Facts and settlements of these sessions up to `now`, in the order in which they happened.
-    pub fn carried(&self, sessions: &[SessionRow], wanted: Wanted, now: Timestamp) -> Result<Carried> {
+    /// Facts and settlements of these sessions up to `now`, in chronological order.
+    pub fn carried(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<Carried> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = numbers(sessions);
+        let rows = row_list(sessions);
         let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
             let session: i64 = row.get(column)?;
             Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
         };
-        // Of more than anybody needs the newest, in the order of the index.
+        // If there are too many, take the newest, in the order of the index.
         let sql = format!(
             "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
              WHERE session IN ({rows}) AND at <= ?1 {} ORDER BY session DESC, at DESC LIMIT {FACTS_MAX}",
@@ -124,7 +125,7 @@ impl Store {
             let known = Known { fact: fact_row(row)?, session: id_of(row, 0)?, at: time(row, 1)?, event: row.get(10)? };
             Ok((known, row.get(9)?, row.get::<_, i64>(12)?))
         })?;
-        // Here rather than in SQL, which would copy every row once more.
+        // Sorted here, because SQL would copy every row once more.
         facts.sort_unstable_by_key(|(known, _, row)| (known.at, known.event, *row));
         let (facts, sources) = facts.into_iter().map(|(known, source, _)| (known, source)).unzip();
         let sql = format!(
@@ -140,20 +141,20 @@ impl Store {
         })?;
         let mut carried = Carried { facts, sources, settlements };
         let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
-        if wanted != Wanted::All && carried.facts.iter().any(is_interrupted) {
+        if wanted != FactFilter::All && carried.facts.iter().any(is_interrupted) {
             carried.add(self.last_edits(sessions, now)?);
         }
         carried.add(done_by_reference(&carried.facts, &carried.settlements));
         Ok(carried)
     }
 
-    /// Each session's last edit: whether anybody worked since something was broken off.
+    /// Each session's last edit, which shows whether work went on after an interruption.
     fn last_edits(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Known>> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
         let sql = format!(
             "SELECT session, path, at, max(event) FROM fact WHERE kind = 'file' AND path IS NOT NULL
              AND session IN ({}) AND at <= ?1 GROUP BY session",
-            numbers(sessions)
+            row_list(sessions)
         );
         let found = self.rows(&sql, [now.millis()], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, time(row, 2)?, row.get(3)?))
@@ -164,10 +165,10 @@ impl Store {
         Ok(found.into_iter().filter_map(known).collect())
     }
 
-    /// Tests, builds and lints of these sessions up to `now`, in the order in which they happened.
+    /// Tests, builds and lints of these sessions up to `now`, in chronological order.
     pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<SessionRun>> {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = numbers(sessions);
+        let rows = row_list(sessions);
         let sql = format!(
             "SELECT * FROM (SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
              ORDER BY at DESC, event DESC LIMIT {RUNS_MAX}) ORDER BY at, event"
@@ -182,7 +183,7 @@ impl Store {
         Ok(found.into_iter().filter_map(ran).collect())
     }
 
-    /// Edits to be looked at, newest first.
+    /// Edits without names, newest first.
     pub fn unnamed_edits(&self, limit: usize) -> Result<Vec<UnnamedEdit>> {
         let sql = "SELECT unnamed.session, agent, agent_session_id, project, project_name, key, at, unnamed.root, path,
             lines FROM unnamed JOIN session ON session.row = unnamed.session ORDER BY event DESC LIMIT ?1";
@@ -202,7 +203,7 @@ impl Store {
         })
     }
 
-    /// The project's known files of these last components.
+    /// The project's known files with these base names.
     pub fn files(&self, project: &ProjectId, bases: &[&str], now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT path FROM file WHERE project = ?1 AND base IN (SELECT value FROM json_each(?2))
             AND first_at <= ?3";

@@ -1,5 +1,5 @@
-//! The names of view files. A name contains the version of the code that makes the view, so that another version of the
-//! program never reads it: it folds its own from the journal.
+//! The file names of views. A name contains the version of the code that makes the view, so that another version of the
+//! program never reads it and folds its own view from the journal instead.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ pub fn view_file(home: &Home) -> PathBuf {
     home.root().join(VIEW)
 }
 
-/// Views of other versions, and damaged ones that were set aside. Each can be made anew from the journal. What stood in
-/// the view's place and did not come from us is none.
+/// Views of other versions, and damaged views that were set aside. All of them can be rebuilt from the journal. Does
+/// not include files that were found in the view's place but were not made by us.
 pub fn other_views(home: &Home) -> Vec<PathBuf> {
     let is_other =
         |name: &str| name.starts_with("view-") && !name.starts_with(VIEW) && !name.contains(".damaged-foreign");
@@ -31,8 +31,8 @@ pub(super) fn resolved_view(home: &Home) -> PathBuf {
     }
 }
 
-/// A path with something added to its last name.
-pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+/// Appends a suffix to the last component of a path.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(suffix);
     PathBuf::from(name)

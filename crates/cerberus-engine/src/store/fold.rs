@@ -1,8 +1,8 @@
-//! Journal → view: everything since the last fold, with the new offset in the same transaction.
+//! The fold, journal → view: applies everything since the last fold, with the new offset in the same transaction.
 //!
 //! Killed at any instant, a fold leaves the view as it was before or after a stretch, never between. Folding twice, or
-//! by many processes at once, equals folding once. What the view says follows from the records and their places alone,
-//! not from when they arrived: a session that gets a record late is folded anew, so growing equals rebuilding.
+//! in many processes at once, equals folding once. The view depends only on the records and their places, not on when
+//! they arrived: if a record arrives late, its session is folded again. So an incremental fold equals a rebuild.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::journal::{self, JournalError, Segment, Stretch, rank, rewrite};
 use crate::os::fault;
 use crate::os::home::{Home, create_dir};
 
-/// An agent waits for its hook: what is not folded by then is folded by the next one.
+/// The agent waits for its hook. The next fold does the rest.
 const HOOK_FOLD_MAX: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
@@ -28,12 +28,12 @@ pub enum FoldError {
     Store(#[from] StoreError),
 }
 
-/// Opens the view and brings it up to date. A damaged view is set aside and made anew.
+/// Opens the view and brings it up to date. A damaged view is set aside and rebuilt.
 pub fn open(home: &Home) -> Result<Store, FoldError> {
     open_for(home, Caller::Command)
 }
 
-/// The same for a hook, which never waits: not for a lock, and not for a long fold. It then sees an older view.
+/// Opens the view for a hook, which never waits for a lock or a long fold. The hook then sees an older view.
 pub fn open_in_hook(home: &Home) -> Result<Store, FoldError> {
     open_for(home, Caller::Hook)
 }
@@ -49,7 +49,7 @@ fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {
 }
 
 fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
-    // Nothing was ever captured: the view is still made, so that every question has one way to be asked.
+    // Nothing was captured yet. The view is created anyway, so that queries need no special case.
     create_dir(home.root()).map_err(|source| JournalError::Write { path: home.root().to_path_buf(), source })?;
     let mut store = Store::open(home, caller)?.with_privacy_rules(home);
     if caller == Caller::Command && rewrite::is_unfinished(home) {
@@ -59,7 +59,7 @@ fn open_and_fold(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     Ok(store)
 }
 
-/// Folds what is new, unless another process does so already and takes long.
+/// Folds what is new, unless another process is already doing so and takes long.
 pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     match fold_all(home, store) {
         // What the other process has committed so far is a consistent, slightly older view.
@@ -68,7 +68,7 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     }
 }
 
-/// Folds all that is new, or fails when another process keeps the view too long.
+/// Folds everything that is new. Fails if another process holds the view too long.
 pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let begun = Instant::now();
     let folded = store.segments()?;
@@ -82,7 +82,7 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
                 return Ok(());
             }
             let transaction = store.begin_fold()?;
-            // Asked again under the lock: another process may have folded this stretch meanwhile.
+            // Read again under the lock: another process may have folded this stretch meanwhile.
             let offset = transaction.folded_bytes(&segment.name)?;
             let stretch = journal::read(home, &segment.name, offset)?;
             if stretch.next_offset == offset {
@@ -91,7 +91,7 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
             pass(home, "fold-apply")?;
             match apply(home, &transaction, &stretch)? {
                 Folded::UpToHere => {}
-                // Somebody forgot something. A hook has no time for what follows from that.
+                // Something was forgotten. A hook has no time to rebuild the view.
                 Folded::NeedsRebuild if caller == Caller::Hook => return Ok(()),
                 Folded::NeedsRebuild => {
                     drop(transaction);
@@ -113,15 +113,15 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
 /// Empties the view and folds the whole journal, as one change: readers see the old view until the new one is complete.
 pub fn rebuild(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
-    anew(home, &transaction)?;
+    rebuild_within(home, &transaction)?;
     transaction.commit()?;
     remove_unwanted(home, store)
 }
 
-/// The view as the journal gives it, in place of what was there.
-pub fn anew(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
+/// Replaces the contents of the view with what the journal gives.
+pub fn rebuild_within(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear()?;
-    // What is forgotten must be known before anything else: it may be listed after what it names.
+    // Lists of forgotten records come first: a list may be written after what it names.
     let mut lists = Vec::new();
     journal::each_line(home, |position, line| {
         if let journal::Line::Whole(sealed) = line
@@ -143,18 +143,18 @@ pub fn anew(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError>
     Ok(())
 }
 
-/// How a list of what is forgotten begins in a record.
+/// How a list of forgotten records begins in JSON.
 const FORGOTTEN: &[u8] = b"\"event\":{\"forgotten\":";
 
-/// Completes a removal that was interrupted: what it was to remove is listed in the journal; the view is made anew and
-/// its deleted pages are overwritten.
+/// Completes an interrupted removal. The journal lists what was to be removed; the view is rebuilt and its deleted
+/// pages are overwritten.
 fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = match store.begin_fold() {
-        // Whoever is at it still holds the lock.
+        // The process that is doing it still holds the lock.
         Err(error) if error.is_busy() => return Ok(()),
         begun => begun?,
     };
-    anew(home, &transaction)?;
+    rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
     remove_unwanted(home, store)?;
@@ -162,7 +162,7 @@ fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     Ok(rewrite::done(home)?)
 }
 
-/// Removes from the journal what was forgotten and has arrived again.
+/// Removes forgotten records from the journal that have arrived again.
 fn remove_unwanted(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     if !store.has_unwanted()? {
         return Ok(());
@@ -182,10 +182,10 @@ fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
     fault::point(label).map(|_| ()).map_err(|source| JournalError::Read { path: home.journal_dir(), source })
 }
 
-/// What came of folding a stretch.
+/// The result of folding a stretch.
 enum Folded {
     UpToHere,
-    /// Something was forgotten that the view may hold.
+    /// Something was forgotten that the view may contain.
     NeedsRebuild,
 }
 
@@ -202,7 +202,7 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
                 let rank = rank(&record, stretch.order(offset, &sealed));
                 records.push((rank, offset, sealed, record));
             }
-            // Written by a newer version: kept in the journal for it.
+            // Written by a newer version, which can fold it later.
             None => unknown += 1,
         }
     }
@@ -234,14 +234,14 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
     Ok(Folded::UpToHere)
 }
 
-/// Who a record is from, read without the rest of it.
+/// The session of a record, parsed without the rest of the record.
 #[derive(Deserialize)]
-struct From {
+struct RecordSession {
     agent: String,
     session: String,
 }
 
-/// Folds a session anew, with a record of `segment` that belongs before some that were folded already.
+/// Folds a session again, because a record of `segment` belongs before some that were already folded.
 fn refold_session(
     home: &Home,
     transaction: &FoldTransaction,
@@ -252,7 +252,7 @@ fn refold_session(
     let Some(first_segment) = transaction.clear_session(agent, session)? else { return Ok(()) };
     let first_segment = first_segment.as_str().min(segment);
     let is_from = |json: &[u8]| {
-        let from = serde_json::from_slice::<From>(json);
+        let from = serde_json::from_slice::<RecordSession>(json);
         from.is_ok_and(|from| from.agent == agent && from.session == session)
     };
     refold(home, transaction, first_segment, is_from, EventKind::is_of_a_session)
@@ -260,12 +260,12 @@ fn refold_session(
 
 fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
     transaction.clear_memories()?;
-    // Lists of what is forgotten are not folded here: a new one makes the whole view anew.
+    // Lists of what is forgotten are not folded here: a new one causes the whole view to be rebuilt.
     let is_meant = |kind: EventKind| !kind.is_of_a_session() && kind != EventKind::Forgotten;
     refold(home, transaction, "", |_| true, is_meant)
 }
 
-/// Applies, in their order, the records that were folded before.
+/// Applies the records that were folded before, in their order.
 fn refold(
     home: &Home,
     transaction: &FoldTransaction,
@@ -308,7 +308,7 @@ mod tests {
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
-    use cerberus_core::model::event::{Event, Place, Record};
+    use cerberus_core::model::event::{Event, Location, Record};
     use cerberus_core::model::id::ProjectId;
     use cerberus_core::model::time::Timestamp;
 
@@ -324,13 +324,13 @@ mod tests {
             imported: false,
             heard_by: Some(pid),
             session: word("s"),
-            place: Place { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
+            location: Location { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
             event: Event::End { reason: word("other") },
         }
     }
 
     #[test]
-    fn the_first_of_two_hooks_counts_and_the_same_later_counts_again() {
+    fn the_first_of_two_hooks_counts_and_a_later_repetition_is_new() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         let now = Timestamp::from_millis(1_700_000_000_000);

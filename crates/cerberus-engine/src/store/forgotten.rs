@@ -1,4 +1,4 @@
-//! What was forgotten, as the journal lists it, and the lines that hold it again.
+//! Forgotten records, as the journal lists them, and the journal lines that contain them again.
 
 use cerberus_core::agents::transcripts::shared_part;
 use cerberus_core::model::event::{Forgotten, Record};
@@ -14,7 +14,7 @@ use crate::journal::forgotten::Namer;
 use crate::os::home::Home;
 
 impl FoldTransaction<'_> {
-    /// Takes a list in. Of two that name the same, the later in the journal's order counts.
+    /// Stores a list. If two lists name the same record, the later one in the journal's order wins.
     pub fn forgotten(&self, rank: i64, names: &Forgotten) -> Result<()> {
         let sql = "INSERT INTO forgotten VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET
             rank = excluded.rank, kept = excluded.kept, until = excluded.until, is_taken_back = excluded.is_taken_back
@@ -29,22 +29,22 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    /// Does the list say anything that is not known?
+    /// Whether the list contains anything new.
     pub fn is_new_list(&self, rank: i64, names: &Forgotten) -> Result<bool> {
         let mut known =
-            self.said(self.transaction.prepare_cached("SELECT rank >= ?2 FROM forgotten WHERE name = ?1"))?;
+            self.with_path(self.transaction.prepare_cached("SELECT rank >= ?2 FROM forgotten WHERE name = ?1"))?;
         let all =
             names.records.iter().map(|forgotten| &*forgotten.record).chain(names.sessions.iter().map(|(s, _)| &**s));
         for name in all {
             let is_known = known.query_row(params![name, rank], |row| row.get::<_, bool>(0)).optional();
-            if self.said(is_known)? != Some(true) {
+            if self.with_path(is_known)? != Some(true) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Is this a record that was forgotten, or a version of one?
+    /// Whether this record, or a version of it, was forgotten.
     pub fn is_forgotten(
         &self,
         home: &Home,
@@ -65,11 +65,11 @@ impl FoldTransaction<'_> {
         Ok(session.is_some_and(|(_, until)| until.is_some_and(|until| record.at < until)))
     }
 
-    /// Loaded once, and only when anything was ever forgotten.
+    /// Loaded once, and only if anything was ever forgotten.
     fn namer(&self, home: &Home) -> std::result::Result<Option<&Namer>, FoldError> {
         if self.namer.get().is_none() {
             let sql = "SELECT EXISTS (SELECT 1 FROM forgotten)";
-            let is_any: bool = self.said(self.transaction.query_row(sql, [], |row| row.get(0)))?;
+            let is_any: bool = self.with_path(self.transaction.query_row(sql, [], |row| row.get(0)))?;
             let namer = if is_any { Some(Namer::open(home)?) } else { None };
             let _ = self.namer.set(namer);
         }
@@ -78,12 +78,12 @@ impl FoldTransaction<'_> {
 
     fn forgotten_named(&self, name: &str) -> Result<Option<(Option<String>, Option<Timestamp>)>> {
         let sql = "SELECT kept, until FROM forgotten WHERE name = ?1 AND NOT is_taken_back";
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
         let read = |row: &rusqlite::Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
-        self.said(find.query_row([name], read).optional())
+        self.with_path(find.query_row([name], read).optional())
     }
 
-    /// Notes a line that is to be removed from the journal.
+    /// Marks a line for removal from the journal.
     pub fn add_unwanted(&self, position: &Position) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO unwanted VALUES (?1, ?2, ?3)";
         self.run(sql, params![position.segment, position.offset, position.length])?;
@@ -96,7 +96,7 @@ impl FoldTransaction<'_> {
             all.query_map([], |row| Ok(Position { segment: row.get(0)?, offset: row.get(1)?, length: row.get(2)? }))?
                 .collect()
         };
-        self.said(read())
+        self.with_path(read())
     }
 
     pub fn clear_unwanted(&self) -> Result<()> {
@@ -110,7 +110,7 @@ impl Store {
         Ok(!self.rows("SELECT 1 FROM unwanted LIMIT 1", [], |_| Ok(()))?.is_empty())
     }
 
-    /// Of these events of a session, those that were forgotten: by key and time.
+    /// Filters a session's events, given by key and time, for those that were forgotten.
     pub fn forgotten_events<'k>(
         &self,
         namer: &Namer,
@@ -125,7 +125,7 @@ impl Store {
         for (key, at) in events {
             let is_before = |until: i64| at.millis() < until;
             let alike = match shared_part(key) {
-                Some(shared) => until(&namer.alike(agent, session, shared))?.into_iter().flatten().max(),
+                Some(shared) => until(&namer.shared(agent, session, shared))?.into_iter().flatten().max(),
                 None => None,
             };
             let is_forgotten = whole.is_some_and(is_before)
@@ -138,7 +138,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Was anything ever forgotten?
+    /// Whether anything was ever forgotten.
     pub fn has_forgotten(&self) -> Result<bool> {
         Ok(!self.rows("SELECT 1 FROM forgotten WHERE NOT is_taken_back LIMIT 1", [], |_| Ok(()))?.is_empty())
     }

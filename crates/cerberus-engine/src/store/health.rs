@@ -1,7 +1,8 @@
-//! Whether the file in the view's place is the view, and what is done with one that is not.
+//! Decides whether the file in the view's place is the view, and deals with one that is not.
 //!
-//! The view can always be made anew from the journal, so whatever stands in its place is renamed, never repaired and never
-//! waited for. What came from us holds prompts: it is removed once it is of no use. What did not is left to the user.
+//! The view can always be rebuilt from the journal, so a wrong file is renamed; it is never repaired or waited for. Our
+//! own files contain prompts, so they are removed once they are of no use. Files that are not ours are left to the
+//! user.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,7 +16,7 @@ use rusqlite::Connection;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use rustix::io::Errno;
 
-use super::files::{VIEW, view_file, with};
+use super::files::{VIEW, view_file, with_suffix};
 use super::fold::FoldError;
 use super::{SCHEMA, SCHEMA_VERSION, Store, StoreError};
 use crate::journal;
@@ -23,18 +24,18 @@ use crate::os::clock::Clock;
 use crate::os::failures;
 use crate::os::home::Home;
 
-/// How long a damaged view is kept for whoever wants to look at it.
+/// How long a damaged view is kept for inspection.
 const DAMAGED_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Names that are tried for a file that is set aside.
+/// How many names are tried for a file that is set aside.
 const ASIDE_MAX: usize = 100;
 
-/// The files of one database.
+/// The suffixes of the files that make up one database.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 
-/// What stands in the view's place and is not the view.
+/// Something in the view's place that is not the view.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum ViewProblem {
     #[error("its tables are not those that this version makes")]
     Altered,
     #[error("a database of another program stands in its place")]
@@ -43,38 +44,38 @@ pub enum Misfit {
     NotAFile(String),
 }
 
-/// What a database holds.
+/// What a database contains.
 pub(super) enum Content {
     Nothing,
     View,
-    Misfit(Misfit),
+    ViewProblem(ViewProblem),
 }
 
-/// Looks at the tables only; nothing is changed.
-pub(super) fn look(connection: &Connection) -> rusqlite::Result<Content> {
+/// Reads only the schema; changes nothing.
+pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Content> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (version, mark) = (number("user_version")?, number("application_id")?);
     let tables = tables(connection)?;
     Ok(match (version, mark) {
         (0, 0) if tables.is_empty() => Content::Nothing,
-        _ if version == SCHEMA_VERSION as i32 && mark == mark_of(&tables) => Content::View,
-        _ if tables.contains("\ntable segment ") => Content::Misfit(Misfit::Altered),
-        _ => Content::Misfit(Misfit::Foreign),
+        _ if version == SCHEMA_VERSION as i32 && mark == schema_mark(&tables) => Content::View,
+        _ if tables.contains("\ntable segment ") => Content::ViewProblem(ViewProblem::Altered),
+        _ => Content::ViewProblem(ViewProblem::Foreign),
     })
 }
 
-/// Makes the tables, all or none. Two first commands may race; the loser finds them there.
+/// Creates all tables or none. Two first commands may race; the loser finds the tables in place.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
-    if let Content::Nothing = look(&transaction)? {
+    if let Content::Nothing = inspect(&transaction)? {
         transaction.execute_batch(SCHEMA)?;
-        let mark = mark_of(&tables(&transaction)?);
+        let mark = schema_mark(&tables(&transaction)?);
         transaction.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}; PRAGMA application_id={mark}"))?;
     }
     transaction.commit()
 }
 
-/// Everything that the database defines: tables, indexes, triggers, views.
+/// The definitions of all tables, indexes, triggers and views.
 fn tables(connection: &Connection) -> rusqlite::Result<String> {
     let sql = "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name";
     let mut statement = connection.prepare(sql)?;
@@ -89,37 +90,38 @@ fn tables(connection: &Connection) -> rusqlite::Result<String> {
     Ok(all)
 }
 
-/// A number that a view carries, and that neither another schema nor other tables give.
-fn mark_of(tables: &str) -> i32 {
+/// A number that identifies the schema: other tables or another version give another number.
+fn schema_mark(tables: &str) -> i32 {
     let hash = fnv1a(tables.as_bytes()) ^ fnv1a(SCHEMA.as_bytes()).rotate_left(1);
-    // 0 is what a database has that carries none.
+    // 0 is the default of a database without a mark.
     (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
 }
 
-/// Why the file in the view's place cannot be opened, if that is for what it is, not for want of room or handles.
-pub(super) fn misfit(error: &io::Error) -> Option<Misfit> {
+/// Why the file in the view's place cannot be opened. `None` if the cause is not the file itself, such as a full disk
+/// or too many open files.
+pub(super) fn view_problem(error: &io::Error) -> Option<ViewProblem> {
     use io::ErrorKind::{InvalidInput, IsADirectory, Other, PermissionDenied};
-    let is_of_the_file = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
+    let is_file_error = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
         || error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
-    is_of_the_file.then(|| Misfit::NotAFile(error.to_string()))
+    is_file_error.then(|| ViewProblem::NotAFile(error.to_string()))
 }
 
-/// Is one of the view's files no file at all? SQLite opens its logs by itself.
+/// Whether one of the view's files is not a regular file. SQLite opens its logs without our checks.
 pub(super) fn is_obstructed(home: &Home) -> bool {
     let view = view_file(home);
-    PARTS.iter().any(|part| fs::symlink_metadata(with(&view, part)).is_ok_and(|known| !known.is_file()))
+    PARTS.iter().any(|part| fs::symlink_metadata(with_suffix(&view, part)).is_ok_and(|known| !known.is_file()))
 }
 
-/// Renames what stands in the view's place and notes it for `doctor`.
+/// Renames what is in the view's place and notes it for `doctor`.
 pub(super) fn set_aside(home: &Home, error: &StoreError) {
     let view = view_file(home);
     let is_file = fs::symlink_metadata(&view).is_ok_and(|known| known.is_file());
-    let is_ours = is_file && !matches!(error, StoreError::Misfit { misfit: Misfit::Foreign, .. });
+    let is_ours = is_file && !matches!(error, StoreError::ViewProblem { problem: ViewProblem::Foreign, .. });
     let name = if is_ours { "damaged" } else { "damaged-foreign" };
     let names = (1..=ASIDE_MAX).map(|number| if number == 1 { name.to_string() } else { format!("{name}-{number}") });
-    let is_free = |aside: &PathBuf| PARTS.iter().all(|part| fs::symlink_metadata(with(aside, part)).is_err());
+    let is_free = |aside: &PathBuf| PARTS.iter().all(|part| fs::symlink_metadata(with_suffix(aside, part)).is_err());
     let Some(aside) = names.map(|name| view.with_extension(name)).find(is_free) else { return };
-    let moved = PARTS.map(|part| fs::rename(with(&view, part), with(&aside, part)));
+    let moved = PARTS.map(|part| fs::rename(with_suffix(&view, part), with_suffix(&aside, part)));
     if moved.iter().all(Result::is_err) {
         return;
     }
@@ -130,15 +132,15 @@ pub(super) fn set_aside(home: &Home, error: &StoreError) {
     failures::note(home, Clock::new(None).wall, "the view was made anew", &detail);
 }
 
-/// Its age counts from now.
+/// Sets the modification time to now, from which its age counts.
 fn touch(path: &Path) {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let _ = utimensat(CWD, path, &Timestamps { last_access: now, last_modification: now }, AtFlags::SYMLINK_NOFOLLOW);
 }
 
-/// Removes the views of other versions once this one holds everything, and damaged ones that were kept long enough.
-/// Costs one look at the home where there are none.
-pub fn tidy(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
+/// Removes views of other versions once this one is complete, and damaged views that were kept long enough. If there
+/// are none, this costs one directory listing.
+pub fn remove_old_views(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
     let entries = fs::read_dir(home.root()).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let named = files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
@@ -158,7 +160,7 @@ fn is_complete(home: &Home, store: &Store) -> Result<bool, FoldError> {
     let folded: HashMap<String, u64> = store.segments()?.into_iter().map(|(name, bytes, ..)| (name, bytes)).collect();
     for segment in journal::segments(home)? {
         let offset = folded.get(&segment.name).copied().unwrap_or(0);
-        // A last line that was cut short is never folded.
+        // A torn last line is never folded.
         if offset < segment.bytes && journal::read(home, &segment.name, offset)?.next_offset > offset {
             return Ok(false);
         }
@@ -172,7 +174,7 @@ enum Kind {
     Damaged,
 }
 
-/// What a name in the home says of a file that came from us.
+/// The kind of one of our view files, by its name.
 fn kind_of(name: &str) -> Option<Kind> {
     let (version, rest) = name.strip_prefix("view-")?.split_once('.')?;
     if version.is_empty() || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_may_be_removed() {
+    fn file_names_decide_what_may_be_removed() {
         for (name, kind) in [
             ("view-1.db", Some(Kind::OtherVersion)),
             ("view-1.db-wal", Some(Kind::OtherVersion)),
@@ -218,33 +220,39 @@ mod tests {
     }
 
     #[test]
-    fn any_other_table_column_trigger_or_version_is_noticed() {
+    fn any_other_table_column_trigger_or_version_is_detected() {
         let made = || {
             let connection = Connection::open_in_memory().unwrap();
             create(&connection).unwrap();
             connection
         };
-        assert!(matches!(look(&made()).unwrap(), Content::View));
-        assert!(matches!(look(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
-        for (change, misfit) in [
-            ("CREATE TABLE other (x)", Misfit::Altered),
-            ("ALTER TABLE fact ADD COLUMN x TEXT", Misfit::Altered),
-            ("CREATE VIEW seen AS SELECT 1", Misfit::Altered),
-            ("CREATE TRIGGER t AFTER INSERT ON fact BEGIN DELETE FROM fact; END", Misfit::Altered),
-            ("DROP INDEX fact_said", Misfit::Altered),
-            ("PRAGMA user_version=0", Misfit::Altered),
-            ("PRAGMA user_version=99", Misfit::Altered),
-            ("PRAGMA application_id=0", Misfit::Altered),
-            ("DROP TABLE segment", Misfit::Foreign),
+        assert!(matches!(inspect(&made()).unwrap(), Content::View));
+        assert!(matches!(inspect(&Connection::open_in_memory().unwrap()).unwrap(), Content::Nothing));
+        for (change, problem) in [
+            ("CREATE TABLE other (x)", ViewProblem::Altered),
+            ("ALTER TABLE fact ADD COLUMN x TEXT", ViewProblem::Altered),
+            ("CREATE VIEW seen AS SELECT 1", ViewProblem::Altered),
+            ("CREATE TRIGGER t AFTER INSERT ON fact BEGIN DELETE FROM fact; END", ViewProblem::Altered),
+            ("DROP INDEX fact_said", ViewProblem::Altered),
+            ("PRAGMA user_version=0", ViewProblem::Altered),
+            ("PRAGMA user_version=99", ViewProblem::Altered),
+            ("PRAGMA application_id=0", ViewProblem::Altered),
+            ("DROP TABLE segment", ViewProblem::Foreign),
         ] {
             let connection = made();
             connection.execute_batch(change).unwrap();
-            assert!(matches!(look(&connection).unwrap(), Content::Misfit(found) if found == misfit), "{change}");
+            assert!(
+                matches!(inspect(&connection).unwrap(), Content::ViewProblem(found) if found == problem),
+                "{change}"
+            );
         }
         let foreign = Connection::open_in_memory().unwrap();
         foreign.execute_batch("CREATE TABLE fact (x)").unwrap();
         create(&foreign).unwrap();
-        assert!(matches!(look(&foreign).unwrap(), Content::Misfit(Misfit::Foreign)), "it is left as it is");
+        assert!(
+            matches!(inspect(&foreign).unwrap(), Content::ViewProblem(ViewProblem::Foreign)),
+            "it is left as it is"
+        );
     }
 
     #[test]
@@ -256,7 +264,7 @@ mod tests {
         let tidied = |journal: &str, store: &Store| {
             fs::write(&old, "").unwrap();
             fs::write(home.journal_dir().join("2026-01-02.jsonl"), journal).unwrap();
-            tidy(&home, store, Clock::new(None).wall).unwrap();
+            remove_old_views(&home, store, Clock::new(None).wall).unwrap();
             !old.exists()
         };
         fs::write(home.journal_dir().join("2026-01-01.jsonl"), "").unwrap();
@@ -272,6 +280,6 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         create(&connection).unwrap();
         connection.execute_batch("VACUUM").unwrap();
-        assert!(matches!(look(&connection).unwrap(), Content::View));
+        assert!(matches!(inspect(&connection).unwrap(), Content::View));
     }
 }

@@ -1,4 +1,4 @@
-//! What all of a project's sessions did with its files, for ranking them; and git's own words, kept until they change.
+//! What all sessions of a project did with its files, for ranking; and git's last output, cached until it changes.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::read::time;
 use super::{Result, Store};
 
 impl Store {
-    /// The project's sessions up to `now`, however old, the one last at work on a file first.
+    /// The project's sessions up to `now`, however old. The session that touched a file last comes first.
     pub fn history(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionWork>> {
         let mut sessions = Vec::new();
         for project in projects {
@@ -28,17 +28,17 @@ impl Store {
         order.sort_unstable_by(|a, b| b.cmp(a));
         order.truncate(SESSIONS_MAX);
         let mut history: Vec<SessionWork> = Vec::with_capacity(order.len());
-        for (place, (_, row)) in order.into_iter().enumerate() {
+        for (index, (_, row)) in order.into_iter().enumerate() {
             let (Some(touched), Some(session)) = (worked.remove(&row), ids.get(&row).cloned()) else { continue };
-            let mentions = if place < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
+            let mentions = if index < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
             history.push(SessionWork { session, touched, mentions });
         }
         Ok(history)
     }
 
-    /// Read in the order of the index, which is the order in which they are gathered.
+    /// Reads in the order of the index, which is the order needed for grouping.
     fn touched(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<HashMap<i64, Vec<Touched>>> {
-        // The index that is named below cannot be used for an empty list, which SQLite calls an error.
+        // With an empty list SQLite cannot use the index named below, and reports an error.
         if sessions.is_empty() {
             return Ok(HashMap::new());
         }
@@ -83,14 +83,14 @@ impl Store {
         Ok(found)
     }
 
-    /// What git printed for this commit in this worktree, if it was asked before; else what it printed last.
+    /// The commit for which git was last asked in this worktree, and what it printed.
     pub fn git_log(&self, root: &str) -> Result<Option<(String, String)>> {
         let sql = "SELECT head, printed FROM git_log WHERE root = ?1";
         Ok(self.rows(sql, [root], |row| Ok((row.get(0)?, row.get(1)?)))?.pop())
     }
 
-    /// Keeps it for the next time. Whoever cannot write asks git again.
-    pub fn keep_git_log(&self, root: &str, head: &str, printed: &str) {
+    /// Caches it for the next time. If this fails, git is simply asked again.
+    pub fn cache_git_log(&self, root: &str, head: &str, printed: &str) {
         let sql = "INSERT OR REPLACE INTO git_log VALUES (?1, ?2, ?3)";
         let _ = self.connection.execute(sql, [root, head, printed]);
     }
@@ -102,7 +102,7 @@ enum Touch {
     Read,
 }
 
-/// Rows come path by path, in the order of the index, the older before the newer.
+/// Rows arrive path by path, in the order of the index, older before newer.
 fn add(touched: &mut Vec<Touched>, path: &str, touch: Touch, at: Timestamp) {
     if touched.last().is_none_or(|last| last.path != path) {
         let path = path.to_string();

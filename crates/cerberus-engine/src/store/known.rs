@@ -1,4 +1,4 @@
-//! What the view knows of a session that a transcript tells about.
+//! What the view already knows about a session that is being imported.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ impl Store {
         Ok(self.rows(sql, [agent.name(), agent_session_id], pair)?.into_iter().collect())
     }
 
-    /// Did a hook report the session's start?
+    /// Whether a hook reported the start of the session.
     pub fn has_started(&self, agent: Agent, agent_session_id: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
             WHERE agent = ?1 AND agent_session_id = ?2 AND kind = 'start' LIMIT 1";

@@ -1,4 +1,4 @@
-//! Proposals and memories in the view: a row a version, each with the time it stood, so that any moment can be asked for.
+//! Proposals and memories in the view: one row per version, each with the time for which it was current.
 
 use std::collections::HashMap;
 
@@ -16,17 +16,17 @@ use super::read::time;
 use super::write::{FoldTransaction, Source, json};
 use super::{Result, Store};
 
-/// A proposal or memory as it stood at the moment asked for.
+/// A proposal or memory as of the time of the query.
 #[derive(Clone, Debug)]
 pub struct MemoryRow {
     pub row: i64,
     pub id: MemoryId,
     pub memory: Memory<'static>,
-    /// All uses, those from before it came here included.
+    /// All uses, including those before it was imported.
     pub uses: Uses,
-    /// Which version of it this is, the first being 1.
+    /// The version number, starting at 1.
     pub version: usize,
-    /// There is a version that comes back when the last change is taken back.
+    /// Whether undoing the last change brings back an earlier version.
     pub has_earlier: bool,
     /// The newer memory that contradicts it.
     pub superseded_by: Option<MemoryId>,
@@ -37,7 +37,7 @@ impl MemoryRow {
         Scope::parse(&self.memory.scope).unwrap_or(Scope::Universal)
     }
 
-    /// As core ranks it; `scope` is its own.
+    /// The form that core ranks; `scope` is the result of [`MemoryRow::scope`].
     pub fn candidate<'a>(&'a self, scope: &'a Scope) -> Candidate<'a> {
         Candidate {
             content: &self.memory.content,
@@ -51,7 +51,7 @@ impl MemoryRow {
         }
     }
 
-    /// Nobody changed or used it for so long that it is worth a look.
+    /// Whether it was neither changed nor used for so long that the user should review it.
     pub fn is_stale(&self, now: Timestamp) -> bool {
         rank::is_stale(&self.candidate(&self.scope()), now)
     }
@@ -61,12 +61,12 @@ const COLUMNS: &str = "row, id, status, content, category, scope, project, confi
     background, before IS NOT NULL,
     (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row)";
 
-/// Stood at the moment `?1`.
-pub(super) const STANDS: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
+/// Current at the time `?1`.
+pub(super) const IS_CURRENT: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
-    /// A new version takes the place of the one that stood, or the version before it comes back. A change that is based
-    /// on an older version is refused, and leaves no event either.
+    /// Replaces the current version with a new one, or brings back the version before it. A change based on an outdated
+    /// version is refused, and its event is removed.
     pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
         if let Some(based_on) = change.based_on
             && self.versions(&change.id)? > based_on
@@ -76,15 +76,15 @@ impl FoldTransaction<'_> {
         }
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
-        let standing =
+        let current =
             self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
-        let standing = self.said(standing)?;
-        match (&change.memory, standing) {
-            (Some(memory), _) => self.new_version(source, &change.id, memory, standing.map(|(row, _)| row))?,
+        let current = self.with_path(current)?;
+        match (&change.memory, current) {
+            (Some(memory), _) => self.new_version(source, &change.id, memory, current.map(|(row, _)| row))?,
             (None, Some((_, Some(before)))) => self.old_version(source, before)?,
             (None, _) => return Ok(()),
         }
-        if let Some((row, _)) = standing {
+        if let Some((row, _)) = current {
             let sql = "UPDATE memory SET until_at = max(?2, from_at) WHERE row = ?1";
             self.run(sql, params![row, source.at.millis()])?;
         }
@@ -92,8 +92,8 @@ impl FoldTransaction<'_> {
     }
 
     fn versions(&self, id: &str) -> Result<usize> {
-        let mut count = self.said(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
-        self.said(count.query_row([id], |row| row.get(0)))
+        let mut count = self.with_path(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
+        self.with_path(count.query_row([id], |row| row.get(0)))
     }
 
     fn new_version(&self, source: &Source, id: &str, memory: &Memory, before: Option<i64>) -> Result<()> {
@@ -132,13 +132,13 @@ impl FoldTransaction<'_> {
         self.run(sql, params![before, source.at.millis()])?;
         let row = self.transaction.last_insert_rowid();
         let content: String =
-            self.said(
+            self.with_path(
                 self.transaction.query_row("SELECT content FROM memory WHERE row = ?1", [row], |found| found.get(0)),
             )?;
         self.index(&content)
     }
 
-    /// Makes the version that was just added findable.
+    /// Adds the newest version to the search index.
     fn index(&self, content: &str) -> Result<()> {
         let row = self.transaction.last_insert_rowid();
         let sql = "INSERT INTO memory_terms (rowid, terms) VALUES (?1, ?2)";
@@ -146,7 +146,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    /// Writes the index anew: until then, what was deleted from it is only passed over.
+    /// Rewrites the search index: until then it still contains what was deleted.
     pub fn forget_terms(&self) -> Result<()> {
         self.run("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", [])?;
         Ok(())
@@ -162,7 +162,7 @@ impl FoldTransaction<'_> {
 }
 
 impl Store {
-    /// The memory of this id, or of the only id that begins so.
+    /// The memory with this id, or with the only id that starts with it.
     pub fn memory(&self, id: &str, now: Timestamp) -> Result<Option<MemoryRow>> {
         let exact = self.memory_rows("id = ?2", params![now.millis(), id], now)?;
         if let [_, ..] = exact.as_slice() {
@@ -173,17 +173,17 @@ impl Store {
         Ok(if begun.len() == 1 && !id.is_empty() { begun.pop() } else { None })
     }
 
-    /// All of this status, oldest first.
+    /// All memories with this status, oldest first.
     pub fn memories(&self, status: Status, now: Timestamp) -> Result<Vec<MemoryRow>> {
         self.memory_rows("status = ?2 ORDER BY row", params![now.millis(), status.word()], now)
     }
 
-    /// What was not imported, and what was decided about: what a new proposal is compared with. Newest first.
+    /// Memories and proposals that were not imported, newest first. New proposals are compared with them.
     pub fn own_memories(&self, limit: usize, now: Timestamp) -> Result<Vec<MemoryRow>> {
         self.memory_rows("source <> 'import' ORDER BY row DESC LIMIT ?2", params![now.millis(), limit], now)
     }
 
-    /// Accepted memories of these scopes, the latest changed first.
+    /// Accepted memories of these scopes, most recently changed first.
     pub fn memories_in(&self, scopes: &[String], limit: usize, now: Timestamp) -> Result<Vec<MemoryRow>> {
         let mut found = Vec::new();
         for scope in scopes {
@@ -193,16 +193,16 @@ impl Store {
         Ok(found)
     }
 
-    /// Is there any memory that holds for a language only?
+    /// Whether any memory applies to a language only.
     pub fn has_language_memories(&self, now: Timestamp) -> Result<bool> {
         let sql = format!(
-            "SELECT 1 FROM memory WHERE scope >= 'language:' AND scope < 'language;' AND status = 'approved' AND {STANDS}
+            "SELECT 1 FROM memory WHERE scope >= 'language:' AND scope < 'language;' AND status = 'approved' AND {IS_CURRENT}
              LIMIT 1"
         );
         Ok(!self.rows(&sql, [now.millis()], |_| Ok(()))?.is_empty())
     }
 
-    /// The memories that these rows hold, in the same order.
+    /// The memories in these rows, in the same order.
     pub fn memories_at(&self, rows: &[i64], now: Timestamp) -> Result<Vec<MemoryRow>> {
         let list = rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let mut found = self.memory_rows(&format!("row IN ({list})"), params![now.millis()], now)?;
@@ -210,29 +210,29 @@ impl Store {
         Ok(found)
     }
 
-    /// Every version that ever was of this id, oldest first.
+    /// Every version of a memory, oldest first.
     pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
         let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
         self.rows(&sql, [id], |row| Ok((time(row, 14)?, memory_row(row)?.memory)))
     }
 
-    /// How many versions of a memory there are, and when the one that stands was changed.
-    pub fn memory_standing(&self, id: &str) -> Result<(usize, Option<Timestamp>)> {
+    /// The number of versions of a memory, and when the current one was changed.
+    pub fn memory_head(&self, id: &str) -> Result<(usize, Option<Timestamp>)> {
         let sql = "SELECT count(*), max(iif(until_at IS NULL, updated_at, NULL)) FROM memory WHERE id = ?1";
         let read = |row: &Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
         Ok(self.rows(sql, [id], read)?.into_iter().next().unwrap_or((0, None)))
     }
 
-    /// Was the change of this key made, and not refused?
+    /// Whether the change with this key was made, as opposed to refused.
     pub fn has_memory_change(&self, key: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM event WHERE session = 0 AND kind = 'memory' AND key = ?1";
         Ok(!self.rows(sql, [key], |_| Ok(()))?.is_empty())
     }
 
-    /// How many memories there are of each status, scope and category.
+    /// The number of memories per status, scope and category.
     pub fn memory_counts(&self, now: Timestamp) -> Result<Vec<(Status, String, String, usize)>> {
         let sql = format!(
-            "SELECT status, scope, category, count(*) FROM memory WHERE {STANDS} GROUP BY status, scope, category"
+            "SELECT status, scope, category, count(*) FROM memory WHERE {IS_CURRENT} GROUP BY status, scope, category"
         );
         self.rows(&sql, [now.millis()], |row| Ok((status(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
     }
@@ -246,7 +246,7 @@ impl Store {
     }
 
     fn memory_rows(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Vec<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memory WHERE {STANDS} AND {filter}");
+        let sql = format!("SELECT {COLUMNS} FROM memory WHERE {IS_CURRENT} AND {filter}");
         let mut found = self.rows(&sql, params, memory_row)?;
         if found.is_empty() {
             return Ok(found);
@@ -268,10 +268,10 @@ impl Store {
         Ok(self.rows(sql, params![id, now.millis()], read)?.into_iter().next().unwrap_or_default())
     }
 
-    /// Which accepted memories are contradicted by a newer accepted one.
+    /// Accepted memories that a newer accepted one contradicts, with the newer one's id.
     fn superseded(&self, now: Timestamp) -> Result<HashMap<String, String>> {
         let sql = format!(
-            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'approved' AND {STANDS}"
+            "SELECT id, supersedes FROM memory WHERE supersedes IS NOT NULL AND status = 'approved' AND {IS_CURRENT}"
         );
         let found = self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         let pairs = found.into_iter().flat_map(|(newer, older)| {

@@ -1,6 +1,6 @@
-//! The one door to SQLite: the journal's view, which can be deleted and folded again at any time.
+//! The view of the journal, and the only access to SQLite. The view can be deleted and folded again at any time.
 //!
-//! Rows are only ever added, each with its time, so that any moment can be asked for. Decisions are made elsewhere.
+//! Rows are only added, each with its time, so that a query can be as of any time. Decisions are made elsewhere.
 
 mod corrections;
 mod facts;
@@ -32,9 +32,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use corrections::CorrectionRow;
-pub use facts::{Carried, UnnamedEdit, Wanted};
+pub use facts::{Carried, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};
-pub use health::Misfit;
+pub use health::ViewProblem;
 pub use memories::MemoryRow;
 pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
@@ -42,12 +42,12 @@ pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::FoldTransaction;
 
-/// Says that the tables are there.
+/// Marks a view whose tables are complete.
 const SCHEMA_VERSION: u32 = 6;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// A longer write-ahead log makes every opening slower.
+/// A longer write-ahead log slows down every open.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
 
 /// Lists for `kind IN (…)`.
@@ -59,10 +59,10 @@ fn listed(is_meant: fn(EventKind) -> bool) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// How long a command waits for another writer before it goes on without.
+/// How long a command waits for another writer before it continues without folding.
 const BUSY: Duration = Duration::from_millis(1_500);
 
-/// How long a hook does, once: an agent waits for it.
+/// How long a hook waits, once: the agent waits for the hook.
 const HOOK_BUSY: Duration = Duration::from_millis(20);
 
 // Earlier versions could corrupt a database when its write-ahead log was reset.
@@ -72,19 +72,19 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 pub enum StoreError {
     #[error("the view {path}: {source}; `cerberus doctor --rebuild` makes it anew, nothing is lost")]
     Sqlite { path: String, source: rusqlite::Error },
-    #[error("the view {path}: {misfit}")]
-    Misfit { path: String, misfit: Misfit },
+    #[error("the view {path}: {problem}")]
+    ViewProblem { path: String, problem: ViewProblem },
 }
 
 impl StoreError {
-    /// The file itself is damaged, or not the view.
+    /// The file itself is damaged, or is not the view.
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match self {
             StoreError::Sqlite { source, .. } => {
                 matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
             }
-            StoreError::Misfit { .. } => true,
+            StoreError::ViewProblem { .. } => true,
         }
     }
 
@@ -99,33 +99,34 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 /// Who opens the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// May wait for another process, for a while.
+    /// May wait briefly for another process.
     Command,
-    /// Never waits, because an agent waits for it.
+    /// Does not wait, because an agent waits for it.
     Hook,
 }
 
 pub struct Store {
     connection: Connection,
     path: String,
-    /// Its write-ahead log.
+    /// The write-ahead log.
     log: PathBuf,
     caller: Caller,
-    /// What may not be stored in it, for what reaches it past the journal.
+    /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
 }
 
 impl Store {
-    /// Opens the view, creating it empty when it is not there.
+    /// Opens the view; creates an empty one if it is missing.
     pub fn open(home: &Home, caller: Caller) -> Result<Store> {
         let path = files::resolved_view(home);
         let name = path.display().to_string();
-        // SQLite would make it readable by others, and wait for a pipe; its log files take this one's mode.
-        if let Err(error) = home.open(&view_file(home), Access::UpdateOrMake)
-            && let Some(misfit) = health::misfit(&error)
+        // SQLite would create a file that others can read, and would block on a pipe. Its log files inherit this file's
+        // mode.
+        if let Err(error) = home.open(&view_file(home), Access::UpdateOrCreate)
+            && let Some(problem) = health::view_problem(&error)
         {
-            return Err(StoreError::Misfit { path: name, misfit });
+            return Err(StoreError::ViewProblem { path: name, problem });
         }
         let open = || -> rusqlite::Result<(Connection, Content)> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -134,17 +135,17 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NOFOLLOW;
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(if caller == Caller::Hook { HOOK_BUSY } else { BUSY })?;
-            // In one transaction: another process may be making the tables.
+            // In one transaction: another process may be creating the tables.
             let reading = connection.unchecked_transaction()?;
-            let found = health::look(&reading)?;
+            let found = health::inspect(&reading)?;
             reading.finish()?;
-            if let Content::Misfit(_) = found {
+            if let Content::ViewProblem(_) = found {
                 return Ok((connection, found));
             }
-            // The journal is what must survive; the view may lose its last transaction and fold it again.
-            // Checkpointing at every close would cost four syncs a session start; it is done when the log is long.
+            // The journal is durable; the view may lose its last transaction and fold it again. A checkpoint at every
+            // close would cost four syncs per session start, so it is done only when the log is long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            // Whatever is bound, the plan stays: a statement is not prepared again for every new value.
+            // Keeps the query plan whatever values are bound: a statement is not prepared again for every new value.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
@@ -157,9 +158,9 @@ impl Store {
             Ok((connection, found))
         };
         match open() {
-            Ok((_, Content::Misfit(misfit))) => Err(StoreError::Misfit { path: name, misfit }),
+            Ok((_, Content::ViewProblem(problem))) => Err(StoreError::ViewProblem { path: name, problem }),
             Ok((connection, _)) => {
-                let log = files::with(&path, "-wal");
+                let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
                 Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner })
             }
@@ -183,33 +184,33 @@ impl Store {
         &self.privacy_rules
     }
 
-    /// Takes the write lock, or fails when another writer keeps it too long.
+    /// Takes the write lock. Fails if another writer holds it too long.
     pub fn begin_fold(&mut self) -> Result<FoldTransaction<'_>> {
         let path = self.path.clone();
         let begun = rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         match begun.map_err(|source| StoreError::Sqlite { path: path.clone(), source }) {
             Err(error) if error.is_busy() && self.caller == Caller::Hook => {
-                // It does not wait a second time.
-                self.said(self.connection.busy_timeout(Duration::ZERO))?;
+                // A hook does not wait a second time.
+                self.with_path(self.connection.busy_timeout(Duration::ZERO))?;
                 Err(error)
             }
             begun => begun.map(|transaction| FoldTransaction::new(transaction, path)),
         }
     }
 
-    /// Empties the write-ahead log into the database when it has grown long. Others at work make it wait for next time.
+    /// Moves a long write-ahead log into the database. If others are using the view, this is left for next time.
     pub fn checkpoint_if_long(&self) {
         if std::fs::metadata(&self.log).is_ok_and(|known| known.len() > LOG_BYTES_MAX) {
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }
 
-    /// Writes the view anew without what was deleted: SQLite leaves it in pages, the log and the free list.
+    /// Rewrites the view without deleted data, which SQLite would leave in pages, the log and the free list.
     pub fn wipe_deleted(&self) -> Result<()> {
-        self.said(self.connection.execute_batch("VACUUM"))?;
+        self.with_path(self.connection.execute_batch("VACUUM"))?;
         let empty_log = || {
             self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
-                // Whoever reads the log at this moment keeps it; what is in it must not stay.
+                // A concurrent reader keeps the log alive, but its contents must not stay.
                 match row.get::<_, i64>(0)? {
                     0 => Ok(()),
                     _ => Err(rusqlite::Error::SqliteFailure(
@@ -219,10 +220,10 @@ impl Store {
                 }
             })
         };
-        self.said(empty_log().or_else(|_| empty_log()))
+        self.with_path(empty_log().or_else(|_| empty_log()))
     }
 
-    /// Every text in a view of any version, with its table. The file is not changed.
+    /// Calls `each` with every text in a view of any version, and its table. The file is not changed.
     pub fn every_text(path: &Path, mut each: impl FnMut(&str, &str)) -> Result<()> {
         let mut read = || -> rusqlite::Result<()> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -231,7 +232,7 @@ impl Store {
             let mut tables = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
             let tables: Vec<String> = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             for table in tables {
-                // Of an index that keeps its words elsewhere there is nothing to read.
+                // An index that stores its text elsewhere has nothing to read.
                 let Ok(mut rows) = connection.prepare(&format!("SELECT * FROM \"{}\"", table.replace('"', "\"\"")))
                 else {
                     continue;
@@ -251,12 +252,12 @@ impl Store {
         read().map_err(|source| StoreError::Sqlite { path: path.display().to_string(), source })
     }
 
-    /// SQLite's own word on the file's health.
+    /// SQLite's own integrity check.
     pub fn check(&self) -> Result<String> {
-        self.said(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
+        self.with_path(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
     }
 
-    fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    fn with_path<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }

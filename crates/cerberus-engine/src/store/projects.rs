@@ -47,15 +47,15 @@ impl FoldTransaction<'_> {
     pub(super) fn repository(&self, source: &Source, record: &Record, found: &Repository) -> Result<()> {
         let sql = "INSERT INTO repository (event, project, at, project_name, root, folder, origin, root_commit, name)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        let place = &record.place;
+        let location = &record.location;
         self.run(
             sql,
             params![
                 source.event,
-                place.project.as_str(),
+                location.project.as_str(),
                 source.at.millis(),
-                &*place.name,
-                &*place.root,
+                &*location.name,
+                &*location.root,
                 &*found.folder,
                 found.origin.as_deref(),
                 found.root_commit.as_deref(),
@@ -67,7 +67,7 @@ impl FoldTransaction<'_> {
 
     pub(super) fn answer(&self, source: &Source, record: &Record, other: &ProjectId, is_same: bool) -> Result<()> {
         let sql = "INSERT INTO project_answer (event, at, project, other, is_same) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let (project, at) = (record.place.project.as_str(), source.at.millis());
+        let (project, at) = (record.location.project.as_str(), source.at.millis());
         self.run(sql, params![source.event, at, project, other.as_str(), is_same])?;
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Store {
         Ok(self.rows(&sql, [project.as_str()], repository_row)?.pop())
     }
 
-    /// Is this the first commit of any known repository?
+    /// Whether this is the first commit of any known repository.
     pub fn is_root_commit(&self, commit: &str) -> Result<bool> {
         Ok(!self.rows("SELECT 1 FROM repository WHERE root_commit = ?1 LIMIT 1", [commit], |_| Ok(()))?.is_empty())
     }
@@ -121,7 +121,7 @@ impl Store {
         Ok(found.into_iter().next().map(ProjectId::from_stored))
     }
 
-    /// Was git already asked for the first commit while this commit was checked out?
+    /// Whether git was already asked for the first commit while this commit was checked out.
     pub fn was_root_asked(&self, project: &ProjectId, head: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM root_asked WHERE project = ?1 AND head = ?2";
         Ok(!self.rows(sql, [project.as_str(), head], |_| Ok(()))?.is_empty())
@@ -153,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     use cerberus_core::clean::text::Clean;
-    use cerberus_core::model::event::{Event, Place};
+    use cerberus_core::model::event::{Event, Location};
     use cerberus_core::model::id::Agent;
 
     use super::*;
@@ -163,7 +163,7 @@ mod tests {
 
     fn record(at: i64, key: &'static str, event: Event<'static>) -> Record<'static> {
         let root = || Clean::word("/p");
-        let place = Place {
+        let location = Location {
             project: ProjectId::of_anchor(b"/p"),
             name: Clean::word("p"),
             root: root(),
@@ -171,7 +171,7 @@ mod tests {
             branch: None,
         };
         let (at, key, session) = (Timestamp::from_millis(at), Clean::word(key), Clean::word(""));
-        Record { at, key, agent: Agent::MANUAL, imported: false, heard_by: None, session, place, event }
+        Record { at, key, agent: Agent::MANUAL, imported: false, heard_by: None, session, location, event }
     }
 
     fn repository(at: i64, key: &'static str, origin: &'static str) -> Record<'static> {
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_the_order_in_which_records_arrive() {
         let other = || ProjectId::of_anchor(b"/q");
-        // Each is written on a day of its own, and these are their days. Keys say nothing about the order.
+        // Each record is written on its own day. Keys say nothing about the order.
         let records = [
             repository(1, "r2", "a"),
             repository(2, "r1", "b"),

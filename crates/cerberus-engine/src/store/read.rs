@@ -1,10 +1,10 @@
-//! Sessions and their events in the view. Every question is asked as of a moment; later rows do not exist for it.
+//! Sessions and their events in the view. Every query is as of a given time; later rows are ignored.
 
 use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
-use cerberus_core::model::event::{AgentProcess, Place};
+use cerberus_core::model::event::{AgentProcess, Location};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
 use cerberus_core::model::session;
 use cerberus_core::model::session::{Mark, MarkKind, State};
@@ -13,7 +13,7 @@ use rusqlite::{Params, Row, params};
 
 use super::{ACTIVITY_KINDS, Result, SEPARATING_KINDS, Store};
 
-/// A session as it stood at the moment asked for.
+/// A session as of the time of the query.
 #[derive(Clone, Debug)]
 pub struct SessionRow {
     pub row: i64,
@@ -34,10 +34,10 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// Where its records belong, as its own records say.
-    pub fn place(&self) -> Place<'static> {
+    /// The location for new records about this session.
+    pub fn location(&self) -> Location<'static> {
         let clean = |text: &str| Clean::from_stored(text.to_string());
-        Place {
+        Location {
             project: self.project.clone(),
             name: clean(&self.project_name),
             root: clean(&self.root),
@@ -51,7 +51,7 @@ const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, projec
     started_at, last_activity, process, transcript";
 
 impl Store {
-    /// Sessions of the given projects (all when empty) that were active at or after `since`, oldest first.
+    /// Sessions of the given projects (of all if empty) that were active at or after `since`, oldest first.
     pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
         let names = projects.iter().map(|project| format!("'{}'", project.as_str().replace('\'', "''")));
         let filter = match projects {
@@ -68,7 +68,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// Sessions active since `since` that nothing is known to have ended, of all projects.
+    /// Sessions of all projects that were active since `since` and have not ended as far as we know.
     pub fn open_sessions(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
         let sql = format!(
             "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
@@ -78,7 +78,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The last thing the user said up to `now`, when the agent has not answered it yet.
+    /// The last prompt up to `now`, if the agent has not answered it yet.
     pub fn unanswered_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<Option<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 AND NOT EXISTS (SELECT 1 FROM event
             WHERE event.session = ?1 AND event.row > prompt.event AND event.at BETWEEN prompt.at AND ?2
@@ -87,15 +87,15 @@ impl Store {
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
 
-    /// What the user said before the last prompt, the newest first.
+    /// The prompts before the last one, newest first.
     pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC
             LIMIT ?3 OFFSET 1";
         self.rows(sql, params![session.row, now.millis(), limit], |row| row.get(0))
     }
 
-    /// Was the session recovered by a start, without anybody asking?
-    pub fn was_recovered_by_itself(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+    /// Whether the session was recovered automatically, at the start of another one.
+    pub fn was_recovered_automatically(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
         let sql =
             "SELECT detail = 'automatic' FROM mark WHERE session = ?1 AND at <= ?2 AND what = 'recovered' LIMIT 1";
         let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<bool>>(0))?;
@@ -127,7 +127,7 @@ impl Store {
         Ok(Some(session))
     }
 
-    /// Brings sessions to the moment asked for.
+    /// Sets the state and last activity of sessions as of `now`.
     fn settle(&self, sessions: &mut [SessionRow], now: Timestamp) -> Result<()> {
         for session in sessions.iter_mut().filter(|session| session.last_activity > now) {
             let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2 AND kind IN ";
@@ -138,7 +138,7 @@ impl Store {
         }
         let sql = format!(
             "SELECT at, what, detail, session FROM mark WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, row",
-            numbers(sessions)
+            row_list(sessions)
         );
         let mut marks: HashMap<i64, Vec<Mark>> = HashMap::new();
         for (session, mark) in self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, i64>(3)?, mark_row(row)?)))? {
@@ -152,13 +152,13 @@ impl Store {
     }
 
     /// The codes a session was told up to `now`.
-    pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+    pub fn told_codes(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
         Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
     }
 
-    /// How often a session used each tool, and how often its user spoke.
+    /// How often a session used each tool, and how many prompts it had.
     pub fn activity(&self, session: &SessionRow, now: Timestamp) -> Result<(Vec<(String, usize)>, usize)> {
         let sql = "SELECT tool, count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' GROUP BY tool";
         let tools = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -174,7 +174,8 @@ impl Store {
         Ok(!found.is_empty())
     }
 
-    /// Is the event of this key, heard by this process, the echo of one that another process heard first?
+    /// Whether the event with this key, reported by the process `heard_by`, is the echo of one that another process
+    /// reported first.
     pub fn is_echo(
         &self,
         agent: Agent,
@@ -190,7 +191,7 @@ impl Store {
         }
         let (low, high) = same_words(key).unwrap_or_else(|| (key.to_string(), key.to_string()));
         let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
-        // When anything happened since, the same words are new.
+        // If anything happened in between, the same words are a new event.
         let sql = "SELECT 1 FROM event AS told JOIN session ON session.row = told.session
             WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
                 AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
@@ -202,8 +203,8 @@ impl Store {
         Ok(!self.rows(&sql, asked, |_| Ok(()))?.is_empty())
     }
 
-    /// When anything was last heard of an agent.
-    pub fn last_heard(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
+    /// The time of the last event of an agent.
+    pub fn last_event_at(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
         let sql = "SELECT max(event.at) FROM event JOIN session ON session.row = event.session
             WHERE session.row = (SELECT row FROM session WHERE agent = ?1 ORDER BY last_activity DESC LIMIT 1)
                 AND event.at <= ?2";
@@ -211,7 +212,7 @@ impl Store {
         Ok(found.into_iter().flatten().next().map(Timestamp::from_millis))
     }
 
-    /// How far each segment was folded, and what could not be read of it.
+    /// How far each segment was folded, and how many of its lines could not be read.
     pub fn segments(&self) -> Result<Vec<(String, u64, usize, usize)>> {
         let sql = "SELECT name, folded_bytes, stumps, unknown FROM segment ORDER BY name";
         self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -227,12 +228,12 @@ impl Store {
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map(params, read)?.collect()
         };
-        self.said(run())
+        self.with_path(run())
     }
 }
 
-/// The rows of sessions, as SQL lists them.
-pub(super) fn numbers(sessions: &[SessionRow]) -> String {
+/// The row ids of sessions, as an SQL list.
+pub(super) fn row_list(sessions: &[SessionRow]) -> String {
     sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",")
 }
 

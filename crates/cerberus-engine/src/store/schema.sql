@@ -20,14 +20,14 @@ CREATE TABLE IF NOT EXISTS session (
     last_activity INTEGER NOT NULL,
     process TEXT,
     transcript TEXT,
-    -- The end of what the agent said last.
+    -- The end of the agent's last message.
     last_words TEXT NOT NULL DEFAULT '',
-    -- Nothing is known to have ended it.
+    -- No end of the session is known.
     is_open INTEGER NOT NULL DEFAULT 1,
-    -- What it would be called if no other session began in the same second, and that second.
+    -- The id it would get if no other session began in the same second, and that second.
     wanted_id TEXT NOT NULL,
     second TEXT NOT NULL,
-    -- The place of its last record in the journal's order, and the first segment that holds one.
+    -- The place of its last record in the journal's order, and the first segment that contains one.
     last_rank INTEGER NOT NULL,
     first_segment TEXT NOT NULL,
     UNIQUE (agent, agent_session_id)
@@ -37,8 +37,8 @@ CREATE INDEX IF NOT EXISTS session_by_second ON session (second);
 CREATE INDEX IF NOT EXISTS session_by_activity ON session (last_activity);
 CREATE INDEX IF NOT EXISTS session_open ON session (last_activity) WHERE is_open;
 
--- One row per event, so that the same event twice counts once. The row is its place in the journal's order; the row of
--- a session is the place of its first event. Both are the same however the view was made.
+-- One row per event, so that a repeated event counts once. The row is its place in the journal's order; the row of
+-- a session is the place of its first event. Neither depends on how the view was built.
 CREATE TABLE IF NOT EXISTS event (
     row INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS event (
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
     tool TEXT,
-    -- The process of ours that was the first to tell it.
+    -- The id of our process that reported it first.
     heard_by INTEGER,
     UNIQUE (session, key)
 ) STRICT;
@@ -77,12 +77,12 @@ CREATE TABLE IF NOT EXISTS fact (
     why TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS fact_by_session ON fact (session, at);
--- What sessions did with files is asked for all of a project's sessions at once.
+-- Work on files is queried for all sessions of a project at once.
 CREATE INDEX IF NOT EXISTS fact_files ON fact (session, path, kind, at) WHERE kind IN ('file', 'read');
--- Of the others a brief reads each; they are few.
+-- A brief reads every other fact; there are few.
 CREATE INDEX IF NOT EXISTS fact_said ON fact (session, at) WHERE kind NOT IN ('file', 'read');
 
--- Tests, builds and lints, with what came of them.
+-- Tests, builds and lints, with their results.
 CREATE TABLE IF NOT EXISTS run (
     row INTEGER PRIMARY KEY,
     event INTEGER NOT NULL,
@@ -92,7 +92,7 @@ CREATE TABLE IF NOT EXISTS run (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS run_by_session ON run (session, at);
 
--- What looks like a path in the words that closed a turn, one a line.
+-- Possible paths in the last message of a turn, one per line.
 CREATE TABLE IF NOT EXISTS mention (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -101,7 +101,7 @@ CREATE TABLE IF NOT EXISTS mention (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS mention_by_session ON mention (session, at);
 
--- What the user said.
+-- The user's prompts.
 CREATE TABLE IF NOT EXISTS prompt (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE IF NOT EXISTS prompt (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS prompt_by_session ON prompt (session, at);
 
--- Edits whose file was not looked at yet.
+-- Edits whose file was not read yet.
 CREATE TABLE IF NOT EXISTS unnamed (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -121,7 +121,7 @@ CREATE TABLE IF NOT EXISTS unnamed (
     lines TEXT NOT NULL
 ) STRICT;
 
--- What was settled: by the session's own reference, or by code in the whole project (then with a kind).
+-- Settled facts: by the session's own reference, or by code in the whole project (then with a kind).
 CREATE TABLE IF NOT EXISTS closing (
     row INTEGER PRIMARY KEY,
     event INTEGER NOT NULL,
@@ -133,7 +133,7 @@ CREATE TABLE IF NOT EXISTS closing (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS closing_by_session ON closing (session, at);
 
--- What the user said against what the agent did.
+-- The user's corrections of the agent's work.
 CREATE TABLE IF NOT EXISTS correction (
     row INTEGER PRIMARY KEY,
     event INTEGER NOT NULL,
@@ -142,12 +142,12 @@ CREATE TABLE IF NOT EXISTS correction (
     kind TEXT NOT NULL,
     confidence REAL NOT NULL,
     text TEXT NOT NULL,
-    -- The agent's words before it.
+    -- The agent's message before it.
     before TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at);
 
--- Which corrections were made into proposals: how many there were then, and the last of them.
+-- The corrections that were turned into proposals: how many there were at the time, and the last of them.
 CREATE TABLE IF NOT EXISTS distilled (
     row INTEGER PRIMARY KEY,
     corrections INTEGER NOT NULL,
@@ -160,18 +160,18 @@ CREATE TABLE IF NOT EXISTS memory_progress (
     last_rank INTEGER NOT NULL
 ) STRICT;
 
--- What was forgotten, by its keyed hash; a later list (a greater rank) may take it back.
+-- Forgotten records, by their keyed hash. A later list (with a higher rank) may revoke an entry.
 CREATE TABLE IF NOT EXISTS forgotten (
     name TEXT PRIMARY KEY,
     rank INTEGER NOT NULL,
     -- The one version of a record that is not forgotten.
     kept TEXT,
-    -- For a session: nothing before this moment comes back.
+    -- For a session: nothing before this time may come back.
     until INTEGER,
     is_taken_back INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Lines of the journal that hold something forgotten and are to be removed.
+-- Lines of the journal that contain forgotten records and must be removed.
 CREATE TABLE IF NOT EXISTS unwanted (
     segment TEXT NOT NULL,
     offset INTEGER NOT NULL,
@@ -179,13 +179,13 @@ CREATE TABLE IF NOT EXISTS unwanted (
     PRIMARY KEY (segment, offset)
 ) STRICT, WITHOUT ROWID;
 
--- Proposals and memories, one row a version: it stood from `from_at` until `until_at`, or still does.
+-- Proposals and memories, one row per version. A version is current from `from_at` until `until_at`, if set.
 CREATE TABLE IF NOT EXISTS memory (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
     from_at INTEGER NOT NULL,
     until_at INTEGER,
-    -- The version that comes back when this one is taken back.
+    -- The version that is restored if this one is undone.
     before INTEGER,
     status TEXT NOT NULL,
     content TEXT NOT NULL,
@@ -205,7 +205,7 @@ CREATE INDEX IF NOT EXISTS memory_superseding ON memory (row) WHERE supersedes I
 CREATE INDEX IF NOT EXISTS memory_undecided ON memory (status, row) WHERE status <> 'approved';
 CREATE INDEX IF NOT EXISTS memory_own ON memory (row) WHERE source <> 'import';
 
--- Which version has which term; no more is asked of it, so no more is kept.
+-- Which version contains which term. Nothing else is queried, so nothing else is stored.
 CREATE VIRTUAL TABLE IF NOT EXISTS memory_terms
     USING fts5(terms, content='', contentless_delete=1, detail=none, tokenize="ascii");
 
@@ -221,14 +221,14 @@ CREATE TABLE IF NOT EXISTS receipt (
     row INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    -- How the session began; nothing when it was told on a prompt.
+    -- How the session began; NULL if it was told on a prompt.
     source TEXT,
     codes TEXT NOT NULL,
     memories TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 
--- What a model said about a session; the newest counts.
+-- Summaries of sessions by a model; the newest counts.
 CREATE TABLE IF NOT EXISTS summary (
     row INTEGER PRIMARY KEY,
     event INTEGER NOT NULL,
@@ -241,7 +241,7 @@ CREATE TABLE IF NOT EXISTS summary (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS summary_by_session ON summary (session, at);
 
--- Every file of a project that a session ever named, for telling names apart.
+-- Every file of a project that a session ever named, for unambiguous short names.
 CREATE TABLE IF NOT EXISTS file (
     project TEXT NOT NULL,
     base TEXT NOT NULL,
@@ -250,7 +250,7 @@ CREATE TABLE IF NOT EXISTS file (
     PRIMARY KEY (project, base, path)
 ) STRICT, WITHOUT ROWID;
 
--- What git printed when this commit was checked out there: kept, for starting git costs more than all the rest.
+-- Git's output while this commit was checked out. Cached, because starting git takes longer than everything else.
 CREATE TABLE IF NOT EXISTS git_log (
     root TEXT PRIMARY KEY,
     head TEXT NOT NULL,
@@ -281,8 +281,8 @@ CREATE TABLE IF NOT EXISTS project_answer (
     is_same INTEGER NOT NULL
 ) STRICT;
 
--- The commit that was checked out when git was last asked for the first commit, so that a history that takes too long to
--- walk is not walked every time.
+-- The commit that was checked out when git was last asked for the first commit, so that a long history is not walked
+-- every time.
 CREATE TABLE IF NOT EXISTS root_asked (
     project TEXT PRIMARY KEY,
     head TEXT NOT NULL

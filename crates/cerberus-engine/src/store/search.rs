@@ -1,7 +1,7 @@
-//! Finding memories by words: which rows have which term, from the index; core decides what fits.
+//! Finding memories by words. The index says which rows contain which term; core decides what matches best.
 //!
-//! The index is only ever asked for the rows of one term, newest first and bounded, so a search costs what its terms'
-//! lists cost and never more. Texts are read for the rows that are worth a closer look.
+//! The index is only asked for the rows of one term, newest first and bounded, so the cost of a search is bounded too.
+//! Texts are read only for promising rows.
 
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::search::query::{Query, QueryTerm, Wanted};
@@ -11,21 +11,21 @@ use cerberus_core::search::terms;
 use cerberus_core::search::terms::Shape;
 use rusqlite::params;
 
-use super::memories::STANDS;
+use super::memories::IS_CURRENT;
 use super::write::json;
 use super::{Result, Store};
 
-/// A term that more memories have says little; of those, the newest count.
+/// A term that occurs in more memories says little. Only the newest of those count.
 const HITS_MAX: usize = 6_000;
-/// Rows whose text is read, at the least.
+/// The minimum number of rows whose text is read.
 const CANDIDATES_MIN: usize = 300;
 const CANDIDATES_PER_RESULT: usize = 3;
-/// A term that fewer memories have is also taken as the beginning of a word.
+/// A term that occurs in fewer memories is also treated as a prefix.
 const RARE: usize = 50;
 const BEGINNING_CHARS_MIN: usize = 4;
-/// A shorter word is spelled like too many others.
+/// Too many other words are similar to a shorter one.
 const MISSPELLED_CHARS_MIN: usize = 5;
-/// How many words of the index are compared with one that nothing has.
+/// How many words of the index are compared with an unknown word.
 const SPELLINGS_MAX: usize = 20_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub struct Found {
     pub snippet: String,
 }
 
-/// A candidate as it is read.
+/// A candidate row.
 struct Read {
     row: usize,
     content: String,
@@ -55,11 +55,11 @@ struct Read {
 }
 
 impl Store {
-    /// The memories that fit the query best, best first.
+    /// The memories that match the query best, best first.
     pub fn search(&self, query: &MemoryQuery, now: Timestamp) -> Result<Vec<Found>> {
         let asked = Query::parse(query.text);
         let newest: Option<usize> =
-            self.said(self.connection.query_row("SELECT max(row) FROM memory", [], |row| row.get(0)))?;
+            self.with_path(self.connection.query_row("SELECT max(row) FROM memory", [], |row| row.get(0)))?;
         let Some(newest) = newest.filter(|_| !asked.terms.is_empty()) else { return Ok(Vec::new()) };
         let mut hits = Hits::new(newest);
         let mut rarities = Vec::with_capacity(asked.terms.len());
@@ -87,7 +87,7 @@ impl Store {
         Ok(ranked.into_iter().take(query.limit).map(found).collect())
     }
 
-    /// Tells of every row that has the term or something like it; gives what the term is worth.
+    /// Calls `hit` for every row that contains the term or something similar. Returns the weight of the term.
     fn look_up(
         &self,
         query: &MemoryQuery,
@@ -106,7 +106,7 @@ impl Store {
         }
         let is_word = term.shape == Shape::Word && term.text.chars().count() >= MISSPELLED_CHARS_MIN;
         if exact.is_empty() && alike.is_empty() && is_word {
-            let spelled = self.spelled_like(&term.text)?;
+            let spelled = self.similar_words(&term.text)?;
             if !spelled.is_empty() {
                 alike =
                     self.rows_with(query, &spelled.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" OR "))?;
@@ -120,7 +120,7 @@ impl Store {
         Ok(worth)
     }
 
-    /// The rows that match, newest first.
+    /// The matching rows, newest first.
     fn rows_with(&self, query: &MemoryQuery, matching: &str) -> Result<Vec<usize>> {
         let number = |row: &rusqlite::Row| row.get(0);
         if query.scopes.is_empty() && query.category.is_none() {
@@ -134,11 +134,11 @@ impl Store {
         self.rows(sql, params![matching, HITS_MAX, json(&query.scopes), query.category], number)
     }
 
-    /// What stands of these rows, in their order.
+    /// The current memories among these rows, in the order of the rows.
     fn texts(&self, query: &MemoryQuery, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT row, content, category, source, created_at FROM memory WHERE {STANDS} AND status = 'approved'
+            "SELECT row, content, category, source, created_at FROM memory WHERE {IS_CURRENT} AND status = 'approved'
              AND (?2 = '[]' OR scope IN (SELECT value FROM json_each(?2))) AND (?3 IS NULL OR category = ?3)
              AND row IN ({list}) ORDER BY row"
         );
@@ -148,11 +148,11 @@ impl Store {
         })
     }
 
-    /// Words of the index that are almost spelled so, the nearest only. People rarely get the first letter wrong.
-    fn spelled_like(&self, word: &str) -> Result<Vec<String>> {
+    /// The words of the index with the most similar spelling. Assumes that the first letter is right.
+    fn similar_words(&self, word: &str) -> Result<Vec<String>> {
         let Some(first) = word.chars().next() else { return Ok(Vec::new()) };
         let make = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_word USING fts5vocab(main, memory_terms, row)";
-        self.said(self.connection.execute_batch(make))?;
+        self.with_path(self.connection.execute_batch(make))?;
         let sql = "SELECT term FROM temp.memory_word WHERE term >= ?1 AND term < ?2 LIMIT ?3";
         let after = format!("{first}\u{10ffff}");
         let known: Vec<String> = self.rows(sql, params![first.to_string(), after, SPELLINGS_MAX], |row| row.get(0))?;
@@ -164,12 +164,12 @@ impl Store {
     }
 }
 
-/// Terms hold no quotation mark, so this is always one word to the index.
+/// Terms never contain a quotation mark, so the index always sees a single term.
 fn quoted(term: &str) -> String {
     format!("\"{term}\"")
 }
 
-/// How many rows have a term when only the newest were counted: they are taken to lie evenly.
+/// How many rows contain a term. If only the newest were counted, assumes an even distribution.
 fn estimated(found: &[usize], newest: usize) -> usize {
     match found.last() {
         Some(oldest) if found.len() >= HITS_MAX => found.len() * newest / (newest - oldest + 1),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     impl Stored {
-        /// Each a day after the other, so that none is lent anything.
+        /// One day apart, so that no hit raises the score of its neighbours.
         fn new(contents: &[&str]) -> Stored {
             let dir = tempfile::tempdir().unwrap();
             let stored = Stored {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_names_of_code_are_found_however_they_are_written() {
+    fn words_and_identifiers_are_found_in_any_spelling() {
         let stored = Stored::new(&[
             "Link C++ code statically",
             "In C# use records",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_and_stands_is_found() {
+    fn only_matching_current_memories_are_found() {
         let stored = Stored::new(&["use tabs"]);
         stored.add("use tabs here", "project:hydra", NOW);
         stored.add("tabs were used", "universal", NOW);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_a_wrong_query() {
+    fn any_text_is_a_valid_query() {
         let stored = Stored::new(&["NEAR the OR of AND"]);
         for text in [
             "\"",
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_common_term_is_estimated() {
+    fn the_frequency_of_a_common_term_is_estimated() {
         assert_eq!(estimated(&[9, 5, 1], 10), 3);
         let newest_half: Vec<usize> = (0..HITS_MAX).map(|at| 40_000 - 2 * at).collect();
         assert!(estimated(&newest_half, 40_000).abs_diff(20_000) < 10);

@@ -1,4 +1,4 @@
-//! The rows of sessions: found or made for a record, named, and taken out to be folded anew.
+//! The rows of sessions: finds or creates the row for a record, names sessions, and removes them to be folded again.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,13 @@ const OF_SESSIONS: [&str; 11] =
     ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction", "summary"];
 
 impl FoldTransaction<'_> {
-    /// Takes out everything a session left, to be folded anew; gives the first segment that holds a record of it.
+    /// Removes a session, so that it can be folded again. Returns the first segment that contains a record of it.
     pub fn clear_session(&self, agent: &str, agent_session_id: &str) -> Result<Option<String>> {
         let sql = "SELECT row, first_segment, second FROM session WHERE agent = ?1 AND agent_session_id = ?2";
         let read =
             |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
         let found = self.transaction.query_row(sql, [agent, agent_session_id], read).optional();
-        let Some((session, first_segment, second)) = self.said(found)? else { return Ok(None) };
+        let Some((session, first_segment, second)) = self.with_path(found)? else { return Ok(None) };
         self.run("DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = ?1)", [session])?;
         for table in OF_SESSIONS {
             self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
@@ -31,25 +31,25 @@ impl FoldTransaction<'_> {
         Ok(Some(first_segment))
     }
 
-    /// The row of a record's session; `None` when the record belongs before one that was folded already.
+    /// The row of a record's session; `None` if the record belongs before one that was already folded.
     pub(super) fn session(&self, rank: i64, segment: &str, record: &Record) -> Result<Option<i64>> {
         let sql = "SELECT row, last_rank FROM session WHERE agent = ?1 AND agent_session_id = ?2";
-        let mut find = self.said(self.transaction.prepare_cached(sql))?;
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
         let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
         let found = find.query_row(params![record.agent.name(), &*record.session], read).optional();
-        let row = match self.said(found)? {
+        let row = match self.with_path(found)? {
             Some((_, last_rank)) if rank < last_rank => return Ok(None),
             Some((row, _)) => row,
             None => self.new_session(rank, segment, record)?,
         };
-        // What we do with a session is not activity of its own.
+        // Records that we write about a session are not its own activity.
         let is_activity = EventKind::of(&record.event).is_activity();
         let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
             branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
             last_activity = iif(?4, max(last_activity, ?5), last_activity),
             started_at = iif(?4, min(started_at, ?5), started_at) WHERE row = ?1";
         let at = record.at.millis();
-        self.run(sql, params![row, rank, segment, is_activity, at, record.place.branch.as_deref()])?;
+        self.run(sql, params![row, rank, segment, is_activity, at, record.location.branch.as_deref()])?;
         if let Event::Start { phase, process, transcript, .. } = &record.event {
             let sql =
                 "UPDATE session SET phase = coalesce(?2, phase), process = ?3, transcript = coalesce(?4, transcript)
@@ -61,10 +61,10 @@ impl FoldTransaction<'_> {
     }
 
     fn new_session(&self, rank: i64, segment: &str, record: &Record) -> Result<i64> {
-        let place = &record.place;
+        let location = &record.location;
         let mut row = rank;
-        let mut taken = self.said(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
-        while self.said(taken.exists([row]))? {
+        let mut taken = self.with_path(self.transaction.prepare_cached("SELECT 1 FROM session WHERE row = ?1"))?;
+        while self.with_path(taken.exists([row]))? {
             row += 1;
         }
         let (wanted_id, second) = wanted_id(record);
@@ -77,11 +77,11 @@ impl FoldTransaction<'_> {
                 row,
                 record.agent.name(),
                 &*record.session,
-                place.project.as_str(),
-                &*place.name,
-                &*place.root,
-                &*place.cwd,
-                place.branch.as_deref(),
+                location.project.as_str(),
+                &*location.name,
+                &*location.root,
+                &*location.cwd,
+                location.branch.as_deref(),
                 record.at.millis(),
                 wanted_id,
                 second,
@@ -93,8 +93,7 @@ impl FoldTransaction<'_> {
         Ok(row)
     }
 
-    /// Names the sessions that began in the same second, in the order in which they began: `20260122-133514`, then the
-    /// first of `-2`, `-3`, … that is free.
+    /// Names the sessions that began in the same second, in order: `20260122-133514`, then `-2`, `-3`, … if free.
     fn name_sessions(&self, second: &str) -> Result<()> {
         let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
             let sql = "SELECT row, wanted_id, id FROM session WHERE second = ?1 ORDER BY row";
@@ -103,7 +102,7 @@ impl FoldTransaction<'_> {
         };
         let mut taken: HashSet<String> = HashSet::new();
         let mut renamed = Vec::new();
-        for (row, wanted, id) in self.said(read())? {
+        for (row, wanted, id) in self.with_path(read())? {
             let mut new_id = wanted.clone();
             for number in 2.. {
                 if !taken.contains(&new_id) {
@@ -116,7 +115,7 @@ impl FoldTransaction<'_> {
                 renamed.push((row, new_id));
             }
         }
-        // Two sessions may change places.
+        // Two sessions may swap ids.
         for (row, _) in &renamed {
             self.run("UPDATE session SET id = '~' || row WHERE row = ?1", [row])?;
         }
@@ -127,7 +126,7 @@ impl FoldTransaction<'_> {
     }
 }
 
-/// What a session would like to be called, and the second it is called after. A seed keeps the id it came with.
+/// The id a session would get if it were free, and the second it is named after. An imported session file keeps its id.
 fn wanted_id(record: &Record) -> (String, String) {
     let seed_id = record.session.split('/').next_back().unwrap_or_default();
     let wanted = match record.agent {

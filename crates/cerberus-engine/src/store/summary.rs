@@ -1,4 +1,4 @@
-//! The rows of what models said about sessions.
+//! The summaries that models wrote, as rows of the view.
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::event::{SeedCodes, Summary};
@@ -11,7 +11,7 @@ use super::read::time;
 use super::write::{FoldTransaction, Source, json};
 use super::{Result, SessionRow, Store};
 
-/// A summary as it was stored.
+/// A stored summary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
     pub at: Timestamp,
@@ -33,7 +33,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    /// A file of the original tool may hold the summary that it had written.
+    /// A file of the original tool may contain a summary.
     pub(super) fn seed_summary(&self, source: &Source, codes: &SeedCodes) -> Result<()> {
         let Some(text) = codes.summary.as_ref().filter(|text| !text.trim().is_empty()) else { return Ok(()) };
         let sections = seed::sections(codes).into_iter();
@@ -66,7 +66,7 @@ impl Store {
         Ok(found.into_iter().next())
     }
 
-    /// When a summary was last written, of whichever session, and by whom.
+    /// When the last summary of any session was written, and by which provider.
     pub fn last_summary(&self, now: Timestamp) -> Result<Option<(Timestamp, String)>> {
         let sql = "SELECT at, provider FROM summary WHERE at <= ?1 AND provider <> 'seed' ORDER BY at DESC, event DESC LIMIT 1";
         Ok(self.rows(sql, [now.millis()], |row| Ok((time(row, 0)?, row.get(1)?)))?.pop())

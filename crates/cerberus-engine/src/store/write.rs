@@ -1,7 +1,7 @@
-//! Records become rows. Called by the fold alone, inside its transaction.
+//! Turns records into rows. Called only by the fold, inside its transaction.
 //!
-//! Rows of a session are made in the order of its records. Where rows of several sessions are compared, that is done by
-//! time and by the event's place, never by when a row was made.
+//! The rows of a session are written in the order of its records. Rows of several sessions are compared by time and by
+//! the place of their event, never by when they were written.
 
 use std::cell::OnceCell;
 
@@ -22,7 +22,6 @@ use serde::Serialize;
 use super::{Result, SEPARATING_KINDS, StoreError};
 use crate::journal::forgotten::Namer;
 
-/// Where rows came from.
 pub(super) struct Source {
     pub session: i64,
     pub event: i64,
@@ -30,10 +29,10 @@ pub(super) struct Source {
     pub name: &'static str,
 }
 
-/// As much of the agent's words as tells what the user answers to.
+/// How much of the agent's last message is kept, as context for the user's answer.
 const LAST_WORDS_BYTES_MAX: usize = 600;
 
-/// What is said about memories and projects belongs to no session.
+/// Records about memories and projects belong to no session.
 const NO_SESSION: i64 = 0;
 
 fn source_name(record: &Record) -> &'static str {
@@ -45,19 +44,19 @@ fn source_name(record: &Record) -> &'static str {
     }
 }
 
-/// What came of a record.
+/// The result of applying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
     InOrder,
-    /// It belongs before a record of the same session that was folded already.
+    /// It belongs before a record of the same session that was already folded.
     Late,
 }
 
-/// Rows of one fold: all of them and the new offset, or none.
+/// The rows of one fold: all of them and the new offset, or none.
 pub struct FoldTransaction<'a> {
     pub(super) transaction: Transaction<'a>,
     path: String,
-    /// Makes the names of forgotten records; `None` when nothing was ever forgotten.
+    /// Computes the names of forgotten records; `None` if nothing was ever forgotten.
     pub(super) namer: OnceCell<Option<Namer>>,
 }
 
@@ -70,19 +69,19 @@ impl<'a> FoldTransaction<'a> {
         self.transaction.commit().map_err(|source| StoreError::Sqlite { path: self.path, source })
     }
 
-    /// Empties the view, to be folded anew from the beginning.
+    /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
             memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted repository
             project_answer root_asked";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
-        self.said(self.transaction.execute_batch(&clear))
+        self.with_path(self.transaction.execute_batch(&clear))
     }
 
     pub fn folded_bytes(&self, segment: &str) -> Result<u64> {
         let sql = "SELECT folded_bytes FROM segment WHERE name = ?1";
         let found = self.transaction.query_row(sql, [segment], |row| row.get(0)).optional();
-        Ok(self.said(found)?.unwrap_or(0))
+        Ok(self.with_path(found)?.unwrap_or(0))
     }
 
     pub fn set_folded(&self, segment: &str, folded_bytes: u64, stumps: usize, unknown: usize) -> Result<()> {
@@ -92,8 +91,8 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Takes out all memories and everything about projects, to be folded anew. That a session was told a memory is part
-    /// of that session.
+    /// Removes all memories and everything about projects, so that they can be folded again. That a session was told a
+    /// memory is part of the session.
     pub fn clear_memories(&self) -> Result<()> {
         for sql in [
             "DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = 0)",
@@ -109,16 +108,15 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// How far each segment was folded.
     pub fn segments(&self) -> Result<Vec<(String, u64)>> {
         let read = || -> rusqlite::Result<Vec<(String, u64)>> {
             let mut all = self.transaction.prepare_cached("SELECT name, folded_bytes FROM segment")?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
-        self.said(read())
+        self.with_path(read())
     }
 
-    /// Adds what a record says; the same record again changes nothing. `rank` is its place in the journal's order.
+    /// Applies a record; applying it again changes nothing. `rank` is its place in the journal's order.
     pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<Applied> {
         let session = match EventKind::of(&record.event).is_of_a_session() {
             true => self.session(rank, segment, record)?,
@@ -131,7 +129,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(Applied::InOrder)
     }
 
-    /// The row of a new event; `None` when it is known, or the echo of one that is.
+    /// Adds an event and returns its row; `None` if it is known or the echo of a known one.
     fn event(&self, mut rank: i64, session: i64, record: &Record) -> Result<Option<i64>> {
         if self.is_echo(session, record)? {
             return Ok(None);
@@ -145,18 +143,18 @@ impl<'a> FoldTransaction<'a> {
             if self.run(sql, event)? > 0 {
                 return Ok(Some(rank));
             }
-            let mut known = self.said(self.transaction.prepare_cached("SELECT 1 FROM event WHERE row = ?1"))?;
+            let mut known = self.with_path(self.transaction.prepare_cached("SELECT 1 FROM event WHERE row = ?1"))?;
             let mut same =
-                self.said(self.transaction.prepare_cached("SELECT 1 FROM event WHERE session = ?1 AND key = ?2"))?;
-            if self.said(same.exists(params![session, &*record.key]))? || !self.said(known.exists([rank]))? {
+                self.with_path(self.transaction.prepare_cached("SELECT 1 FROM event WHERE session = ?1 AND key = ?2"))?;
+            if self.with_path(same.exists(params![session, &*record.key]))? || !self.with_path(known.exists([rank]))? {
                 return Ok(None);
             }
-            // Another record has the same place: this one comes right after it.
+            // Another record has the same place: this one goes right after it.
             rank += 1;
         }
     }
 
-    /// Everything that follows from a new event.
+    /// Adds everything that follows from a new event.
     fn rows(&self, source: &Source, record: &Record) -> Result<()> {
         let session = source.session;
         match &record.event {
@@ -186,7 +184,7 @@ impl<'a> FoldTransaction<'a> {
                 self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
                 self.used(source, memories)?;
             }
-            // A transcript speaks of files as they were; looking at them now would tell of others.
+            // A transcript describes files as they were; the files on disk may differ now.
             Event::Tool(used) if !record.imported => self.unnamed(source, record, used)?,
             Event::Named(named) => self.named(source, named)?,
             Event::Summary(said) => self.summary(source, said)?,
@@ -205,7 +203,7 @@ impl<'a> FoldTransaction<'a> {
         self.corrections(source, &record.event)
     }
 
-    /// Were the same words just told by another hook, under another key? When anything happened since, they are new.
+    /// Whether another hook just reported the same words under another key, with nothing in between.
     fn is_echo(&self, session: i64, record: &Record) -> Result<bool> {
         let Some((low, high)) = same_words(&record.key) else { return Ok(false) };
         let sql = format!(
@@ -213,12 +211,12 @@ impl<'a> FoldTransaction<'a> {
             AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1 AND row > told.row AND kind IN ({})) LIMIT 1",
             *SEPARATING_KINDS
         );
-        let mut other = self.said(self.transaction.prepare_cached(&sql))?;
+        let mut other = self.with_path(self.transaction.prepare_cached(&sql))?;
         let (since, until) = (record.at.minus(ECHO_MAX).millis(), record.at.plus(ECHO_MAX).millis());
-        self.said(other.exists(params![session, low, high, since, until]))
+        self.with_path(other.exists(params![session, low, high, since, until]))
     }
 
-    /// The files that the agent names when it closes a turn are likely to be worked on again.
+    /// Files that the agent names at the end of a turn are likely to be worked on again.
     fn mentions(&self, source: &Source, message: &str) -> Result<()> {
         let mut paths: Vec<String> = path_like(message).into_iter().collect();
         if paths.is_empty() {
@@ -230,7 +228,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// What the file itself tells takes the place of what a scan of the edit saw.
+    /// Names read from the file replace those found by scanning the edit.
     fn named(&self, source: &Source, named: &Named) -> Result<()> {
         for key in &named.edits {
             self.run("DELETE FROM unnamed WHERE session = ?1 AND key = ?2", params![source.session, &**key])?;
@@ -247,12 +245,12 @@ impl<'a> FoldTransaction<'a> {
         let edited = used.files.iter().find(|touched| touched.how == Touch::Edited);
         let Some(touched) = edited.filter(|touched| Language::of_path(&touched.path).is_some()) else { return Ok(()) };
         let sql = "INSERT OR IGNORE INTO unnamed VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let (at, root, lines) = (source.at.millis(), &*record.place.root, json(&touched.lines));
+        let (at, root, lines) = (source.at.millis(), &*record.location.root, json(&touched.lines));
         self.run(sql, params![source.event, source.session, &*record.key, at, root, &*touched.path, lines])?;
         Ok(())
     }
 
-    /// Does a record about memories come after all that were folded?
+    /// Whether a record about memories comes after all that were folded.
     fn memories_reach(&self, rank: i64) -> Result<bool> {
         let sql = "INSERT INTO memory_progress VALUES (1, ?1) ON CONFLICT (row) DO UPDATE SET
             last_rank = excluded.last_rank WHERE excluded.last_rank >= last_rank";
@@ -279,9 +277,9 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Work that goes on proves wrong whoever thought the session dead or idle; an end that was reported stands.
+    /// Activity disproves that a session is dead or idle. A reported end stays.
     fn revive(&self, session: i64, at: Timestamp) -> Result<()> {
-        // The plus keeps SQLite from planning anew for every time that is asked about.
+        // The plus keeps SQLite from preparing the statement again for every value.
         let sql = "INSERT INTO mark (session, at, what) SELECT ?1, ?2, 'alive' FROM session
             WHERE row = ?1 AND NOT is_open AND (SELECT what IN ('crashed', 'recovered') OR detail = ?3 FROM mark
                 WHERE session = ?1 AND +at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";
@@ -316,7 +314,7 @@ impl<'a> FoldTransaction<'a> {
         if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {
             let sql = "INSERT INTO file VALUES (?1, ?2, ?3, ?4)
                 ON CONFLICT (project, base, path) DO UPDATE SET first_at = min(first_at, excluded.first_at)";
-            self.run(sql, params![record.place.project.as_str(), base(path), path, record.at.millis()])?;
+            self.run(sql, params![record.location.project.as_str(), base(path), path, record.at.millis()])?;
         }
         Ok(())
     }
@@ -333,10 +331,10 @@ impl<'a> FoldTransaction<'a> {
     }
 
     pub(super) fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {
-        self.said(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
+        self.with_path(self.transaction.prepare_cached(sql).and_then(|mut statement| statement.execute(params)))
     }
 
-    pub(super) fn said<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn with_path<T>(&self, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|source| StoreError::Sqlite { path: self.path.clone(), source })
     }
 }

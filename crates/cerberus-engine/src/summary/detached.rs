@@ -1,7 +1,7 @@
-//! A summary written after a session's end: in a process of its own, so that the agent waits for nothing.
+//! Writes a summary after a session has ended, in a separate process, so that the agent does not wait.
 //!
-//! This is the one process of ours that outlives the command which started it. It ends by itself: when it is done, or at
-//! the latest when two tries and a margin have passed. It is begun once for the same facts of the same session.
+//! This is the only process of ours that outlives the command that started it. It ends when it is done, at the latest
+//! after two attempts and a margin. It runs only once for the same facts of the same session.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -13,22 +13,22 @@ use std::time::{Duration, SystemTime};
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::CARRY_OVER;
 
-use super::{FAILURE, Left, SummaryError};
+use super::{FAILURE, SessionFacts, SummaryError};
 use crate::os::clock::Clock;
 use crate::os::failures;
 use crate::os::home::{Home, create_dir};
 use crate::store::SessionRow;
 
-/// Time for everything but the provider: reading the view, waiting for others who write to it, recording.
+/// Time for everything except the provider: reading the view, waiting for other writers, recording.
 const MARGIN: Duration = Duration::from_secs(5);
 
-/// As many as one command begins; the others stay with their codes.
+/// How many summaries one command starts. The other sessions keep their codes.
 const AT_ONCE_MAX: usize = 3;
 
-/// What the process is called with.
+/// The flag that the process is started with.
 pub const FLAG: &str = "--detached";
 
-/// Begins the summary of each of these sessions, of the last few. What cannot be begun is noted: nobody waits for it.
+/// Starts the summaries of the last few of these sessions. Failures are noted, because nobody waits for the result.
 pub fn start_each<'a>(home: &Home, clock: &Clock, sessions: impl Iterator<Item = &'a SessionRow>) -> Vec<Child> {
     let mut sessions: Vec<&SessionRow> = sessions.collect();
     sessions.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
@@ -42,24 +42,24 @@ pub fn start_each<'a>(home: &Home, clock: &Clock, sessions: impl Iterator<Item =
     started
 }
 
-/// Begins the summary of a session and returns at once.
+/// Starts the summary of a session and returns at once.
 fn start(home: &Home, session: &SessionId) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .args(["summarize", FLAG, "--", session.as_str()])
         .env("CERBERUS_HOME", home.root())
-        // The folder of a project can then go while we are at work.
+        // Keeps no project folder in use.
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // Neither Ctrl-C nor whoever ends the agent's processes means this one.
+        // Ctrl-C, or a signal to the agent's process group, must not end this process.
         .process_group(0)
         .spawn()
 }
 
-/// Whether the summary is ours to write: nobody has begun one of these facts before.
-pub fn claim(home: &Home, session: &SessionRow, left: &Left) -> Result<bool, SummaryError> {
-    let path = home.claims_dir().join(format!("{:016x}", left.digest(home.cleaner(), session)));
+/// Claims the summary of these facts; `false` if another process already did.
+pub fn claim(home: &Home, session: &SessionRow, facts: &SessionFacts) -> Result<bool, SummaryError> {
+    let path = home.claims_dir().join(format!("{:016x}", facts.digest(home.cleaner(), session)));
     let made = create_dir(&home.claims_dir())
         .and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
     match made {
@@ -69,7 +69,7 @@ pub fn claim(home: &Home, session: &SessionRow, left: &Left) -> Result<bool, Sum
     }
 }
 
-/// Drops claims on sessions that have long left every brief.
+/// Removes claims on sessions that are long out of every brief.
 pub fn drop_old_claims(home: &Home) {
     let is_old = |entry: &fs::DirEntry| {
         let changed = entry.metadata().and_then(|known| known.modified()).ok();
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_go_when_nobody_can_ask_again() {
+    fn old_claims_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         create_dir(&home.claims_dir()).unwrap();

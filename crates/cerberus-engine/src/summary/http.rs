@@ -1,7 +1,7 @@
 //! A plain HTTP client: one request, one answer, within limits of time and size.
 //!
-//! It follows no redirect, since what it sends must reach the one it is meant for, and it keeps nothing. What it says when
-//! it fails is made of statuses and of what the system says, never of what was sent or received.
+//! It follows no redirect, so that data only reaches the configured server, and it stores nothing. Error messages
+//! contain only statuses and system errors, never what was sent or received.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use ureq::{Agent, Error, Proxy};
 
 use super::provider::ProviderError;
 
-/// Two sentences and what surrounds them are a few kilobytes.
+/// An answer of a few sentences is a few kilobytes.
 const ANSWER_BYTES_MAX: u64 = 256 * 1024;
 
 pub struct Message<'a> {
@@ -18,7 +18,7 @@ pub struct Message<'a> {
     pub body: &'a [u8],
 }
 
-/// What the server answers to this.
+/// Sends the message and returns the body of the answer.
 pub fn post(message: &Message, limit: Duration) -> Result<Vec<u8>, ProviderError> {
     let mut request = agent(message.url, limit).post(message.url).content_type("application/json");
     for (name, value) in message.headers {
@@ -33,13 +33,13 @@ pub fn post(message: &Message, limit: Duration) -> Result<Vec<u8>, ProviderError
     body.map_err(|error| problem(&error, limit))
 }
 
-/// Does anybody answer there, whatever it says?
-pub fn reach(url: &str, limit: Duration) -> Result<(), ProviderError> {
+/// Whether a server answers there, whatever it says.
+pub fn check_connection(url: &str, limit: Duration) -> Result<(), ProviderError> {
     agent(url, limit).get(url).call().map(drop).map_err(|error| problem(&error, limit))
 }
 
 fn agent(url: &str, limit: Duration) -> Agent {
-    // A provider on this machine or in this network is spoken to without a detour.
+    // Providers on this machine or network are reached without a proxy.
     let proxy = url.starts_with("https://").then(Proxy::try_from_env).flatten();
     let config = Agent::config_builder()
         .timeout_global(Some(limit))

@@ -1,7 +1,7 @@
-//! Summaries: a session's facts go to the provider that the user has set, what comes back is checked and recorded.
+//! Summaries: sends a session's facts to the configured provider, then checks and records the answer.
 //!
-//! Nothing of this happens unless `[summary] provider` is set, and then at most two tries of a limited time. A try that
-//! fails leaves everything as it is: sessions are told codes. Keys are given to the provider and to nobody else.
+//! Nothing happens unless `[summary] provider` is set; then at most two attempts of limited time. A failed attempt
+//! changes nothing: sessions are told codes instead. Keys are sent to the provider only.
 
 pub mod detached;
 mod http;
@@ -23,10 +23,10 @@ use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{self, SessionRow, Store, StoreError, SummaryRow, Wanted};
-use provider::{Manner, Provider, ProviderError};
+use crate::store::{self, FactFilter, SessionRow, Store, StoreError, SummaryRow};
+use provider::{Provider, ProviderError, RequestForm};
 
-/// What `failures` calls it when a summary could not be written.
+/// The name of this operation in the log of failures.
 pub const FAILURE: &str = "summarize";
 
 #[derive(Debug, thiserror::Error)]
@@ -45,16 +45,16 @@ pub enum SummaryError {
 
 /// What one session left.
 #[derive(Debug)]
-pub struct Left {
+pub struct SessionFacts {
     project: String,
     items: Vec<Item>,
     done: Vec<String>,
 }
 
-impl Left {
-    pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<Left> {
+impl SessionFacts {
+    pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<SessionFacts> {
         let sessions = std::slice::from_ref(session);
-        let mut carried = store.carried(sessions, Wanted::All, now)?;
+        let mut carried = store.carried(sessions, FactFilter::All, now)?;
         carried.add(failing::blockers(&store.runs(sessions, now)?));
         let is_done = |kind| matches!(kind, Kind::Done | Kind::Commit);
         let done = carried.facts.iter().filter(|known| is_done(known.fact.kind)).map(|known| known.fact.text.clone());
@@ -72,20 +72,20 @@ impl Left {
             memories: &[],
             known: None,
         });
-        Ok(Left { project: session.project_name.clone(), items: brief.items, done })
+        Ok(SessionFacts { project: session.project_name.clone(), items: brief.items, done })
     }
 
     pub fn material(&self) -> Material<'_> {
         Material { project: &self.project, items: &self.items, done: &self.done }
     }
 
-    /// The same facts have the same name, the facts of no other session have it.
+    /// Identifies these facts of this session.
     fn digest(&self, cleaner: &Cleaner, session: &SessionRow) -> u64 {
         fnv1a(format!("{}\n{}", session.id.as_str(), &*prompt(cleaner, &self.material())).as_bytes())
     }
 }
 
-/// Has a summary of this session written, and records it.
+/// Has the summary of this session written, and records it.
 pub fn write(
     home: &Home,
     clock: &Clock,
@@ -93,8 +93,8 @@ pub fn write(
     session: &SessionRow,
     provider: &Provider,
 ) -> Result<SummaryRow, SummaryError> {
-    let left = Left::of(store, session, clock.now)?;
-    let material = left.material();
+    let facts = SessionFacts::of(store, session, clock.now)?;
+    let material = facts.material();
     if material.is_empty() {
         return Err(SummaryError::Nothing);
     }
@@ -103,8 +103,8 @@ pub fn write(
     let summary = Summary {
         text: said,
         provider: Clean::word(provider.word()),
-        key_context: key_items(&left.items).iter().map(|item| clean(item.code.clone())).collect(),
-        next_actions: next_actions(&left.items).iter().map(|item| clean(action(item))).collect(),
+        key_context: key_items(&facts.items).iter().map(|item| clean(item.code.clone())).collect(),
+        next_actions: next_actions(&facts.items).iter().map(|item| clean(action(item))).collect(),
     };
     let row = SummaryRow {
         at: clock.now,
@@ -116,13 +116,13 @@ pub fn write(
     let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Summary(summary);
-    let record = own_record(home, clock, agent, &session.agent_session_id, session.place(), key, event);
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
     Ok(row)
 }
 
-/// One try, and one more. An answer of which nothing can be told is no better than none.
+/// Makes at most two attempts. An answer without usable content counts as a failure.
 fn ask(
     cleaner: &Cleaner,
     provider: &Provider,
@@ -130,8 +130,8 @@ fn ask(
     material: &Material,
 ) -> Result<Clean<'static>, ProviderError> {
     let mut failed = ProviderError::Unusable;
-    for manner in [Manner::Usual, Manner::Plain] {
-        match provider.ask(prompt, manner) {
+    for form in [RequestForm::Full, RequestForm::Plain] {
+        match provider.ask(prompt, form) {
             Ok(answer) => match read(cleaner, &answer, material) {
                 Some(text) => return Ok(text),
                 None => failed = ProviderError::Unusable,

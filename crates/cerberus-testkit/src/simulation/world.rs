@@ -24,14 +24,14 @@ use cerberus_engine::erase::forget;
 use cerberus_engine::hook::{answer, capture};
 use cerberus_engine::import::{Import, TakeForgotten};
 use cerberus_engine::journal;
+use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
-use cerberus_engine::memory::keep::Keeper;
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::same_project::joined::{self, Joined, joined};
-use cerberus_engine::same_project::repository::{self, Look};
+use cerberus_engine::same_project::repository::{self, Effort};
 use cerberus_engine::sessions::{lifecycle, recover, sweep};
 use cerberus_engine::store::{MemoryRow, Store, fold};
 
@@ -267,7 +267,7 @@ impl World {
             imported: false,
             heard_by: None,
             session: clean(session, Keep::NAME),
-            place: located.place(&BUILT_IN),
+            location: located.location(&BUILT_IN),
             event,
         }
     }
@@ -347,7 +347,7 @@ impl World {
         let mut store = self.store();
         let clock = self.clock();
         let located = identity::locate(&self.projects[0]);
-        let keeper = Keeper { home: &self.home, clock: &clock, located: &located };
+        let keeper = MemoryWriter { home: &self.home, clock: &clock, located: &located };
         let scope = if self.random.once_in(2) { Scope::Universal } else { Scope::Project("hydra".to_string()) };
         let texts = ["Use pnpm", "Use npm", "Run the tests before every commit", "Never run the tests before a commit"];
         let text = *self.random.pick(&texts);
@@ -359,7 +359,7 @@ impl World {
         let mut store = self.store();
         let clock = self.clock();
         let located = identity::locate(&self.projects[0]);
-        let keeper = Keeper { home: &self.home, clock: &clock, located: &located };
+        let keeper = MemoryWriter { home: &self.home, clock: &clock, located: &located };
         distill::distill(&keeper, &mut store).expect("proposals");
         let all = self.memories(&store);
         if all.is_empty() {
@@ -424,7 +424,7 @@ impl World {
         fs::write(project.join(".git/config"), config).expect("a file can be made");
         let (mut store, clock) = (self.store(), self.clock());
         let located = identity::locate(&project);
-        repository::record_changes(&self.home, &clock, &mut store, &located, Look::WithGit).expect("a record");
+        repository::record_changes(&self.home, &clock, &mut store, &located, Effort::WithGit).expect("a record");
         format!("{} comes from {origin}", located.name)
     }
 

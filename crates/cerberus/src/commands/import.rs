@@ -95,7 +95,7 @@ impl Import {
             let import = import::Import { home, clock, agent: *agent, project: project.as_ref(), forgotten };
             match import.file(&store, file) {
                 Ok(report) => tally.report.add(report),
-                Err(error) if error.is_of_the_file() => tally.unreadable.push(format!("{}: {error}", file.display())),
+                Err(error) if error.is_file_error() => tally.unreadable.push(format!("{}: {error}", file.display())),
                 failed => drop(failed.hint("what was imported so far is kept; run it again when that is mended")?),
             }
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use cerberus_core::model::span::{NotASpan, Span};
 use cerberus_engine::project::privacy;
-use cerberus_engine::project::privacy::Reach;
+use cerberus_engine::project::privacy::PauseScope;
 use serde_json::json;
 
 use crate::context::Context;
@@ -40,8 +40,8 @@ fn span(text: &str) -> std::result::Result<Duration, String> {
     if span.is_zero() { Err("it would be over at once".to_string()) } else { Ok(span) }
 }
 
-fn reach(is_project: bool) -> Reach {
-    if is_project { Reach::Project } else { Reach::Everywhere }
+fn reach(is_project: bool) -> PauseScope {
+    if is_project { PauseScope::Project } else { PauseScope::Everywhere }
 }
 
 const MEND: &str = "make room or mend the folder's permissions, then try again";
@@ -63,7 +63,8 @@ impl Unpause {
 }
 
 fn tell(context: &Context) -> Result<()> {
-    let shut = privacy::shut(&context.home, context.clock.now, &context.located()).map(|shut| shut.to_string());
+    let shut =
+        privacy::storage_block(&context.home, context.clock.now, &context.located()).map(|shut| shut.to_string());
     match context.json {
         true => render::json(&json!({"stores_nothing": shut})),
         false => render::line(shut.as_deref().unwrap_or("storing again")),

@@ -1,7 +1,7 @@
 use cerberus_core::settings::shell_word;
 use cerberus_engine::project::identity::Located;
 use cerberus_engine::same_project::joined::{self, Member, Projects};
-use cerberus_engine::same_project::repository::Look;
+use cerberus_engine::same_project::repository::Effort;
 use cerberus_engine::store::Store;
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ impl Project {
 
 fn show(context: &Context) -> Result<()> {
     let mut store = context.store()?;
-    context.record_repository(&mut store, Look::ForceGit)?;
+    context.record_repository(&mut store, Effort::ForceGit)?;
     let located = context.located();
     let projects = Projects::load(&store, context.clock.now).hint(DOCTOR)?;
     let folders = Folders::of(&store, &projects, &located)?;

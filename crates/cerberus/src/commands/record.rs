@@ -103,20 +103,20 @@ impl RecordCommand {
         };
         let store = context.store()?;
         let live = live_session(&store, &located, &context.clock).hint("`cerberus doctor` says what is wrong")?;
-        let (agent, session, place) = match &live {
+        let (agent, session, location) = match &live {
             Some(session) => {
                 let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
-                (agent, session.agent_session_id.clone(), session.place())
+                (agent, session.agent_session_id.clone(), session.location())
             }
             None => {
                 let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
-                (Agent::MANUAL, name, located.place(context.home.cleaner()))
+                (Agent::MANUAL, name, located.location(context.home.cleaner()))
             }
         };
         let encoded = serde_json::to_vec(&note).hint("this is a bug; please report it")?;
         let key = format!("{:016x}-{}", fnv1a(&encoded), context.clock.now.millis());
         let facts = cerberus_core::extract::extract(&Event::Note(note.clone()));
-        let record = own_record(&context.home, &context.clock, agent, &session, place, key, Event::Note(note));
+        let record = own_record(&context.home, &context.clock, agent, &session, location, key, Event::Note(note));
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("nothing was recorded; make room or mend the folder's permissions, then try again")?;
         let code = facts.facts.first().map_or("resolved", |fact| fact.code.as_str());

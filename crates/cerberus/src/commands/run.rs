@@ -86,8 +86,15 @@ fn watch(context: &Context, session: &str, mut child: Child, mut signals: Signal
 fn record(context: &Context, session: &str, what: &str, event: Event<'static>) -> Result<()> {
     let now = context.now_again();
     let key = format!("{what}-{}", now.clock.wall.millis());
-    let record =
-        own_record(&now.home, &now.clock, Agent::MANUAL, session, now.located().place(now.home.cleaner()), key, event);
+    let record = own_record(
+        &now.home,
+        &now.clock,
+        Agent::MANUAL,
+        session,
+        now.located().location(now.home.cleaner()),
+        key,
+        event,
+    );
     let append = journal::append(&now.home, now.clock.wall, &record);
     append.hint("make room or mend the folder's permissions, then try again")
 }

@@ -145,9 +145,9 @@ fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let located = context.located();
     context.may_store(&located)?;
     let store = context.store()?;
-    let place = located.place(context.home.cleaner());
-    let project = place.name.to_string();
-    let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, place).hint(DOCTOR)?;
+    let location = located.location(context.home.cleaner());
+    let project = location.name.to_string();
+    let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, location).hint(DOCTOR)?;
     if project != file.project {
         render::talk(&format!(
             "cerberus: the file speaks of the project {:?}; it is now part of {project:?}",

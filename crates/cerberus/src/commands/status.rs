@@ -9,8 +9,8 @@ use cerberus_engine::erase::retention::Stored;
 use cerberus_engine::os::failures;
 use cerberus_engine::project::privacy;
 use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::sweep::settled;
-use cerberus_engine::store::{Store, Wanted};
+use cerberus_engine::sessions::sweep::derive_state;
+use cerberus_engine::store::{FactFilter, Store};
 use serde_json::{Value, json};
 
 use super::project::Folders;
@@ -30,9 +30,9 @@ impl Status {
         let now = context.clock.now;
         let sessions =
             store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
-        let sessions: Vec<_> = sessions.into_iter().map(|s| settled(s, &context.clock, IDLE_AFTER).0).collect();
+        let sessions: Vec<_> = sessions.into_iter().map(|s| derive_state(s, &context.clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
-        let carried = store.carried(&carrying, Wanted::All, now).hint(DOCTOR)?;
+        let carried = store.carried(&carrying, FactFilter::All, now).hint(DOCTOR)?;
         let mut facts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut seen = std::collections::HashSet::new();
         for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
@@ -43,12 +43,12 @@ impl Status {
             |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
         // What opening the view found wrong counts too.
-        let failures = failures::lately(&context.home, context.now_again().clock.now);
+        let failures = failures::recent(&context.home, context.now_again().clock.now);
         let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let last = sessions.iter().map(|session| session.last_activity).max();
-        let shut = privacy::shut(&context.home, now, &located).map(|shut| shut.to_string());
+        let shut = privacy::storage_block(&context.home, now, &located).map(|shut| shut.to_string());
         let folders = Folders::load(context, &store, &located)?;
         if context.json {
             let failed: Vec<_> =

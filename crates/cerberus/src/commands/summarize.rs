@@ -6,7 +6,7 @@ use cerberus_engine::os::failures;
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::store::{SessionRow, Store, SummaryRow};
 use cerberus_engine::summary::provider::Provider;
-use cerberus_engine::summary::{self, FAILURE, Left, SummaryError, detached};
+use cerberus_engine::summary::{self, FAILURE, SessionFacts, SummaryError, detached};
 use serde_json::json;
 
 use crate::context::{Context, surroundings};
@@ -61,7 +61,7 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
         written => written.hint(DOCTOR)?,
     };
     // What the user asked for need not be written once more when the session ends. If it is, no harm is done.
-    if let Ok(left) = Left::of(&store, &session, context.clock.now) {
+    if let Ok(left) = SessionFacts::of(&store, &session, context.clock.now) {
         let _ = detached::claim(&context.home, &session, &left);
     }
     show(context, &session, &written);
@@ -97,7 +97,7 @@ fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()>
     let Some(provider) = Provider::new(config, &surroundings()).hint(SETTINGS)? else { return Ok(()) };
     let mut store = context.store()?;
     let session = find(context, &store, id)?;
-    let left = Left::of(&store, &session, context.clock.now).hint(DOCTOR)?;
+    let left = SessionFacts::of(&store, &session, context.clock.now).hint(DOCTOR)?;
     if !left.material().is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
         summary::write(&context.home, &context.clock, &mut store, &session, &provider).hint(DOCTOR)?;
     }
@@ -116,7 +116,7 @@ fn last(context: &Context, store: &Store) -> Result<SessionRow> {
     let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
     sessions.sort_by_key(|session| (session.last_activity, session.row));
     for session in sessions.into_iter().rev() {
-        if !Left::of(store, &session, context.clock.now).hint(DOCTOR)?.material().is_empty() {
+        if !SessionFacts::of(store, &session, context.clock.now).hint(DOCTOR)?.material().is_empty() {
             return Ok(session);
         }
     }

@@ -75,7 +75,7 @@ impl Screen {
 }
 
 impl Audience for Screen {
-    fn hear(&mut self, report: &Report) {
+    fn report(&mut self, report: &Report) {
         if let Report::Status(status) = report {
             if !self.json {
                 self.status(status);
@@ -93,7 +93,7 @@ impl Audience for Screen {
             Report::Said(said) => self.say(said),
             Report::Error(text) => talk(&format!("  ! {text}")),
             Report::Checking(command) => talk(&format!("── check: {command}")),
-            Report::Told(words) => talk(&format!("── {words}")),
+            Report::Message(words) => talk(&format!("── {words}")),
             Report::Ended(ended) => {
                 let failure = ended.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
                 talk(&format!("── ended: {}{failure}", ended.how.word()));
@@ -123,7 +123,7 @@ fn told(report: &Report) -> Option<Value> {
         Report::Said(_) | Report::Status(_) => return None,
         Report::Error(text) => json!({"event": "error", "text": text}),
         Report::Checking(command) => json!({"event": "check", "command": command}),
-        Report::Told(words) => json!({"event": "told", "text": words}),
+        Report::Message(words) => json!({"event": "told", "text": words}),
         Report::Ended(ended) => json!({"event": "ended", "ended": ended}),
         Report::Stopped(stop) => {
             json!({"event": "stopped", "class": stop.class(), "reason": stop.words(), "hint": stop.hint()})

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Note, Place, Record};
+use cerberus_core::model::event::{Event, Location, Note, Record};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, ProjectId};
 use cerberus_core::model::time::Timestamp;
@@ -80,9 +80,9 @@ fn the_facts_of_a_session_have_a_limit() {
         imported: false,
         heard_by: None,
         session: Clean::word("s1"),
-        place: Place {
+        location: Location {
             project: ProjectId::from_stored(located.project.as_str().to_string()),
-            ..located.place(&BUILT_IN)
+            ..located.location(&BUILT_IN)
         },
         event: Event::Note(note(BUILT_IN.clean(text.clone(), Keep::NAME))),
     };

@@ -1,6 +1,6 @@
-//! opencode's own database, only ever read: its sessions as `opencode export` would print them.
+//! Reads opencode's database and never writes to it. Sessions come out as `opencode export` would print them.
 //!
-//! What cannot be read as JSON is left out and counted.
+//! Rows that are not valid JSON are skipped and counted.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::agents::transcripts::{Database, DatabaseError, Exported};
 
 type Result<T> = std::result::Result<T, DatabaseError>;
 
-/// Subagents of one session that are looked at.
+/// How many subagents of one session are read.
 const SUBAGENTS_MAX: &str = "50";
 
 pub(super) struct OpencodeDatabase {
@@ -21,7 +21,7 @@ pub(super) struct OpencodeDatabase {
 }
 
 impl OpencodeDatabase {
-    /// `busy` is how long to wait while the client keeps the database locked.
+    /// `busy` limits the wait for a lock that opencode holds.
     pub(super) fn open(path: &Path, busy: Duration) -> Result<OpencodeDatabase> {
         let name = path.display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
@@ -46,7 +46,7 @@ impl OpencodeDatabase {
         ask().map_err(|source| failed(&self.path, source))
     }
 
-    /// A session with its newest messages, as many as fit.
+    /// A session with as many of its newest messages as fit.
     fn newest(&self, session: &str, bytes_max: usize) -> Result<Exported> {
         let described = self.rows(
             "WITH RECURSIVE above(id, parent, depth) AS (
@@ -77,7 +77,7 @@ impl OpencodeDatabase {
             let Some(info) = message.and_then(|(_, info)| json(&info, &mut damaged_rows)) else { continue };
             let parts = self.rows("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id", &[id], pair)?;
             let parts: Vec<_> = parts.iter().filter_map(|(_, part)| json(part, &mut damaged_rows)).collect();
-            // Each is checked on its own, so that one that is damaged does not cost the rest.
+            // Each message is checked separately, so that a damaged one does not lose the rest.
             exported.push(serde_json::json!({"id": id, "info": info, "parts": parts}));
         }
         exported.reverse();
@@ -99,7 +99,7 @@ impl Database for OpencodeDatabase {
         self.rows("SELECT id FROM session ORDER BY time_created, id", &[], |row| row.get(0))
     }
 
-    /// A session with all its messages. A subagent's names the session that it all began with.
+    /// A session with all its messages. A subagent's export names the top-level session.
     fn export(&self, session: &str) -> Result<Exported> {
         self.newest(session, usize::MAX)
     }
@@ -139,7 +139,8 @@ fn json(text: &str, damaged_rows: &mut usize) -> Option<serde_json::Value> {
     read
 }
 
-/// Without a log nobody is at work, and nothing beside the file may be made: it is then read as it lies there.
+/// Without a log, opencode is not running. Then the file is opened as immutable, so that SQLite creates no files beside
+/// it.
 fn uri(path: &Path) -> String {
     let mut log = path.as_os_str().to_os_string();
     log.push("-wal");
@@ -163,7 +164,7 @@ mod tests {
 
     const BUSY: Duration = Duration::from_millis(1_500);
 
-    /// The tables as the client makes them, as far as we look at them.
+    /// The tables that opencode creates, as far as we read them.
     fn database(path: &Path) -> Connection {
         let connection = Connection::open(path).unwrap();
         connection
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_as_they_would_be_exported() {
+    fn sessions_come_out_as_opencode_exports_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(OsStr::from_bytes(b"odd %20 ?name#\xc3\xa4\xff.db"));
         let writer = database(&path);
@@ -212,9 +213,9 @@ mod tests {
             ]);
             let info = json!({"id": "ses_1", "parentID": null, "directory": "/home/dev/hydra"});
             assert_eq!(exported(&store, "ses_1"), (json!({"info": info, "messages": messages}), 2));
-            assert_eq!(exported(&store, "ses_3").0["info"]["parentID"], "ses_1", "not the one between");
+            assert_eq!(exported(&store, "ses_3").0["info"]["parentID"], "ses_1", "not the one in between");
         };
-        // While the client is at work, with its writes still in the log; then at rest.
+        // First while opencode is running, with its writes still in the log; then after it has closed the database.
         check();
         writer.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
         drop(writer);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_of_theirs_is_said() {
+    fn a_file_that_is_not_their_database_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("opencode.db");
         std::fs::write(&path, "no database, but long enough to be taken for one at the first look").unwrap();

@@ -1,4 +1,4 @@
-//! opencode: it takes plugins, not commands, so a plugin of ours calls us; our server stands in its configuration.
+//! opencode: it runs plugins instead of hook commands, so our plugin calls us. Our server goes into its configuration.
 
 mod database;
 
@@ -9,7 +9,7 @@ use cerberus_core::settings::servers::{self, ServerStyle};
 use cerberus_core::settings::{Json, Part, WholeFile};
 
 use self::database::OpencodeDatabase;
-use super::transcripts::{Beside, TranscriptFiles, below, plain_name};
+use super::transcripts::{PathHints, TranscriptFiles, below, plain_name};
 use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -61,7 +61,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     [plugin, in_dir(config, &[(config_name, SERVERS)])].concat()
 }
 
-/// The one with comments is used where only it is there.
+/// The variant with comments is used if it is the only one.
 fn has_jsonc(dir: &Path) -> bool {
     dir.join("opencode.jsonc").exists() && !dir.join("opencode.json").exists()
 }
@@ -71,14 +71,14 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
         let data = surroundings.folder("XDG_DATA_HOME").or_else(|| surroundings.in_home(".local/share"));
         below(data, &["opencode/opencode.db"])
     },
-    is_one: |name| {
+    is_transcript: |name| {
         let plain = plain_name(name);
         name == "opencode.db" || plain.ends_with(".jsonl") || plain.ends_with(".json")
     },
     only: None,
-    beside: |_| Beside::default(),
+    path_hints: |_| PathHints::default(),
     open: Some(|path, busy| Ok(Box::new(OpencodeDatabase::open(path, busy)?))),
-    // Its database holds all sessions.
+    // All sessions are in the database.
     find: |_, _| None,
-    notes_uses_at_their_end: false,
+    writes_uses_at_end: false,
 };

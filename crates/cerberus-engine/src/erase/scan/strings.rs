@@ -1,10 +1,10 @@
-//! The strings of a JSON text, cleaned where they stand: everything between them keeps its bytes.
+//! Cleans the strings in a JSON text; everything between them keeps its bytes.
 
 use cerberus_core::clean::Cleaner;
 
 use super::kinds_of;
 
-/// The text with the secrets of its strings cut, and their sorts; `None` when it has none.
+/// The text with the secrets in its strings removed, and their kinds; `None` if it has none.
 pub(super) fn cleaned(cleaner: &Cleaner, json: &str) -> Option<(String, Vec<String>)> {
     let mut out = String::new();
     let mut kept = 0;
@@ -29,7 +29,7 @@ pub(super) fn cleaned(cleaner: &Cleaner, json: &str) -> Option<(String, Vec<Stri
     Some((out, kinds))
 }
 
-/// Where the strings of a JSON text lie, quotes included. One that does not end is none.
+/// The positions of the strings in a JSON text, quotes included. An unterminated string is ignored.
 fn strings(json: &str) -> Vec<(usize, usize)> {
     let bytes = json.as_bytes();
     let mut found = Vec::new();

@@ -68,7 +68,7 @@ impl Stage {
         Checkpoints::new(&home, &located).unwrap().restore(1, number, at(100 + number))
     }
 
-    /// Every file of the worktree, whatever git thinks of it: a link as what it points to.
+    /// Every file of the worktree, tracked or not; a link is shown as its target.
     fn files(&self) -> BTreeMap<String, String> {
         fn walk(root: &Path, dir: &Path, found: &mut BTreeMap<String, String>) {
             for entry in fs::read_dir(dir).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != ".git") {
@@ -88,7 +88,7 @@ impl Stage {
         found
     }
 
-    /// What a checkpoint must leave alone.
+    /// Everything that a checkpoint must not change.
     fn untouched(&self) -> (String, Vec<u8>, String, String) {
         (
             self.git(&["--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=all"]),
@@ -128,7 +128,7 @@ fn a_checkpoint_holds_untracked_files_and_leaves_index_and_branch_alone() {
 }
 
 #[test]
-fn going_back_brings_files_back_and_takes_later_ones_away() {
+fn restoring_brings_files_back_and_removes_later_ones() {
     let stage = Stage::new();
     stage.write("notes.txt", "untracked\n");
     stage.write("src/run.sh", "#!/bin/sh\n");
@@ -156,12 +156,12 @@ fn going_back_brings_files_back_and_takes_later_ones_away() {
     assert_eq!(stage.files(), expected);
     assert_eq!(restored.removed, ["later/deep/file", "link/inside"]);
     assert_eq!(restored.written, ["link", "notes.txt", "src/a.rs", "src/b.rs", "src/run.sh"]);
-    assert!(!stage.root().join("later").exists(), "no empty folder stays");
+    assert!(!stage.root().join("later").exists(), "no empty folder is left");
     assert_eq!(fs::metadata(stage.root().join("src/run.sh")).unwrap().permissions().mode() & 0o111, 0o111);
     let (_, index_after, branches_after, head_after) = stage.untouched();
     assert_eq!((index_after, branches_after, head_after), (index, branches, head));
 
-    // What was there before can be had again.
+    // The earlier state can be recovered.
     assert_eq!(stage.git(&["show", &format!("{}:later/deep/file", restored.before)]), "later\n");
     assert_eq!(stage.git(&["show", &format!("{}:src/a.rs", restored.before)]), "changed\n");
     assert_eq!(now["src/a.rs"], "changed\n");
@@ -169,7 +169,7 @@ fn going_back_brings_files_back_and_takes_later_ones_away() {
 }
 
 #[test]
-fn what_no_checkpoint_holds_is_not_written_over() {
+fn files_outside_every_checkpoint_are_not_overwritten() {
     let stage = Stage::new();
     stage.write("out.txt", "mine\n");
     stage.write("folder", "a file\n");
@@ -219,12 +219,12 @@ fn every_kind_of_repository_has_checkpoints() {
 }
 
 #[test]
-fn repositories_inside_stay_as_they_are() {
+fn nested_repositories_are_not_changed() {
     let inner = Stage::new();
     let outer = Stage::new();
     outer.git(&["submodule", "add", "-q", inner.root().to_str().unwrap(), "sub"]);
     outer.git(&["commit", "-qm", "with a submodule"]);
-    // One that nobody told git about, and one that has nothing in it yet.
+    // One that is not added to git, and one without a commit.
     for (name, is_committed) in [("cloned", true), ("fresh", false)] {
         let dir = outer.root().join(name);
         fs::create_dir(&dir).unwrap();
@@ -248,7 +248,7 @@ fn repositories_inside_stay_as_they_are() {
 }
 
 #[test]
-fn no_program_that_the_repository_names_runs() {
+fn no_program_named_by_the_repository_is_started() {
     let stage = Stage::new();
     stage.write(".gitattributes", "*.rs filter=evil\n");
     let mark = stage.dir.path().join("mark");
@@ -268,7 +268,7 @@ fn no_program_that_the_repository_names_runs() {
 }
 
 #[test]
-fn a_missing_checkpoint_is_said_and_old_runs_are_let_go() {
+fn a_missing_checkpoint_is_reported_and_old_runs_are_pruned() {
     let stage = Stage::new();
     assert!(matches!(stage.restore(7), Err(CheckpointError::Missing { run: 1, number: 7 })));
     let (home, located) = (stage.home(), stage.located());

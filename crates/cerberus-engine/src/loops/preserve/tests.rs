@@ -63,7 +63,7 @@ impl Stage {
         assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
     }
 
-    /// Writes into the journal what a session's hooks would.
+    /// Writes the records that a session's hooks would write.
     fn happened(&self, agent: Agent, session: &str, events: Vec<Event<'static>>) {
         let clock = Clock { now: now(), wall: now(), is_given: false };
         let records: Vec<_> = events
@@ -75,7 +75,7 @@ impl Stage {
                     &clock,
                     agent,
                     session,
-                    self.located().place(&BUILT_IN),
+                    self.located().location(&BUILT_IN),
                     format!("{session}-{n}"),
                     event,
                 )
@@ -86,7 +86,7 @@ impl Stage {
 
     fn preserved(&self, heard: &AgentMessages, rules: &Preserve) -> Preserved {
         let store = fold::open(&self.home()).unwrap();
-        let wanted = Wanted {
+        let wanted = PreserveRequest {
             located: &self.located(),
             now: now(),
             sessions: &[(claude_code::AGENT, "one".to_string()), (codex::AGENT, "nobody".to_string())],
@@ -116,7 +116,7 @@ fn edited(path: &'static str) -> Event<'static> {
 }
 
 #[test]
-fn git_says_which_files_are_modified_and_none_is_told_twice() {
+fn git_says_which_files_are_modified_and_none_is_listed_twice() {
     let stage = Stage::new();
     let root = stage.root();
     stage.happened(
@@ -142,7 +142,7 @@ fn git_says_which_files_are_modified_and_none_is_told_twice() {
     let state = stage.preserved(&AgentMessages::default(), &Preserve::default()).state;
     let mut told: Vec<(&str, Change, Option<&str>)> =
         state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
-    assert_eq!(told[0].0, "src/a.rs", "what was worked on last stands first");
+    assert_eq!(told[0].0, "src/a.rs", "the last file worked on comes first");
     told.sort_by_key(|file| file.0);
     assert_eq!(
         told,
@@ -159,7 +159,7 @@ fn git_says_which_files_are_modified_and_none_is_told_twice() {
 }
 
 #[test]
-fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
+fn the_loops_own_sessions_and_manual_records_are_preserved() {
     let stage = Stage::new();
     stage.happened(
         claude_code::AGENT,
@@ -215,7 +215,7 @@ fn the_loops_own_sessions_and_what_is_recorded_by_hand_are_preserved() {
 }
 
 #[test]
-fn rules_say_what_is_preserved_and_files_go_along() {
+fn rules_select_what_is_preserved_and_files_are_included() {
     let stage = Stage::new();
     stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Done, "the lexer")]);
     fs::write(stage.root().join("PLAN.md"), "# Plan\nkey: 1\n").unwrap();
@@ -240,7 +240,7 @@ fn rules_say_what_is_preserved_and_files_go_along() {
 }
 
 #[test]
-fn what_the_agent_wrote_is_added_to_what_was_captured() {
+fn the_agents_handoff_is_added_to_captured_facts() {
     let stage = Stage::new();
     stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Next, "tidy up")]);
     let mut heard = AgentMessages::default();

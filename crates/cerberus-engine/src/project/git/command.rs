@@ -1,10 +1,10 @@
-//! How git is started, always: whatever a repository says, no program of its choosing runs, nothing is asked for over a
-//! network, nobody is asked a question.
+//! The only way git is started: no program that a repository names is run, nothing is fetched over a network, and
+//! nobody is prompted.
 //!
-//! A repository can be anybody's, and its configuration names programs: hooks, a file watcher, a pager, drivers for
-//! differences and filters, a signature checker, ways to reach a remote. Each is switched off here, in a place that
-//! outranks the repository's own files. The user's own configuration holds, `safe.directory` included: a repository of
-//! somebody else is refused by git itself, before it reads a line of it.
+//! A repository can be anybody's, and its configuration can name programs: hooks, a file watcher, a pager, diff and
+//! filter drivers, a signature checker, transports. Each is switched off here, at a level that overrides the
+//! repository's own files. The user's configuration applies, including `safe.directory`: git itself refuses a
+//! repository of another user before it reads its configuration.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 use crate::os::output::read_until;
 
-/// A session's start waits no longer for git.
+/// A session's start waits at most this long for git.
 pub const TIME_MAX: Duration = Duration::from_millis(250);
 
-/// A hundred commits that each touch a thousand files are not worth reading to the end.
+/// Enough for recent history; a hundred commits of a thousand files each need not be read to the end.
 pub const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What outranks every file of configuration. Only for programs that have a name of their own; see [`drivers`].
+/// Settings that override every configuration file. Only for programs with a fixed setting; for the others see
+/// [`drivers`].
 const SETTINGS: [&str; 13] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -32,11 +33,11 @@ const SETTINGS: [&str; 13] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
-    // A folder that only looks like a bare repository can be part of anybody's checkout.
+    // A folder that looks like a bare repository can be part of anybody's checkout.
     "safe.bareRepository=explicit",
 ];
 
-/// No protocol is allowed, so that neither a remote helper nor `ssh` is started to fetch what is missing.
+/// Allows no protocol, so that no remote helper or `ssh` is started to fetch missing objects.
 const VARIABLES: [(&str, &str); 6] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -46,7 +47,7 @@ const VARIABLES: [(&str, &str); 6] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// Inside one of git's own hooks these lead elsewhere; and a repository that is named so is not checked for its owner.
+/// Inside a git hook these variables point elsewhere. Git also skips the owner check for a repository named by them.
 const NOT_INHERITED: [&str; 14] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ASKPASS",
@@ -64,13 +65,13 @@ const NOT_INHERITED: [&str; 14] = [
     "SSH_ASKPASS",
 ];
 
-/// Git in the worktree `root`, for what only reads history and references: `log`, `for-each-ref`, `rev-parse`.
+/// Git in the worktree `root`, for commands that only read history and references: `log`, `for-each-ref`, `rev-parse`.
 ///
-/// Where a difference is asked for, `--no-ext-diff --no-textconv` belong to the arguments. What looks at the files of
-/// the worktree or changes anything takes [`on_files`].
+/// For a diff, the arguments must include `--no-ext-diff --no-textconv`. Commands that read the files of the worktree
+/// or change anything use [`on_files`].
 pub fn command(root: &Path) -> Command {
     let mut command = Command::new("git");
-    // Git is looked for from the top of the file system: a search path with a relative folder finds no program here.
+    // Start in the root folder, so that a relative folder in PATH finds no program.
     command.current_dir("/").arg("-C").arg(root).arg("--no-pager");
     for setting in SETTINGS {
         command.args(["-c", setting]);
@@ -79,7 +80,7 @@ pub fn command(root: &Path) -> Command {
     for name in NOT_INHERITED {
         command.env_remove(name);
     }
-    // A repository that is none is not looked for further up.
+    // If `root` is not a repository, git must not search the folders above.
     if let Some(above) = root.parent() {
         command.env("GIT_CEILING_DIRECTORIES", above);
     }
@@ -87,17 +88,16 @@ pub fn command(root: &Path) -> Command {
     command
 }
 
-/// Git for what looks at the files of the worktree, as `status`, `diff` and `add` do: the drivers that the repository
-/// itself defines are named after its wishes, so they are asked for first and each is switched off. Nothing when git
-/// does not say which there are.
+/// Git for commands that read the files of the worktree, such as `status`, `diff` and `add`. The repository chooses the
+/// names of its own drivers, so these are listed first and each is switched off. `None` if git cannot list them.
 ///
-/// A submodule is a repository of its own: `status` and `diff` are given `--ignore-submodules=all`.
+/// A submodule is a repository of its own: `status` and `diff` need `--ignore-submodules=all`.
 pub fn on_files(root: &Path) -> Option<Command> {
     let drivers = drivers(root)?;
     let mut command = command(root);
     for driver in drivers {
         command.args(["-c", &format!("{driver}=")]);
-        // A filter that must succeed would fail the whole command.
+        // A required filter would fail the whole command.
         if let Some(filter) = driver.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) {
             command.args(["-c", &format!("filter.{}.required=false", filter.0)]);
         }
@@ -105,13 +105,13 @@ pub fn on_files(root: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// The settings by which the repository's own configuration starts programs for some of its files.
+/// The settings with which the repository's own configuration starts programs for some of its files.
 fn drivers(root: &Path) -> Option<Vec<String>> {
     const PROGRAMS: &str = "^(filter|diff|merge)\\..*\\.(clean|smudge|process|command|textconv|driver)$";
     let mut command = command(root);
     command.args(["config", "--show-scope", "--includes", "-z", "--name-only", "--get-regexp", PROGRAMS]);
     let (printed, status) = output(command, Instant::now() + TIME_MAX)?;
-    // Git says so with 1 that there are none.
+    // Exit code 1 means that there are none.
     if !matches!(status.code(), Some(0 | 1)) {
         return None;
     }
@@ -120,7 +120,7 @@ fn drivers(root: &Path) -> Option<Vec<String>> {
     Some(of_repository.map(|pair| pair[1].to_string()).collect())
 }
 
-/// What git printed, when it succeeded in time.
+/// What git printed, if it succeeded in time.
 pub fn printed(command: Command, time_max: Duration) -> Option<String> {
     output(command, Instant::now() + time_max).filter(|(_, status)| status.success()).map(|(printed, _)| printed)
 }
@@ -145,7 +145,7 @@ mod tests {
 
     const AMPLE: Duration = Duration::from_secs(60);
 
-    /// A repository in which everything that can name a program names one that leaves a mark.
+    /// A repository in which every setting that can name a program names one that leaves a mark.
     struct Trap {
         dir: tempfile::TempDir,
     }
@@ -180,7 +180,7 @@ mod tests {
             for hook in ["post-index-change", "pre-commit", "post-checkout", "reference-transaction"] {
                 fs::copy(program, trap.root().join(".git/hooks").join(hook)).unwrap();
             }
-            // The file looks changed, so that git must read it through its filter.
+            // The file looks changed, so git must read it through its filter.
             fs::write(trap.root().join("a.txt"), "two\n").unwrap();
             trap
         }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn no_program_that_a_repository_names_is_started() {
+    fn no_program_named_by_a_repository_is_started() {
         let trap = Trap::new();
         let root = trap.root();
         let history: [&[&str]; 4] = [
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_not_fetched() {
+    fn missing_objects_are_not_fetched() {
         let trap = Trap::new();
         let program = trap.dir.path().join("program");
         for (name, value) in [
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_of_somebody_else_is_left_alone() {
+    fn a_repository_of_another_user_is_left_alone() {
         let trap = Trap::new();
         let mut command = command(&trap.root());
         command.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");

@@ -1,8 +1,8 @@
-//! What git says about a project's files: recent commits with their renames, and branches that were not merged.
+//! What git says about a project's files: recent commits with their renames, and unmerged branches.
 //!
-//! Git is asked through its own command, within a fixed time, after which it is killed: a huge, slow or broken repository
-//! delays nobody beyond that. No program that a repository names is ever started; `command.rs` sees to it.
-//! Without git, or outside a repository, there is nothing to say.
+//! Git runs with a time limit and is killed after it, so a huge, slow or broken repository causes no longer delay.
+//! `command.rs` ensures that no program named by the repository is started. Without git, or outside a repository, there
+//! are no results.
 
 pub mod command;
 
@@ -23,13 +23,13 @@ const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 /// Finding the first commit means walking the whole history. In very large repositories it stays unknown.
 const ROOT_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Branch names and packed references; a larger file of them is not looked through.
+/// Limit for files of branch names and packed references. A larger one is not searched.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// The first line of a reflog.
+/// Limit for the first line of a reflog.
 const LOG_LINE_BYTES_MAX: u64 = 4 * 1024;
 
-/// The commit that is checked out, read by hand; nothing when the repository keeps its references in another way.
+/// The commit that is checked out, read without git. `None` if the repository stores its references differently.
 pub fn head(located: &Located) -> Option<String> {
     let git_dir = located.git_dir.as_ref()?;
     let head = small_file(&git_dir.join("HEAD"))?;
@@ -69,13 +69,13 @@ pub fn log(located: &Located) -> Option<String> {
     run(located, &[args.as_slice(), &["--no-ext-diff", "--no-textconv", "--no-color", "HEAD"]].concat())
 }
 
-/// What `log` printed, newest first. What was committed after `now` does not exist yet.
+/// The commits in the output of `log`, newest first. Commits after `now` are ignored.
 pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
     let commits = printed.split('\u{1}').filter_map(commit);
     commits.filter(|commit| commit.at <= now).collect()
 }
 
-/// What `log` printed, without these files and without secrets in names.
+/// The output of `log` without private files and without secrets in names.
 pub fn without(cleaner: &Cleaner, printed: &str, is_private: impl Fn(&str) -> bool) -> String {
     let mut kept = String::with_capacity(printed.len());
     for commit in printed.split('\u{1}').skip(1) {
@@ -88,7 +88,7 @@ pub fn without(cleaner: &Cleaner, printed: &str, is_private: impl Fn(&str) -> bo
             let names = if status.starts_with(['R', 'C']) { 2 } else { 1 };
             let paths: Vec<&str> = fields.by_ref().take(names).collect();
             if paths.len() < names {
-                // Git was cut off in the middle of it.
+                // The output ends in the middle of a commit.
                 kept.truncate(begin);
                 break;
             }
@@ -124,11 +124,11 @@ fn commit(printed: &str) -> Option<Commit> {
     Some(commit)
 }
 
-/// Which of these branches exist and hold commits that what is checked out does not.
+/// Those of these branches that exist and have commits that are not in what is checked out.
 pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
     let Some(git_dir) = &located.git_dir else { return Vec::new() };
     let exists = |branch: &str| resolve(git_dir, &format!("refs/heads/{branch}")).is_some();
-    // A branch that is gone was merged or given up; either way nobody can go back to it.
+    // A branch that is gone was merged or abandoned; nobody can return to it.
     if !branches.iter().any(|branch| exists(branch)) {
         return Vec::new();
     }
@@ -139,7 +139,7 @@ pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
 }
 
 fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
-    // A name that leads out of the folder is no reference.
+    // A name that leads out of the folder is not a reference.
     if reference.split('/').any(|part| part.is_empty() || part == "..") {
         return None;
     }
@@ -164,14 +164,14 @@ fn small_file(path: &Path) -> Option<String> {
     outside::text(path, REFERENCES_BYTES_MAX).ok()
 }
 
-/// Every file that git tracks or would, separated by NUL. Nobody's session waits for this one.
+/// Every file that git tracks or would track, separated by NUL. No session waits for this.
 pub fn files(located: &Located) -> Option<String> {
     let mut command = command::on_files(&located.root)?;
     command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     printed(command, FILES_TIME_MAX)
 }
 
-/// What git printed about history and references.
+/// Runs git for history and references.
 fn run(located: &Located, args: &[&str]) -> Option<String> {
     located.git_dir.as_ref()?;
     let mut command = command(&located.root);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn only_branches_that_exist_and_hold_more_are_unmerged() {
+    fn only_existing_branches_with_more_commits_are_unmerged() {
         let dir = tempfile::tempdir().unwrap();
         git(dir.path(), &["init", "-q", "-b", "main"]);
         git(dir.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_prints_is_never_trusted_to_be_whole() {
+    fn incomplete_output_of_git_is_handled() {
         let printed = "\u{1}1769083200\0\nM\0a.rs\0R100\0b.rs\0c.rs\0\u{1}x\0\u{1}1769083100\0\nR090\0only";
         let files: Vec<_> =
             commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
@@ -259,6 +259,6 @@ mod tests {
             commits(&kept, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect()
         };
         assert_eq!((names(""), names("a.rs")), (vec![vec!["a.rs".into(), "c.rs".into()]], vec![vec!["c.rs".into()]]));
-        assert_eq!(names("b.rs"), [["a.rs"]], "nor what it was renamed to");
+        assert_eq!(names("b.rs"), [["a.rs"]], "neither is the new name");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
+use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
 
 pub(super) const BASE: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
@@ -13,10 +13,10 @@ pub(super) const API: Api = Api {
         let key = endpoint.key.as_ref().map(|key| ("x-api-key", key.reveal().to_string()));
         key.into_iter().chain([("anthropic-version", VERSION.to_string())]).collect()
     },
-    body: |endpoint, prompt, manner| {
+    body: |endpoint, prompt, form| {
         let messages = json!([{"role": "user", "content": prompt}]);
         let mut body = json!({"model": endpoint.model, "max_tokens": ANSWER_TOKENS_MAX, "messages": messages});
-        if manner == Manner::Usual {
+        if form == RequestForm::Full {
             body["temperature"] = json!(TEMPERATURE);
         }
         body

@@ -1,6 +1,6 @@
 //! Any program: the prompt on its standard input, the answer on its output.
 //!
-//! It runs in a process group of its own, which is gone when we are done with it, however it ended.
+//! It runs in its own process group, which is ended afterwards in any case.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -12,24 +12,25 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use cerberus_core::agents;
 
 use super::{ProviderError, SUMMARIZING};
-use crate::os::output::{Cut, read_until};
+use crate::os::output::{OutputError, read_until};
 
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
-/// Between two looks whether a program that has said all is gone.
+/// The interval for checking whether a program that closed its output has exited.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, ProviderError> {
     let deadline = Instant::now() + limit;
     let Some((program, arguments)) = command.split_first() else { return Err(ProviderError::NotSet("command")) };
     let mut command = Command::new(program);
-    // An agent refuses to run in a session of its own; this is none, though it may have been started from one.
+    // An agent refuses to start inside one of its own sessions. This is not one, though it may have been started from
+    // one.
     for name in agents::nesting_variables() {
         command.env_remove(name);
     }
     let spawned = command
         .args(arguments)
-        // An agent must find no project here, and nothing to work on.
+        // An agent must not find a project here, or anything to work on.
         .current_dir("/")
         .env(SUMMARIZING, "1")
         .stdin(Stdio::piped())
@@ -39,23 +40,24 @@ pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, 
         .spawn();
     let mut child = spawned.map_err(ProviderError::NotRun)?;
     if let Some(mut input) = child.stdin.take() {
-        // A prompt is smaller than a pipe; a program that does not read it answers all the same.
+        // The prompt fits into a pipe. A program that does not read it can still answer.
         let _ = input.write_all(prompt.as_bytes());
     }
     let printed = read_until(&mut child, deadline, ANSWER_BYTES_MAX);
     let status = end(child, if printed.is_ok() { deadline } else { Instant::now() });
     match (printed, status) {
-        (Err(Cut::Long), _) => Err(ProviderError::Long),
-        (Err(Cut::Late | Cut::Broken), _) | (_, None) => Err(ProviderError::Late(limit)),
+        (Err(OutputError::TooLong), _) => Err(ProviderError::Long),
+        (Err(OutputError::TimedOut | OutputError::Broken), _) | (_, None) => Err(ProviderError::Late(limit)),
         (Ok(_), Some(status)) if !status.success() => Err(ProviderError::Failed(status)),
         (Ok(printed), Some(_)) => Ok(String::from_utf8_lossy(&printed).into_owned()),
     }
 }
 
-/// Waits for the program until then, and ends whatever is left of its group. How it ended, if it did by itself.
+/// Waits for the program until the deadline, then ends what is left of its group. Returns its exit status if it exited
+/// by itself.
 fn end(mut child: Child, deadline: Instant) -> Option<ExitStatus> {
     let pid = Pid::from_child(&child);
-    // Looked at without being waited for: as long as the leader is there, its group is no other's.
+    // Check without reaping: while the leader exists, no other group can get its id.
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let has_ended = || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)));
     let mut by_itself = has_ended();
@@ -82,7 +84,11 @@ mod tests {
         let short = Duration::from_millis(30);
         assert_eq!(sh("cat", long).unwrap(), "the prompt");
         assert_eq!(sh("echo $CERBERUS_SUMMARIZING; pwd", long).unwrap(), "1\n/\n");
-        assert_eq!(sh("exec 0<&-; echo said", long).unwrap(), "said\n", "one that does not listen may still speak");
+        assert_eq!(
+            sh("exec 0<&-; echo said", long).unwrap(),
+            "said\n",
+            "a program that does not read its input can still answer"
+        );
         for (script, limit, said) in [
             ("echo half; exit 3", long, "the command failed: exit status: 3"),
             ("sleep 600", short, "the provider did not answer within 0.03 s"),
@@ -101,10 +107,10 @@ mod tests {
         let pid = std::fs::read_to_string(&pid).unwrap();
         let stat = format!("/proc/{}/stat", pid.trim());
         let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
-        // It was sent SIGKILL; how soon it is gone is the system's business.
+        // It was sent SIGKILL; the system may take a moment to end it.
         let given_up = Instant::now() + long;
         while !is_gone() {
-            assert!(Instant::now() < given_up, "what it left behind is gone too");
+            assert!(Instant::now() < given_up, "processes it left behind are ended too");
             std::thread::sleep(LOOK_AGAIN);
         }
     }

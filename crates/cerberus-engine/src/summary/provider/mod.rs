@@ -1,6 +1,7 @@
-//! Who writes summaries. One file a provider, which says how it is asked and where in its answer the text is.
+//! The providers of summaries. One file per provider says how to ask it and where in its answer the text is.
 //!
-//! A provider is made from the user's settings and keys, and is whole: what is missing is said before anything is sent.
+//! A provider is built from the user's settings and keys and is complete: anything missing is reported before anything
+//! is sent.
 
 mod anthropic;
 mod command;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::http::{self, Message};
 use crate::config::{Key, ProviderName, SummaryConfig};
 
-/// Set for the program that the provider `command` runs: an agent that sums up a session is no session itself.
+/// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
 pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
 
 /// Two or three sentences, with room for a preamble.
@@ -58,31 +59,31 @@ fn status_words(status: u16) -> String {
     format!("{means} (status {status})")
 }
 
-/// What the environment says: given by whoever reads it.
+/// The relevant environment variables, read by the caller.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct Environment {
     pub anthropic_key: Option<Key>,
     pub openai_key: Option<Key>,
     pub ollama_host: Option<String>,
 }
 
-/// The second try leaves out what not every model takes.
+/// The second attempt leaves out parameters that not every model accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    Usual,
+pub enum RequestForm {
+    Full,
     Plain,
 }
 
-/// How an API is spoken to.
+/// How to talk to an API.
 struct Api {
     path: &'static str,
     headers: fn(&Endpoint) -> Vec<(&'static str, String)>,
-    body: fn(&Endpoint, &str, Manner) -> Value,
-    /// The text in what came back.
+    body: fn(&Endpoint, &str, RequestForm) -> Value,
+    /// Extracts the text from an answer.
     text: fn(&Value) -> Option<String>,
 }
 
-/// Where a model is.
+/// Where a model is served.
 #[derive(Debug)]
 struct Endpoint {
     base: String,
@@ -91,91 +92,91 @@ struct Endpoint {
 }
 
 #[derive(Debug)]
-enum Way {
+enum Transport {
     Http(ProviderName, Endpoint),
     Command(Vec<String>),
 }
 
 #[derive(Debug)]
 pub struct Provider {
-    way: Way,
+    transport: Transport,
     limit: Duration,
 }
 
 impl Provider {
-    /// The provider that the user has set; `None` when there is none.
-    pub fn new(config: &SummaryConfig, around: &Surroundings) -> Result<Option<Provider>, ProviderError> {
+    /// The configured provider; `None` if there is none.
+    pub fn new(config: &SummaryConfig, environment: &Environment) -> Result<Option<Provider>, ProviderError> {
         let Some(name) = config.provider else { return Ok(None) };
         let key = |given: &Option<Key>| given.clone().or_else(|| config.key.clone());
         let base = |usual: &str| address(config.base_url.as_deref().unwrap_or(usual));
-        let way = match name {
+        let transport = match name {
             ProviderName::Command => match config.command.first().is_some_and(|program| !program.is_empty()) {
-                true => Way::Command(config.command.clone()),
+                true => Transport::Command(config.command.clone()),
                 false => return Err(ProviderError::NotSet("command")),
             },
             ProviderName::Ollama => {
-                let host = ollama::address(around.ollama_host.as_deref());
-                Way::Http(name, Endpoint { base: base(&host)?, model: model(config)?, key: config.key.clone() })
+                let host = ollama::address(environment.ollama_host.as_deref());
+                Transport::Http(name, Endpoint { base: base(&host)?, model: model(config)?, key: config.key.clone() })
             }
             ProviderName::Anthropic => {
-                let key = key(&around.anthropic_key).ok_or(ProviderError::NoKey("ANTHROPIC_API_KEY"))?;
-                Way::Http(name, Endpoint { base: base(anthropic::BASE)?, model: model(config)?, key: Some(key) })
+                let key = key(&environment.anthropic_key).ok_or(ProviderError::NoKey("ANTHROPIC_API_KEY"))?;
+                Transport::Http(name, Endpoint { base: base(anthropic::BASE)?, model: model(config)?, key: Some(key) })
             }
             ProviderName::Openai => {
-                let key = key(&around.openai_key);
-                // Servers of one's own that speak this way mostly ask for none.
+                let key = key(&environment.openai_key);
+                // Self-hosted servers with this API usually need no key.
                 if key.is_none() && config.base_url.is_none() {
                     return Err(ProviderError::NoKey("OPENAI_API_KEY"));
                 }
-                Way::Http(name, Endpoint { base: base(openai::BASE)?, model: model(config)?, key })
+                Transport::Http(name, Endpoint { base: base(openai::BASE)?, model: model(config)?, key })
             }
         };
-        Ok(Some(Provider { way, limit: config.limit() }))
+        Ok(Some(Provider { transport, limit: config.limit() }))
     }
 
     pub fn word(&self) -> &'static str {
-        match &self.way {
-            Way::Http(name, _) => name.word(),
-            Way::Command(_) => ProviderName::Command.word(),
+        match &self.transport {
+            Transport::Http(name, _) => name.word(),
+            Transport::Command(_) => ProviderName::Command.word(),
         }
     }
 
-    /// What people are told of it. A program's arguments may hold anything, so they are not.
-    pub fn shown(&self) -> String {
-        match &self.way {
-            Way::Http(name, endpoint) => format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base),
-            Way::Command(command) => format!("command, {}", command.first().map_or("", String::as_str)),
+    /// The provider in messages to the user. A program's arguments may contain secrets, so they are left out.
+    pub fn describe(&self) -> String {
+        match &self.transport {
+            Transport::Http(name, endpoint) => format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base),
+            Transport::Command(command) => format!("command, {}", command.first().map_or("", String::as_str)),
         }
     }
 
-    /// The program it runs, if it is one.
+    /// The program it runs, if any.
     pub fn program(&self) -> Option<&str> {
-        match &self.way {
-            Way::Http(..) => None,
-            Way::Command(command) => command.first().map(String::as_str),
+        match &self.transport {
+            Transport::Http(..) => None,
+            Transport::Command(command) => command.first().map(String::as_str),
         }
     }
 
-    /// What the model says to this. Only clean text goes out.
-    pub fn ask(&self, prompt: &Clean, manner: Manner) -> Result<String, ProviderError> {
-        let (name, endpoint) = match &self.way {
-            Way::Command(command) => return command::ask(command, prompt, self.limit),
-            Way::Http(name, endpoint) => (*name, endpoint),
+    /// Sends the prompt and returns the answer. Only cleaned text is sent.
+    pub fn ask(&self, prompt: &Clean, form: RequestForm) -> Result<String, ProviderError> {
+        let (name, endpoint) = match &self.transport {
+            Transport::Command(command) => return command::ask(command, prompt, self.limit),
+            Transport::Http(name, endpoint) => (*name, endpoint),
         };
         let Some(api) = api(name) else { return Err(ProviderError::NotSet("provider")) };
         let url = format!("{}{}", endpoint.base, api.path);
-        let body = (api.body)(endpoint, prompt, manner).to_string();
+        let body = (api.body)(endpoint, prompt, form).to_string();
         let message = Message { url: &url, headers: &(api.headers)(endpoint), body: body.as_bytes() };
         let answer = http::post(&message, self.limit)?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|_| ProviderError::Unusable)?;
         (api.text)(&answer).ok_or(ProviderError::Unusable)
     }
 
-    /// Is anybody there? Nothing is said to them, and no key is sent.
-    pub fn reach(&self, limit: Duration) -> Result<(), ProviderError> {
-        match &self.way {
-            Way::Http(_, endpoint) => http::reach(&endpoint.base, limit),
-            Way::Command(_) => Ok(()),
+    /// Whether the provider can be reached. Sends no data and no key.
+    pub fn check_connection(&self, limit: Duration) -> Result<(), ProviderError> {
+        match &self.transport {
+            Transport::Http(_, endpoint) => http::check_connection(&endpoint.base, limit),
+            Transport::Command(_) => Ok(()),
         }
     }
 }
@@ -194,7 +195,7 @@ fn model(config: &SummaryConfig) -> Result<String, ProviderError> {
     model.map(str::to_string).ok_or(ProviderError::NotSet("model"))
 }
 
-/// An address that can be shown: of HTTP, and without a name and password in it.
+/// Checks that an address is HTTP and contains no user name or password, so that it can be shown.
 fn address(given: &str) -> Result<String, ProviderError> {
     let given = given.trim().trim_end_matches('/');
     let rest = given.strip_prefix("https://").or_else(|| given.strip_prefix("http://"));
@@ -213,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_before_anything_is_sent() {
+    fn missing_settings_are_reported_before_anything_is_sent() {
         let key = || Key::new(["made", "up"].concat());
-        let around = |anthropic_key, openai_key| Surroundings { anthropic_key, openai_key, ollama_host: None };
-        let none = around(None, None);
-        for (text, around, said) in [
+        let environment = |anthropic_key, openai_key| Environment { anthropic_key, openai_key, ollama_host: None };
+        let none = environment(None, None);
+        for (text, environment, said) in [
             ("provider = 'ollama'", &none, "[summary] model is not set"),
             ("provider = 'command'", &none, "[summary] command is not set"),
             (
@@ -227,7 +228,7 @@ mod tests {
             ),
             (
                 "provider = 'openai'\nmodel = 'm'",
-                &around(key(), None),
+                &environment(key(), None),
                 "there is no key: set OPENAI_API_KEY in the environment, or [summary] key",
             ),
             (
@@ -241,12 +242,16 @@ mod tests {
                 "[summary] base_url is no address like http://127.0.0.1:11434",
             ),
         ] {
-            assert_eq!(Provider::new(&config(text), around).unwrap_err().to_string(), said, "{text}");
+            assert_eq!(Provider::new(&config(text), environment).unwrap_err().to_string(), said, "{text}");
         }
         assert!(Provider::new(&config(""), &none).unwrap().is_none());
-        for (text, around, shown) in [
+        for (text, environment, shown) in [
             ("provider = 'ollama'\nmodel = 'm'", &none, "ollama, m at http://127.0.0.1:11434"),
-            ("provider = 'anthropic'\nmodel = 'm'", &around(key(), None), "anthropic, m at https://api.anthropic.com"),
+            (
+                "provider = 'anthropic'\nmodel = 'm'",
+                &environment(key(), None),
+                "anthropic, m at https://api.anthropic.com",
+            ),
             ("provider = 'openai'\nmodel = 'm'\nkey = 'k'", &none, "openai, m at https://api.openai.com/v1"),
             (
                 "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:8080/v1/'",
@@ -255,7 +260,7 @@ mod tests {
             ),
             ("provider = 'command'\ncommand = ['claude', '-p', 'secret']", &none, "command, claude"),
         ] {
-            assert_eq!(Provider::new(&config(text), around).unwrap().unwrap().shown(), shown);
+            assert_eq!(Provider::new(&config(text), environment).unwrap().unwrap().describe(), shown);
         }
     }
 }

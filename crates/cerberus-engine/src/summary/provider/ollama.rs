@@ -1,23 +1,23 @@
-//! Ollama: models on one's own machine.
+//! Ollama: models on the user's own machine.
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
+use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
 
 const HOST: &str = "127.0.0.1";
 const PORT: &str = "11434";
 
 pub(super) const API: Api = Api {
     path: "/api/generate",
-    // Nobody asks for a key on one's own machine; a proxy in front of it may.
+    // Ollama needs no key, but a proxy in front of it may.
     headers: |endpoint| {
         let key = endpoint.key.as_ref();
         key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect()
     },
-    body: |endpoint, prompt, manner| {
+    body: |endpoint, prompt, form| {
         let mut body = json!({"model": endpoint.model, "prompt": prompt, "stream": false});
-        if manner == Manner::Usual {
-            // Thoughts would use up the tokens that the answer needs.
+        if form == RequestForm::Full {
+            // Thinking would use up the tokens that the answer needs.
             body["think"] = json!(false);
             body["options"] = json!({"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS_MAX});
         }
@@ -26,7 +26,7 @@ pub(super) const API: Api = Api {
     text: |answer: &Value| answer["response"].as_str().map(str::to_string),
 };
 
-/// `OLLAMA_HOST` is a host, a host and a port, or a whole address; for a server it may also say "everywhere".
+/// `OLLAMA_HOST` is a host, a host and port, or a whole URL. For a server it may also mean all interfaces.
 pub(super) fn address(host: Option<&str>) -> String {
     let host = host.map(str::trim).map(|host| host.trim_end_matches('/')).filter(|host| !host.is_empty());
     let Some(host) = host else { return format!("http://{HOST}:{PORT}") };
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_written_in_many_ways() {
+    fn hosts_in_all_notations_are_understood() {
         for (host, url) in [
             (None, "http://127.0.0.1:11434"),
             (Some(""), "http://127.0.0.1:11434"),

@@ -1,8 +1,8 @@
-//! The chat API of OpenAI, which many servers speak: llama.cpp, vLLM, LM Studio and others.
+//! OpenAI's chat API, which many servers implement: llama.cpp, vLLM, LM Studio and others.
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, Manner, TEMPERATURE};
+use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
 
 pub(super) const BASE: &str = "https://api.openai.com/v1";
 
@@ -12,9 +12,9 @@ pub(super) const API: Api = Api {
         let key = endpoint.key.as_ref();
         key.map(|key| ("authorization", format!("Bearer {}", key.reveal()))).into_iter().collect()
     },
-    body: |endpoint, prompt, manner| {
+    body: |endpoint, prompt, form| {
         let mut body = json!({"model": endpoint.model, "messages": [{"role": "user", "content": prompt}]});
-        if manner == Manner::Usual {
+        if form == RequestForm::Full {
             body["max_tokens"] = json!(ANSWER_TOKENS_MAX);
             body["temperature"] = json!(TEMPERATURE);
         }

@@ -95,7 +95,7 @@ fn trust(surroundings: &Surroundings, profile: &Profile, scope: Scope, said: &mu
 }
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {
-    match store.map(|store| store.last_heard(profile.agent, context.clock.now)) {
+    match store.map(|store| store.last_event_at(profile.agent, context.clock.now)) {
         Some(Ok(Some(at))) => format!("last heard of {at}"),
         Some(Ok(None)) => "nothing heard of it yet".to_string(),
         None | Some(Err(_)) => "last heard of: unknown".to_string(),

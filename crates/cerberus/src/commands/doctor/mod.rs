@@ -11,7 +11,7 @@ use std::path::Path;
 
 use cerberus_engine::os::failures;
 use cerberus_engine::project::privacy;
-use cerberus_engine::project::privacy::Shut;
+use cerberus_engine::project::privacy::StorageBlock;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::{self, Store};
 use cerberus_engine::{config, journal};
@@ -136,8 +136,8 @@ fn settings(context: &Context) -> Check {
 
 /// Whether hooks store anything here: a wish of the user's, so never wrong.
 fn storing(context: &Context) -> Check {
-    match privacy::shut(&context.home, context.clock.now, &context.located()) {
-        Some(shut @ Shut::Paused { .. }) => good("storing", format!("{shut}; `cerberus unpause` lifts it")),
+    match privacy::storage_block(&context.home, context.clock.now, &context.located()) {
+        Some(shut @ StorageBlock::Paused { .. }) => good("storing", format!("{shut}; `cerberus unpause` lifts it")),
         Some(shut) => good("storing", shut.to_string()),
         None => good("storing", "on"),
     }
@@ -158,7 +158,7 @@ fn project(context: &Context, store: &Store) -> Option<Check> {
 
 fn lately(context: &Context) -> Check {
     // What was found wrong only just now counts too.
-    let failures = failures::lately(&context.home, context.now_again().clock.now);
+    let failures = failures::recent(&context.home, context.now_again().clock.now);
     match failures.last() {
         None => good("failures", "none lately"),
         Some(last) => {

@@ -29,16 +29,16 @@ pub fn check(context: &Context, store: Option<&Store>) -> Check {
             return bad(NAME, error.to_string(), "complete [summary] in config.toml; codes are told meanwhile");
         }
     };
-    let shown = provider.shown();
+    let shown = provider.describe();
     if let Some(program) = provider.program().filter(|program| !is_there(program)) {
         return bad(NAME, format!("{shown}: {program} is not there"), "install it, or give its whole path");
     }
-    if let Err(error) = provider.reach(REACH_MAX) {
+    if let Err(error) = provider.check_connection(REACH_MAX) {
         return bad(NAME, format!("{shown}: {error}"), "start it, or correct [summary] in config.toml");
     }
     let now = context.clock.now;
     let written = store.and_then(|store| store.last_summary(now).ok().flatten());
-    let failed = failures::lately(&context.home, now).into_iter().rfind(|failure| failure.what == FAILURE);
+    let failed = failures::recent(&context.home, now).into_iter().rfind(|failure| failure.what == FAILURE);
     match (written, failed) {
         (written, Some(failed)) if written.as_ref().is_none_or(|(at, _)| *at <= failed.at) => {
             bad(NAME, format!("{shown}: failed {}: {}", failed.at, failed.detail), "try it: cerberus summarize")

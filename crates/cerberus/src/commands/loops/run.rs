@@ -178,7 +178,7 @@ impl Run {
         if context.clock.is_given {
             usage("a loop runs now: leave out --now and CERBERUS_NOW");
         }
-        let start = if self.resume { Start::Resume } else { Start::Afresh };
+        let start = if self.resume { Start::Resume } else { Start::Fresh };
         let job = self.job(context, start)?;
         let interrupts = Arc::new(Interrupts::default());
         listen(&interrupts)?;
@@ -215,7 +215,7 @@ impl Run {
                 let run_state = start::resumable(&ledger(context));
                 run_state.hint("start one: leave out --resume")?.layer
             }
-            Start::Afresh => Layer::default(),
+            Start::Fresh => Layer::default(),
         };
         let layer = self.layer().over(earlier).over(project).over(home);
         let settings = match Settings::new(layer.clone()) {

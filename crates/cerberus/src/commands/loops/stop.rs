@@ -22,7 +22,7 @@ impl Stop {
                 .hint("`cerberus loop status` says how it ended");
         }
         let request = if self.at_once { Request::StopNow } else { Request::Stop };
-        ledger.ask(request).hint(DOCTOR)?;
+        ledger.write_request(request).hint(DOCTOR)?;
         match context.json {
             true => render::json(&json!({ "asked": request })),
             false if self.at_once => render::line("it was asked to stop at once"),

@@ -5,8 +5,8 @@ use cerberus_core::model::fact::Kind;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::sweep::settled;
-use cerberus_engine::store::Wanted;
+use cerberus_engine::sessions::sweep::derive_state;
+use cerberus_engine::store::FactFilter;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -87,8 +87,8 @@ impl SessionHistory {
         sessions.reverse();
         let mut rows = Vec::new();
         for session in sessions {
-            let session = settled(session, &context.clock, IDLE_AFTER).0;
-            let facts = store.carried(std::slice::from_ref(&session), Wanted::All, now).hint(DOCTOR)?.facts;
+            let session = derive_state(session, &context.clock, IDLE_AFTER).0;
+            let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, now).hint(DOCTOR)?.facts;
             let mut files: Vec<&str> = facts
                 .iter()
                 .filter(|known| known.fact.kind == Kind::File)

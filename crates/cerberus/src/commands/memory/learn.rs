@@ -1,5 +1,5 @@
 use cerberus_core::learn::exchange::CONTENT_BYTES_MAX;
-use cerberus_engine::memory::keep::Learnt;
+use cerberus_engine::memory::change::Learned;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -37,8 +37,8 @@ pub struct LearntMemory {
     pub supersedes: Vec<String>,
 }
 
-impl From<&Learnt> for LearntMemory {
-    fn from(learnt: &Learnt) -> LearntMemory {
+impl From<&Learned> for LearntMemory {
+    fn from(learnt: &Learned) -> LearntMemory {
         let supersedes = learnt.supersedes.iter().map(|older| older.id.to_string()).collect();
         LearntMemory { id: learnt.id.to_string(), new: learnt.is_new, supersedes }
     }
@@ -57,7 +57,7 @@ impl Learn {
         Ok(())
     }
 
-    pub fn learn(self, context: &Context) -> Result<Learnt> {
+    pub fn learn(self, context: &Context) -> Result<Learned> {
         let too_long = self.text.len() > CONTENT_BYTES_MAX;
         if self.text.trim().is_empty() || too_long {
             let what = if too_long { "too long" } else { "empty" };

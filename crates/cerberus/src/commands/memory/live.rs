@@ -40,7 +40,7 @@ impl SessionStart {
             &context.clock,
             Agent::MANUAL,
             &name,
-            context.located().place(context.home.cleaner()),
+            context.located().location(context.home.cleaner()),
             "start".to_string(),
             event,
         );
@@ -68,7 +68,7 @@ impl SessionEnd {
         let key = format!("end-explicit-{}", context.clock.now.millis());
         let event = Event::End { reason: Clean::word("explicit") };
         let record =
-            own_record(&context.home, &context.clock, agent, &session.agent_session_id, session.place(), key, event);
+            own_record(&context.home, &context.clock, agent, &session.agent_session_id, session.location(), key, event);
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("it was not ended; make room or mend the folder's permissions, then try again")?;
         context.ended(std::slice::from_ref(&session))?;

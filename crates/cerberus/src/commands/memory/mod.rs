@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 use cerberus_core::model::memory::{Scope, Status};
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::memory::keep::KeepError;
+use cerberus_engine::memory::change::ChangeError;
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::store::{MemoryRow, Store};
 
@@ -133,9 +133,9 @@ pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
 }
 
 /// What came of a change, with what to do next when it was not made.
-fn changed<T>(result: std::result::Result<T, KeepError>) -> Result<T> {
+fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
     let hint = match &result {
-        Err(KeepError::ChangedMeanwhile(id)) => format!("look at it again with `cerberus memory show {id}`"),
+        Err(ChangeError::ChangedMeanwhile(id)) => format!("look at it again with `cerberus memory show {id}`"),
         _ => DOCTOR.to_string(),
     };
     result.hint(hint)

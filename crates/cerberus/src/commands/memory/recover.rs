@@ -3,9 +3,9 @@ use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_engine::erase::forget;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::sessions::sweep;
-use cerberus_engine::sessions::sweep::settled;
+use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::fold;
-use cerberus_engine::store::{SessionRow, Wanted};
+use cerberus_engine::store::{FactFilter, SessionRow};
 use serde_json::json;
 
 use super::DOCTOR;
@@ -53,7 +53,7 @@ fn list(context: &Context) -> Result<()> {
     let mut shown = Vec::new();
     for session in &crashed {
         let facts =
-            store.carried(std::slice::from_ref(session), Wanted::All, context.clock.now).hint(DOCTOR)?.facts.len();
+            store.carried(std::slice::from_ref(session), FactFilter::All, context.clock.now).hint(DOCTOR)?.facts.len();
         let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, context.clock.now).hint(DOCTOR)?.len();
         shown.push((session, facts, corrections));
     }
@@ -86,7 +86,7 @@ fn find(context: &Context, store: &cerberus_engine::store::Store, id: &str) -> R
     let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no session is called {id}");
     let found = found.ok_or_else(missing).hint("`cerberus memory recover --list` lists those that died")?;
-    Ok(settled(found, &context.clock, IDLE_AFTER).0)
+    Ok(derive_state(found, &context.clock, IDLE_AFTER).0)
 }
 
 fn recover_one(context: &Context, id: &str) -> Result<()> {
@@ -107,7 +107,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
         }
     };
     if context.json {
-        let by_itself = store.was_recovered_by_itself(&session, context.clock.now).hint(DOCTOR)?;
+        let by_itself = store.was_recovered_automatically(&session, context.clock.now).hint(DOCTOR)?;
         render::json(
             &json!({"session_id": session.id, "crashed_at": crashed_at(&session), "recovery_actions": actions,
             "auto_recovered": by_itself}),
@@ -126,7 +126,7 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
         return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
             .hint("`cerberus session complete ID` takes its items out of the brief");
     }
-    let facts = store.carried(std::slice::from_ref(&session), Wanted::All, context.clock.now).hint(DOCTOR)?.facts;
+    let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, context.clock.now).hint(DOCTOR)?.facts;
     let what = render::count(facts.len(), "fact");
     render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
     let request = forget::of_sessions(std::slice::from_ref(&session));

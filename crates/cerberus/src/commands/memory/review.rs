@@ -2,8 +2,8 @@ use std::io::{BufRead, IsTerminal};
 
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::memory::Status;
+use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
-use cerberus_engine::memory::keep::Keeper;
 use cerberus_engine::store::{MemoryRow, Store};
 use serde_json::json;
 
@@ -38,7 +38,7 @@ impl Review {
         let located = context.located();
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
-        let mut rows = distill::waiting(&keeper, &mut store).hint(DOCTOR)?;
+        let mut rows = distill::pending(&keeper, &mut store).hint(DOCTOR)?;
         let mut reviewing = Reviewing { keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
         reviewing.go_through(&mut rows, context.json)?;
         let (approved, rejected) = (reviewing.approved, reviewing.rejected);
@@ -53,7 +53,7 @@ impl Review {
 }
 
 struct Reviewing<'a> {
-    keeper: Keeper<'a>,
+    keeper: MemoryWriter<'a>,
     store: &'a mut Store,
     /// The places of the proposals that were decided, in order.
     decided: Vec<(usize, Status)>,

@@ -10,8 +10,8 @@ use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::sweep::settled;
-use cerberus_engine::store::{Carried, SessionRow, Store, Wanted};
+use cerberus_engine::sessions::sweep::derive_state;
+use cerberus_engine::store::{Carried, FactFilter, SessionRow, Store};
 use serde_json::{Value, json};
 
 use super::DOCTOR;
@@ -49,12 +49,13 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
             let missing = || anyhow::anyhow!("no session is called {id}");
             let found = store.session(&SessionId::new(&*id), now).hint(DOCTOR)?.ok_or_else(missing);
             let found = found.hint("`cerberus memory session-status --all` lists them")?;
-            vec![settled(found, &context.clock, IDLE_AFTER).0]
+            vec![derive_state(found, &context.clock, IDLE_AFTER).0]
         }
         None => {
             let mut sessions =
                 store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
-            sessions = sessions.into_iter().map(|session| settled(session, &context.clock, IDLE_AFTER).0).collect();
+            sessions =
+                sessions.into_iter().map(|session| derive_state(session, &context.clock, IDLE_AFTER).0).collect();
             sessions.retain(|session| all || session.state.status.is_live());
             sessions.reverse();
             sessions
@@ -92,7 +93,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
 }
 
 fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<Value> {
-    let mut carried = store.carried(std::slice::from_ref(session), Wanted::All, now).hint(DOCTOR)?;
+    let mut carried = store.carried(std::slice::from_ref(session), FactFilter::All, now).hint(DOCTOR)?;
     let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
     let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;

@@ -1,7 +1,7 @@
-//! What commands do to memories: learn, decide, edit, take back, look up, and carry from home to home.
+//! Changing memories: learning, deciding, editing, undoing, recording uses and importing.
 //!
-//! Every change is one record that holds the memory whole, so that nothing is ever half approved. It also says which
-//! version it is based on: of two changes of the same version, the one that comes second in the journal is refused.
+//! Every change is one record with the whole memory, so that no change is ever half made. It also names the version it
+//! is based on: of two changes to the same version, the second in the journal's order is refused.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::learn::conflict;
 use cerberus_core::learn::exchange::MemoryLine;
-use cerberus_core::model::event::{Event, MemoryChange, Place, Record};
+use cerberus_core::model::event::{Event, Location, MemoryChange, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
 use cerberus_core::model::time::Timestamp;
@@ -26,49 +26,49 @@ use crate::store::{self, MemoryRow, Store, StoreError};
 /// A new memory is compared with this many of the user's own.
 const COMPARED_MAX: usize = 2_000;
 
-/// How often a command tries to fold its change while another process keeps the view.
+/// How often a command tries to fold its change while another process holds the view.
 const FOLDS_MAX: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum ChangeError {
     #[error("somebody else changed {0} meanwhile; your change was not made")]
     ChangedMeanwhile(MemoryId),
     #[error(transparent)]
     Fold(#[from] FoldError),
 }
 
-impl From<StoreError> for KeepError {
+impl From<StoreError> for ChangeError {
     fn from(error: StoreError) -> Self {
-        KeepError::Fold(error.into())
+        ChangeError::Fold(error.into())
     }
 }
 
-/// A memory as it is to stand; without one, its last change is undone.
+/// A new version of a memory; without one, the last change is undone.
 pub(super) struct Change {
     pub id: MemoryId,
-    /// How many versions of it were known.
+    /// The number of versions when it was read.
     pub based_on: usize,
     pub memory: Option<Memory<'static>>,
 }
 
-/// One who changes memories: where and when.
-pub struct Keeper<'a> {
+/// Changes memories in a given home, time and project.
+pub struct MemoryWriter<'a> {
     pub home: &'a Home,
     pub clock: &'a Clock,
     pub located: &'a Located,
 }
 
-/// What came of learning something.
-pub struct Learnt {
+/// The result of learning something.
+pub struct Learned {
     pub id: MemoryId,
-    /// These very words were not known.
+    /// Whether these exact words were new.
     pub is_new: bool,
-    /// What it contradicts and takes the place of.
+    /// The memories that it contradicts and replaces.
     pub supersedes: Vec<MemoryRow>,
 }
 
-impl Keeper<'_> {
-    pub fn learn(&self, store: &mut Store, text: &str, category: &str, scope: &Scope) -> Result<Learnt, FoldError> {
+impl MemoryWriter<'_> {
+    pub fn learn(&self, store: &mut Store, text: &str, category: &str, scope: &Scope) -> Result<Learned, FoldError> {
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let is_same = |memory: &&MemoryRow| {
             let content = memory.memory.content.trim().to_lowercase();
@@ -77,7 +77,7 @@ impl Keeper<'_> {
                 && *memory.memory.scope == scope.to_string()
         };
         if let Some(same) = known.iter().find(is_same) {
-            return Ok(Learnt { id: same.id.clone(), is_new: false, supersedes: Vec::new() });
+            return Ok(Learned { id: same.id.clone(), is_new: false, supersedes: Vec::new() });
         }
         let memory = Memory {
             status: Status::Approved,
@@ -94,12 +94,12 @@ impl Keeper<'_> {
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
         let projects = Projects::load(store, self.clock.now)?;
         let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
-        // Two who learn the same at the same moment have learnt it once.
+        // Two processes that learn the same thing at the same time have learned it once.
         let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
-        Ok(Learnt { id, is_new, supersedes })
+        Ok(Learned { id, is_new, supersedes })
     }
 
-    /// The project of a scope that names the one we are in.
+    /// The current project, if the scope names it.
     pub fn project_of(&self, scope: &Scope) -> Option<ProjectId> {
         match scope {
             Scope::Project(name) if *name == self.located.name => Some(self.located.project.clone()),
@@ -107,21 +107,21 @@ impl Keeper<'_> {
         }
     }
 
-    /// Approves or rejects; gives what an approved one now supersedes.
-    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, KeepError> {
+    /// Approves or rejects a memory. Returns what an approved one now supersedes.
+    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, ChangeError> {
         let mut memory = row.memory.clone();
         memory.status = status;
         memory.background.is_automatic = false;
         self.revise(store, row, memory)
     }
 
-    /// Puts a changed memory in the place of the one that stands; gives what it now supersedes.
+    /// Replaces the current version. Returns what it now supersedes.
     pub fn revise(
         &self,
         store: &mut Store,
         row: &MemoryRow,
         mut memory: Memory<'static>,
-    ) -> Result<Vec<MemoryRow>, KeepError> {
+    ) -> Result<Vec<MemoryRow>, ChangeError> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
@@ -131,24 +131,24 @@ impl Keeper<'_> {
         Ok(supersedes)
     }
 
-    /// Takes the last change of a memory back; `false` when it never was changed.
-    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, KeepError> {
+    /// Undoes the last change of a memory; `false` if there is none.
+    pub fn undo(&self, store: &mut Store, row: &MemoryRow) -> Result<bool, ChangeError> {
         if row.has_earlier {
             self.change(store, row, None)?;
         }
         Ok(row.has_earlier)
     }
 
-    /// Changes the version that was looked at, or says that it no longer stands.
-    fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), KeepError> {
+    /// Changes the version that was read, or reports that it is no longer current.
+    fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), ChangeError> {
         let change = Change { id: row.id.clone(), based_on: row.version, memory };
         match self.make(store, change)? {
             true => Ok(()),
-            false => Err(KeepError::ChangedMeanwhile(row.id.clone())),
+            false => Err(ChangeError::ChangedMeanwhile(row.id.clone())),
         }
     }
 
-    /// Counts that these memories were looked up. A moment that was asked for changes nothing; was it counted?
+    /// Counts a use of these memories. Returns `false` and counts nothing if the user set the time.
     pub fn used(&self, ids: &[MemoryId]) -> Result<bool, FoldError> {
         if ids.is_empty() || self.clock.is_given {
             return Ok(false);
@@ -160,17 +160,18 @@ impl Keeper<'_> {
         Ok(true)
     }
 
-    /// Stores lines of an export as they are. What is here already, or newer here, stays; gives how many were new.
+    /// Stores the lines of an export as they are. A memory that is already here, or newer here, is kept. Returns how
+    /// many were new.
     pub fn import(&self, store: &mut Store, lines: Vec<MemoryLine>) -> Result<usize, FoldError> {
         let mut taken: HashMap<MemoryId, usize> = HashMap::new();
         let mut records = Vec::new();
         for line in lines {
             let (id, memory) = line.into_memory(self.home.cleaner(), self.clock.now, |scope| self.project_of(scope));
-            // The n-th time the same line without an id is another memory.
+            // A repeated line without an id is another memory each time.
             let times = taken.entry(id.clone()).or_default();
             *times += 1;
             let id = if *times > 1 { MemoryId::new(format!("{id}-{times}")) } else { id };
-            let (versions, newest) = store.memory_standing(id.as_str())?;
+            let (versions, newest) = store.memory_head(id.as_str())?;
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
                 let change = Change { id, based_on: versions, memory: Some(memory) };
@@ -183,15 +184,15 @@ impl Keeper<'_> {
         Ok(records.len())
     }
 
-    /// Records changes, all with one sync, and folds them. Those that somebody else came first with are left out.
+    /// Records changes with one sync and folds them. Changes that came second are left out.
     pub(super) fn write(&self, store: &mut Store, changes: Vec<Change>) -> Result<(), FoldError> {
         let records: Vec<Record> = changes.into_iter().map(|change| self.change_record(change)).collect();
         journal::append_all(self.home, self.clock.wall, &records)?;
         fold::fold(self.home, store)
     }
 
-    /// Records one change and says whether it was made, or refused because somebody else came first. Only the fold can
-    /// tell, so this waits until it is complete. Never called by a hook.
+    /// Records one change. Returns whether it was made, or refused because another one came first. Only the fold knows,
+    /// so this waits until the fold is complete. Never called by a hook.
     fn make(&self, store: &mut Store, change: Change) -> Result<bool, FoldError> {
         let record = self.change_record(change);
         journal::append(self.home, self.clock.wall, &record)?;
@@ -205,7 +206,7 @@ impl Keeper<'_> {
         Ok(store.has_memory_change(&record.key)?)
     }
 
-    /// Its key is like no other: two who make the same change at once must not be taken for one.
+    /// The key is unique, so that two identical changes at the same time are not taken for one.
     fn change_record(&self, change: Change) -> Record<'static> {
         let Change { id, based_on, memory } = change;
         let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
@@ -217,12 +218,12 @@ impl Keeper<'_> {
     }
 
     fn record(&self, at: Timestamp, key: String, event: Event<'static>) -> Record<'static> {
-        let place: Place<'static> = self.located.place(self.home.cleaner());
-        Record { at, ..own_record(self.home, self.clock, Agent::MANUAL, "", place, key, event) }
+        let location: Location<'static> = self.located.location(self.home.cleaner());
+        Record { at, ..own_record(self.home, self.clock, Agent::MANUAL, "", location, key, event) }
     }
 }
 
-/// An accepted memory takes the place of what it contradicts, where both would hold.
+/// The memories that an accepted memory contradicts and therefore replaces, where both would apply.
 pub fn superseding(
     home: &Home,
     projects: &Projects,
@@ -251,12 +252,12 @@ pub fn superseding(
     (memory, older)
 }
 
-/// An id made of these parts that no memory has yet.
+/// An id made from these parts that no memory has yet.
 fn free_id(store: &Store, parts: &[&str]) -> store::Result<MemoryId> {
     let wanted = MemoryId::of(parts);
     let mut id = wanted.clone();
     for number in 2.. {
-        if store.memory_standing(id.as_str())?.0 == 0 {
+        if store.memory_head(id.as_str())?.0 == 0 {
             break;
         }
         id = MemoryId::new(format!("{wanted}-{number}"));
@@ -272,32 +273,32 @@ mod tests {
     use crate::project::identity::locate;
 
     #[test]
-    fn of_two_changes_of_one_version_the_second_is_refused_whatever_it_is() {
+    fn the_second_change_of_the_same_version_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         let located = locate(dir.path());
         let clock = Clock::new(Some(Timestamp::from_millis(1_700_000_000_000)));
-        let keeper = Keeper { home: &home, clock: &clock, located: &located };
+        let writer = MemoryWriter { home: &home, clock: &clock, located: &located };
         let mut store = fold::open(&home).unwrap();
-        let id = keeper.learn(&mut store, "Use tabs", "rule", &Scope::Universal).unwrap().id;
+        let id = writer.learn(&mut store, "Use tabs", "rule", &Scope::Universal).unwrap().id;
         let row = |store: &Store| store.memory(id.as_str(), clock.now).unwrap().unwrap();
         let worded = |row: &MemoryRow, words: &str| Memory {
             content: BUILT_IN.clean(words.to_string(), Keep::MEMORY),
             ..row.memory.clone()
         };
         let seen = row(&store);
-        keeper.revise(&mut store, &seen, worded(&seen, "Use spaces")).unwrap();
+        writer.revise(&mut store, &seen, worded(&seen, "Use spaces")).unwrap();
         let later = row(&store);
         assert_eq!((seen.version, later.version), (1, 2));
-        keeper.decide(&mut store, &later, Status::Rejected).unwrap();
+        writer.decide(&mut store, &later, Status::Rejected).unwrap();
 
         let is_refused =
-            |result: Result<(), KeepError>| matches!(result, Err(KeepError::ChangedMeanwhile(of)) if of == id);
+            |result: Result<(), ChangeError>| matches!(result, Err(ChangeError::ChangedMeanwhile(of)) if of == id);
         for stale in [&seen, &later] {
-            assert!(is_refused(keeper.revise(&mut store, stale, worded(stale, "Use both")).map(drop)));
-            assert!(is_refused(keeper.decide(&mut store, stale, Status::Approved).map(drop)));
+            assert!(is_refused(writer.revise(&mut store, stale, worded(stale, "Use both")).map(drop)));
+            assert!(is_refused(writer.decide(&mut store, stale, Status::Approved).map(drop)));
         }
-        assert!(is_refused(keeper.undo(&mut store, &later).map(drop)));
+        assert!(is_refused(writer.undo(&mut store, &later).map(drop)));
         for _ in 0..2 {
             let versions = store.memory_versions(id.as_str()).unwrap();
             let words: Vec<_> = versions.iter().map(|(_, memory)| (&*memory.content, memory.status)).collect();
@@ -305,8 +306,8 @@ mod tests {
             assert_eq!(words, [("Use tabs", approved), ("Use spaces", approved), ("Use spaces", rejected)]);
             fold::rebuild(&home, &mut store).unwrap();
         }
-        let stands = row(&store);
-        assert!(keeper.undo(&mut store, &stands).unwrap());
+        let current = row(&store);
+        assert!(writer.undo(&mut store, &current).unwrap());
         assert_eq!((row(&store).memory.status, row(&store).version), (Status::Approved, 4));
     }
 }

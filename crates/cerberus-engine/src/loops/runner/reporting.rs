@@ -1,4 +1,4 @@
-//! What the runner tells: the user's hooks, and whoever watches.
+//! What the runner reports, to the user's hooks and to the audience.
 
 use cerberus_core::loops::machine::Phase;
 use cerberus_core::loops::settings::HookPoint;
@@ -8,11 +8,11 @@ use super::{Runner, now};
 use crate::loops::audience::{Report, Status};
 
 impl Runner<'_> {
-    /// Runs the user's hook, if there is one; why it failed, if it did, is told.
+    /// Runs the user's hook, if there is one. A failure is reported.
     pub(super) fn hook(&mut self, point: HookPoint, more: &Value) -> Result<(), String> {
         let hooks = &self.job.settings.hooks;
         let Some(command) = hooks.at(point) else { return Ok(()) };
-        let mut state = self.told_state();
+        let mut state = self.state_json();
         if let (Some(fields), Some(more)) = (state.as_object_mut(), more.as_object()) {
             fields.insert("hook".to_string(), json!(point));
             fields.extend(more.clone());
@@ -20,13 +20,13 @@ impl Runner<'_> {
         let ran = self.commands().hook(command, &state, hooks.time_limit());
         if let Err(words) = &ran {
             let told = format!("the {} hook failed: {words}", point.word());
-            self.audience.hear(&Report::Told(&told));
+            self.audience.report(&Report::Message(&told));
         }
         ran
     }
 
-    /// What hooks and watchers are told of the loop.
-    fn told_state(&self) -> Value {
+    /// The state of the loop for hooks and audience.
+    fn state_json(&self) -> Value {
         let status = self.status();
         let session = self.attempt.as_ref().and_then(|attempt| attempt.session.clone());
         json!({
