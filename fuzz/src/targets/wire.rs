@@ -8,7 +8,7 @@ use cerberus_core::agents::transcripts;
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep, name};
 use cerberus_core::extract::extract;
-use cerberus_core::learn::exchange::Line;
+use cerberus_core::learn::exchange::MemoryLine;
 use cerberus_core::model::event::{Event, Location, Record};
 use cerberus_core::model::id::{Agent, ProjectId};
 use cerberus_core::model::order::Order;
@@ -92,9 +92,9 @@ pub fn memory_line() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
         let text = String::from_utf8_lossy(input);
         for line in text.lines() {
-            let Ok(parsed) = Line::parse(line) else { continue };
+            let Ok(parsed) = MemoryLine::parse(line) else { continue };
             let json = serde_json::to_string(&parsed).map_err(|error| error.to_string())?;
-            let again = Line::parse(&json).map_err(|error| format!("not read back: {error}: {json}"))?;
+            let again = MemoryLine::parse(&json).map_err(|error| format!("not read back: {error}: {json}"))?;
             let twice = serde_json::to_string(&again).map_err(|error| error.to_string())?;
             holds(json == twice, "a line is read back as it was", json)?;
         }
