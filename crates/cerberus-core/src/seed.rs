@@ -21,7 +21,7 @@ const CODES_MAX: usize = 1_000;
 pub enum SeedError {
     #[error("not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
-    #[error("no {0:?} in it")]
+    #[error("{0:?} is missing")]
     Missing(&'static str),
     #[error(transparent)]
     Time(#[from] NotATime),

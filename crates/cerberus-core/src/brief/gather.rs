@@ -167,7 +167,7 @@ impl<'a> Settling<'a> {
         if fact.reference.as_deref() == Some(INTERRUPTED) {
             let went_on =
                 self.work.iter().find(|other| other.session != known.session && (other.at, other.event) > said);
-            return went_on.map(|other| format!("{} went on", other.session));
+            return went_on.map(|other| format!("continued by {}", other.session));
         }
         for (settlement, kind, code) in &self.by_code {
             if (settlement.at, settlement.event) > said && *kind == fact.kind && same_thing(code, &fact.code) {

@@ -15,7 +15,7 @@ pub fn keep_true(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropp
     items.retain(|item| {
         let is_gone = item.path.as_ref().is_some_and(|path| likely.gone.contains(path));
         if is_gone {
-            dropped.push(Dropped { code: item.code.clone(), reason: "its file is gone".to_string() });
+            dropped.push(Dropped { code: item.code.clone(), reason: "its file no longer exists".to_string() });
         }
         !is_gone
     });

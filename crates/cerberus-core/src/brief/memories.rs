@@ -62,11 +62,11 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
         let code = code(one.memory);
         let mut drop = |reason: String| dropped.push(Dropped { code: code.clone(), reason });
         if let Some(guide) = request.guides.says(&one.memory.content) {
-            drop(format!("{guide} says it already"));
+            drop(format!("already in {guide}"));
             continue;
         }
         if let Some(other) = narrow.iter().find(|other| is_overruled(one.memory, other.memory)) {
-            drop(format!("{} says otherwise for {}", other.id, &*other.memory.scope));
+            drop(format!("contradicted by {} for {}", other.id, &*other.memory.scope));
             continue;
         }
         let (own_tokens, own_chars) = (tokens::line(&code), code.chars().count() + 1);

@@ -210,7 +210,7 @@ impl Brief {
 fn is_told_as_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
     let said = |memory: &&MemoryItem| memory.evidence.iter().any(|said| said.contains(&item.text));
     let Some(memory) = memories.iter().find(said).filter(|_| item.kind == Kind::Decision) else { return false };
-    dropped.push(Dropped { code: item.code.clone(), reason: format!("told as {}", memory.code) });
+    dropped.push(Dropped { code: item.code.clone(), reason: format!("included as {}", memory.code) });
     true
 }
 

@@ -42,13 +42,15 @@ impl Mend {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Mend::Login => "log in to the agent, or give it a valid key, then `cerberus loop run --resume`",
-            Mend::Credit => "add credit or change the plan, then `cerberus loop run --resume`",
-            Mend::Permission => {
-                "allow the tools it needs in the agent's own settings, or hand it the flag that allows them after --, \
-                 then `cerberus loop run --resume`"
+            Mend::Login => {
+                "log in to the agent or give it a valid key, then continue with `cerberus loop run --resume`"
             }
-            Mend::Flag => "mend the arguments after -- or agent_args in cerberus.toml, then try again",
+            Mend::Credit => "add credit or change the plan, then continue with `cerberus loop run --resume`",
+            Mend::Permission => {
+                "allow the tools that it needs in the agent's own settings, or with a flag after --, then continue with \
+                 `cerberus loop run --resume`"
+            }
+            Mend::Flag => "fix the arguments after -- or agent_args in cerberus.toml, then try again",
             Mend::Program => "install the agent, put it on PATH, or name it with --program",
         }
     }
@@ -141,7 +143,7 @@ pub fn of_exit(exit: Exit, last_words: &str) -> Failure {
         Exit::Code(code) if code != 0 && has(&said, &LOGIN) => needs(Mend::Login),
         Exit::Code(code) if code != 0 && has(&said, &CREDIT) => needs(Mend::Credit),
         Exit::Code(code) if code != 0 && has(&said, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
-        Exit::Code(0) => Failure::Crashed { words: "it ended without saying how its work ended".to_string() },
+        Exit::Code(0) => Failure::Crashed { words: "the agent exited without reporting a result".to_string() },
         _ => Failure::Crashed { words },
     }
 }

@@ -158,7 +158,7 @@ impl<'a> Machine<'a> {
             Input::HookAgreed => self.agreed(attempt, now),
             Input::HookRefused { words } => {
                 attempt.wanted = Wanted::Refused;
-                let told = format!("the pre_reboot hook refused a fresh context; this one goes on: {words}");
+                let told = format!("the pre_reboot hook refused a fresh context; this one continues: {words}");
                 (Phase::Working(attempt), vec![Effect::Tell(told)])
             }
             Input::Exited { exit, words } => {
@@ -226,7 +226,7 @@ impl<'a> Machine<'a> {
         }
         let silent = now.since(attempt.heard.max(attempt.quiet_until));
         if silent >= self.settings.stall {
-            let words = format!("nothing was heard for {}", crate::model::span::Span(self.settings.stall));
+            let words = format!("no output for {}", crate::model::span::Span(self.settings.stall));
             let over = Over { failure: Some(Failure::Crashed { words }), ..Over::of(How::Stall) };
             return leave_now(attempt, over, now);
         }
@@ -401,7 +401,7 @@ fn finish(stop: Stop) -> Step {
 
 fn told(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = String> {
     let check = match checked {
-        Some(Checked::NoTests) => Some("the check ended well but ran no test, which is no pass".to_string()),
+        Some(Checked::NoTests) => Some("the check succeeded but ran no tests, so it does not count".to_string()),
         Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
         Some(Checked::Passed) | None => None,
     };

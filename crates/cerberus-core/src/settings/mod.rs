@@ -173,7 +173,7 @@ pub enum SettingsError {
     Syntax { at: Position, problem: SyntaxProblem },
     #[error("{at}: nested deeper than {DEPTH_MAX} levels")]
     TooDeep { at: Position },
-    #[error("{bytes} bytes is more than the {TEXT_MAX_BYTES} a settings file may have")]
+    #[error("the file has {bytes} bytes, but a settings file may have at most {TEXT_MAX_BYTES}")]
     TooLarge { bytes: usize },
     /// Only keys that have to be followed are checked: which of two `hooks` counts would be a guess.
     #[error("{at}: the key {key:?} appears twice in one object")]
@@ -181,14 +181,14 @@ pub enum SettingsError {
     #[error("{at}: {path} should be {expected}, but is {found}")]
     WrongType { at: Position, path: String, expected: Kind, found: Kind },
     /// A server of our name that runs something else is somebody's own.
-    #[error("{path} is there already and runs something else")]
+    #[error("{path} already exists and runs something else")]
     Taken { path: String },
     /// The change is possible by hand, but not without touching what is not ours.
     #[error("{path} is written in a way that cannot be changed safely")]
     Entangled { path: String },
     #[error("{at}: {problem}")]
     Toml { at: Position, problem: String },
-    #[error("the file is not ours")]
+    #[error("the file was not written by Cerberus")]
     Foreign,
     /// Installed under another name it could neither be found again nor taken out.
     #[error("{command:?} is not a path to a program named cerberus")]
@@ -198,7 +198,7 @@ pub enum SettingsError {
 /// What is wrong with a text that is neither JSON nor JSON with comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxProblem {
-    #[error("the text ends too early")]
+    #[error("unexpected end of the file")]
     UnexpectedEnd,
     #[error("unexpected character {0:?}")]
     UnexpectedCharacter(char),

@@ -99,10 +99,8 @@ pub fn for_prompt(
     let told = store.told_memories(session.row, now)?.into_iter().map(MemoryId::new).collect();
     let mut guide_lines = GuideLines::default();
     guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
-    let candidates: Vec<Remembered> = rows
-        .iter()
-        .map(|row| Remembered { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
-        .collect();
+    let candidates: Vec<Remembered> =
+        rows.iter().map(|row| Remembered { id: &row.id, memory: &row.memory, why: "matches the prompt" }).collect();
     let request = MemoryRequest {
         candidates: &candidates,
         guides: &guide_lines,

@@ -59,7 +59,7 @@ pub fn state(job: &Job, story: &Story, left: &Left) -> (PreservedState, Vec<Stri
         // Without what is on record, what was heard is still better than nothing.
         Err(error) => {
             let state = without_view(&wanted).state;
-            (state, vec![format!("the handoff holds only what the agent said and what git knows: {error}")])
+            (state, vec![format!("the handoff contains only the agent's messages and the state of git: {error}")])
         }
     }
 }

@@ -37,10 +37,9 @@ pub enum Start {
 /// Where the last run of the project stands, and what it was told, if there is one to be taken up again.
 pub fn resumable(ledger: &Ledger) -> Result<Standing, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
-    let standing =
-        history::standing(&ledger.read(now())?).ok_or_else(|| nothing("no loop ever ran in this project"))?;
+    let standing = history::standing(&ledger.read(now())?).ok_or_else(|| nothing("no loop has run in this project"))?;
     match &standing.stopped {
-        Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last one is complete, {words}"))),
+        Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last run is complete: {words}"))),
         _ => Ok(standing),
     }
 }

@@ -43,9 +43,9 @@ impl std::fmt::Display for Shut {
                 until.map_or(Ok(()), |until| write!(f, " until {until}"))
             }
             Shut::PrivateProject(folder) => {
-                write!(f, "nothing of {} is stored: private.projects in config.toml", folder.display())
+                write!(f, "nothing is stored for {}: it is listed in private.projects in config.toml", folder.display())
             }
-            Shut::OptedOut(file) => write!(f, "nothing of this project is stored: {}", file.display()),
+            Shut::OptedOut(file) => write!(f, "nothing is stored for this project: it contains {}", file.display()),
         }
     }
 }

@@ -269,13 +269,13 @@ impl Trace {
             reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), ago(*at, now)));
         }
         if self.looked_at_last > 0.0 {
-            reasons.push("looked at when the last edits were done".to_string());
+            reasons.push("read after the last edits".to_string());
         }
         if let Some((_, at)) = self.last_commit {
             reasons.push(format!("committed {}", ago(at, now)));
         }
         if self.mentioned > 0.0 {
-            reasons.push("named in the agent's last words".to_string());
+            reasons.push("mentioned in the agent's last message".to_string());
         }
         reasons.join("; ")
     }
