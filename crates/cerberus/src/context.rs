@@ -112,8 +112,8 @@ impl Context {
         Keeper { home: &self.home, clock: &self.clock, located }
     }
 
-    /// To be called after sessions ended. Turns corrections into proposals, and the most certain of them into memories. If a
-    /// provider is set, starts a background process per session that writes its summary.
+    /// To be called after sessions ended. Turns corrections into proposals, and the most certain of them into memories.
+    /// If a provider is set, starts a background process per session that writes its summary.
     pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
         const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let mut store = self.view()?;

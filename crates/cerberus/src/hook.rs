@@ -1,5 +1,5 @@
-//! `cerberus hook AGENT`: reads one payload from standard input, always exits with 0, and writes nothing but a valid reply
-//! to standard output.
+//! `cerberus hook AGENT`: reads one payload from standard input, always exits with 0, and writes nothing but a valid
+//! reply to standard output.
 //!
 //! Failures are noted for `status` and `doctor`; the agent never notices them.
 
@@ -70,8 +70,8 @@ fn hook_name(agent: &str) -> String {
     format!("hook {}", line(agent, 40))
 }
 
-/// A panic must not look like a failing hook: it is noted for `status` and `doctor`, and the exit code is 0. The note is
-/// written in the panic hook, because release builds abort on a panic.
+/// A panic must not look like a failing hook: it is noted for `status` and `doctor`, and the exit code is 0. The note
+/// is written in the panic hook, because release builds abort on a panic.
 fn survive_panics(agent: String) {
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(home) = context::home() {

@@ -1,6 +1,7 @@
 //! The binary: arguments, output, exit codes. Decisions are made in core; files and the database belong to the engine.
 //!
-//! `hook` is dispatched before the argument parser is built, because it runs at every step of an agent and must be fast.
+//! `hook` is dispatched before the argument parser is built, because it runs at every step of an agent and must be
+//! fast.
 
 mod commands;
 mod context;

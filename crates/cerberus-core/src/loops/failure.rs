@@ -47,7 +47,7 @@ impl Mend {
             }
             Mend::Credit => "add credit or change the plan, then continue with `cerberus loop run --resume`",
             Mend::Permission => {
-                "allow the tools that it needs in the agent's own settings, or with a flag after --, then continue with \
+                "allow the tools that it needs in the agent's own settings or with a flag after --, then continue with \
                  `cerberus loop run --resume`"
             }
             Mend::Flag => "fix the arguments after -- or agent_args in cerberus.toml, then try again",

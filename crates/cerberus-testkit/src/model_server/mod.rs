@@ -1,10 +1,10 @@
 //! A model server that answers from a script, so that real agents run without a model or a network.
 //!
-//! The script is data: replies handed out in order, one for each *main* request (see the protocol's file for
-//! what is main), except that a reply with an addressee waits for it. Side requests get [`SIDE_TEXT`] and leave the script alone; after its end every main request
-//! gets [`DONE_TEXT`]. Every request body is kept, its headers never: they carry keys. The server listens on
-//! 127.0.0.1 on a port the system picks, and dropping it closes every connection and joins every thread.
-//! `http` moves bytes; one file per protocol gives them meaning and does no I/O.
+//! The script is data: replies handed out in order, one for each *main* request (see the protocol's file for what is
+//! main), except that a reply with an addressee waits for it. Side requests get [`SIDE_TEXT`] and leave the script
+//! alone; after its end every main request gets [`DONE_TEXT`]. Every request body is kept, its headers never: they
+//! carry keys. The server listens on 127.0.0.1 on a port the system picks, and dropping it closes every connection and
+//! joins every thread. `http` moves bytes; one file per protocol gives them meaning and does no I/O.
 
 mod anthropic;
 mod gemini;

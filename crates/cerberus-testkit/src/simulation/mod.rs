@@ -1,9 +1,10 @@
 //! A seeded simulation of everything that can happen to a home, and the check that growing equals rebuilding.
 //!
-//! One seed drives hooks of several agents over several days, with imports, forgetting, edits of memories, clock changes,
-//! deaths, duplicated and late records. After every step the view that grew with the journal is compared with one made
-//! from nothing, row by row and brief by brief; at the end also what every command prints. The same seed always does the
-//! same, so a failing one can be run again. Seeds that once failed are in `seeds.txt` and are always run.
+//! One seed drives hooks of several agents over several days, with imports, forgetting, edits of memories, clock
+//! changes, deaths, duplicated and late records. After every step the view that grew with the journal is compared with
+//! one made from nothing, row by row and brief by brief; at the end also what every command prints. The same seed
+//! always does the same, so a failing one can be run again. Seeds that once failed are in `seeds.txt` and are always
+//! run.
 
 mod agents;
 mod compare;

@@ -150,7 +150,8 @@ impl Forget {
         if meant.unreadable > 0 {
             let records = render::count(meant.unreadable, "record");
             render::talk(&format!(
-                "cerberus: {records} written by a newer version could not be read and were kept; update Cerberus and run the command again"
+                "cerberus: {records} written by a newer version could not be read and were kept; update Cerberus and \
+                 run the command again"
             ));
         }
         Ok(())

@@ -18,9 +18,9 @@ use crate::render;
 
 /// Import past sessions from the transcripts that agents keep
 ///
-/// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end at
-/// their last event. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten events
-/// are skipped too, unless `--forgotten` is given.
+/// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end
+/// at their last event. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
+/// events are skipped too, unless `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {
     #[arg(value_name = "AGENT", value_parser = agent)]

@@ -14,8 +14,8 @@ use crate::render;
 /// Install Cerberus into the agents on this machine
 ///
 /// Merges its hooks and its MCP server into the settings of every agent found. Order, comments and everything else in a
-/// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely is
-/// left alone. Running the command again changes nothing.
+/// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely
+/// is left alone. Running the command again changes nothing.
 #[derive(clap::Args)]
 pub struct Install {
     #[command(flatten)]
@@ -24,8 +24,8 @@ pub struct Install {
 
 /// Remove Cerberus from the agents' settings
 ///
-/// A file that was not changed since the installation is restored byte for byte. Files that were created for Cerberus are
-/// deleted. Captured data is kept.
+/// A file that was not changed since the installation is restored byte for byte. Files that were created for Cerberus
+/// are deleted. Captured data is kept.
 #[derive(clap::Args)]
 pub struct Uninstall {
     #[command(flatten)]

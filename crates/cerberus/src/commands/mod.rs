@@ -36,8 +36,8 @@ use crate::render;
 /// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
 /// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
-/// know in about a thousand tokens. It has no daemon, and it uses no network and no model unless you configure a provider
-/// for summaries.
+/// know in about a thousand tokens. It has no daemon, and it uses no network and no model unless you configure a
+/// provider for summaries.
 #[derive(Parser)]
 #[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {

@@ -11,9 +11,9 @@ use crate::render;
 
 /// Stop storing anything and briefing sessions for a while
 ///
-/// During a pause, hooks store nothing and tell the agent nothing, and agents cannot record anything. A pause applies to
-/// all projects, survives a restart, and lasts until it is lifted or its time is over; `status` and `doctor` show it. The
-/// agents still write their own transcripts, so a later `import` can include that time.
+/// During a pause, hooks store nothing and tell the agent nothing, and agents cannot record anything. A pause applies
+/// to all projects, survives a restart, and lasts until it is lifted or its time is over; `status` and `doctor` show
+/// it. The agents still write their own transcripts, so a later `import` can include that time.
 #[derive(clap::Args)]
 pub struct PauseCommand {
     /// How long: 30m, 2h, 1d [default: until `cerberus unpause`]

@@ -12,9 +12,9 @@ use crate::render;
 
 /// Show which folders hold this project, and join or separate folders
 ///
-/// A moved folder and a second clone are recognized as the same project, by the origin in the git configuration and by the
-/// first commit. They share sessions and memories. If it is unclear, for example for a fork, `status` asks once. Your
-/// last answer counts, and you can change it at any time.
+/// A moved folder and a second clone are recognized as the same project, by the origin in the git configuration and by
+/// the first commit. They share sessions and memories. If it is unclear, for example for a fork, `status` asks once.
+/// Your last answer counts, and you can change it at any time.
 #[derive(clap::Args)]
 pub struct Project {
     #[command(subcommand)]

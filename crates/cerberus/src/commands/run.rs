@@ -23,7 +23,8 @@ pub struct Run {
     command: Vec<std::ffi::OsString>,
 }
 
-/// A program that reports nothing for a long time may still be working. A pulse keeps its session from counting as idle.
+/// A program that reports nothing for a long time may still be working. A pulse keeps its session from counting as
+/// idle.
 const PULSE: Duration = Duration::from_secs(10 * 60);
 
 impl Run {

@@ -16,8 +16,8 @@ use crate::render;
 /// Have a model summarize a session in two or three sentences for the next session
 ///
 /// Needs `[summary] provider` in config.toml: ollama, anthropic, openai (or any compatible server), or command. If a
-/// provider is set, every session is also summarized in the background when it ends. The provider receives the session's
-/// facts, with secrets redacted; its summary is checked against them.
+/// provider is set, every session is also summarized in the background when it ends. The provider receives the
+/// session's facts, with secrets redacted; its summary is checked against them.
 #[derive(clap::Args)]
 pub struct Summarize {
     /// The session [default: the last session of this project with captured facts]

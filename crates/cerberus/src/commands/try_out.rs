@@ -10,8 +10,8 @@ use crate::render::{self, block as line};
 
 /// See it work in a sandbox: a session is captured, killed and recovered, and the next one is told everything
 ///
-/// Uses real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second and
-/// touches nothing outside that folder.
+/// Uses real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second
+/// and touches nothing outside that folder.
 #[derive(clap::Args)]
 pub struct Try {
     /// Play the agent in the sandbox in this folder (used by `try` itself)
@@ -111,9 +111,7 @@ fn show() -> anyhow::Result<()> {
     ensure!(listed.contains("the agent's process is gone"), "the crash was not detected");
     line(&format!("      {listed}\n"));
 
-    line(
-        "4. A new agent starts. The crashed session is recovered, and the SessionStart hook of the new one is answered with:\n",
-    );
+    line("4. A new agent starts. The crashed session is recovered, and the new SessionStart hook gets this reply:\n");
     let reply: Value =
         serde_json::from_str(&sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?)
             .context("the second session was told nothing")?;

@@ -1,8 +1,9 @@
 //! `cerberus mcp`: an MCP server on standard input and output.
 //!
-//! The official SDK implements the protocol in both its forms: sessions that begin with `initialize`, and self-contained
-//! requests. Nothing else is written to standard output, no port is opened, and the server exits when its input ends.
-//! This is the only part of the program with an async runtime. It calls the engine like any command, one call at a time.
+//! The official SDK implements the protocol in both its forms: sessions that begin with `initialize`, and
+//! self-contained requests. Nothing else is written to standard output, no port is opened, and the server exits when
+//! its input ends. This is the only part of the program with an async runtime. It calls the engine like any command,
+//! one call at a time.
 
 mod server;
 mod stdio;

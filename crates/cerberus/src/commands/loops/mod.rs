@@ -1,4 +1,5 @@
-//! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any terminal.
+//! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any
+//! terminal.
 
 mod guard;
 mod history;

@@ -24,9 +24,9 @@ use crate::render::loops::Screen;
 
 /// Run an agent on a task, one fresh context after another, until it is done or must stop
 ///
-/// The agent runs headless and with your own settings. You decide what it may do without asking, with the arguments after
-/// --. Options can also be set under [loop] in cerberus.toml at the project root, and in config.toml in the home; the
-/// command line takes precedence.
+/// The agent runs headless and with your own settings. With the arguments after --, you decide what it may do without
+/// asking. Options can also be set under [loop] in cerberus.toml at the project root, and in config.toml in the home;
+/// the command line takes precedence.
 ///
 /// Press Ctrl-C once to stop after the iteration, twice to stop immediately. Exit codes: 0 complete, 1 failed, 2 usage,
 /// 3 limit reached, 4 no progress, 5 the agent needs your attention (login, permission, flag), 6 interrupted, 7 another
@@ -117,7 +117,8 @@ pub struct Run {
     #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
     until_time_limit: Option<Span>,
 
-    /// Text with which the agent claims completion; --until must confirm it, or else a second context that changes nothing
+    /// Text with which the agent claims completion; --until must confirm it, or else a second context that changes
+    /// nothing
     #[arg(long, value_name = "TEXT", help_heading = "When to stop")]
     completion_phrase: Option<String>,
 

@@ -15,8 +15,8 @@ use crate::render;
 
 /// Archive sessions that were inactive for seven days; with --older-than, delete archived sessions permanently
 ///
-/// Also deletes what `[store]` in config.toml says: sessions older than `retention`, and the oldest sessions while journal
-/// and view are larger than `max_size`. Without these settings nothing is deleted. Memories are always kept.
+/// Also deletes what `[store]` in config.toml says: sessions older than `retention`, and the oldest sessions while
+/// journal and view are larger than `max_size`. Without these settings nothing is deleted. Memories are always kept.
 #[derive(clap::Args)]
 pub struct SessionCleanup {
     /// Delete archived sessions whose last activity is older than this: 30d, 12w

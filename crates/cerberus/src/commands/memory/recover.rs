@@ -17,8 +17,8 @@ use crate::render;
 
 /// List, recover or discard crashed sessions
 ///
-/// The next session of a project recovers its crashed sessions automatically. Use this command to inspect them and decide
-/// yourself.
+/// The next session of a project recovers its crashed sessions automatically. Use this command to inspect them and
+/// decide yourself.
 #[derive(clap::Args)]
 pub struct Recover {
     /// The session to recover

@@ -16,9 +16,9 @@ use crate::render::keys;
 
 /// Review the proposals one by one
 ///
-/// Each proposal is shown with what you said. Press a to approve it, e to edit and approve it, r to reject it permanently,
-/// l to leave it for later, u to undo the last answer, q to quit. If the input is not a terminal, answers are read one per
-/// line, and `e NEW TEXT` edits.
+/// Each proposal is shown with what you said. Press a to approve it, e to edit and approve it, r to reject it
+/// permanently, l to leave it for later, u to undo the last answer, q to quit. If the input is not a terminal, answers
+/// are read one per line, and `e NEW TEXT` edits.
 #[derive(clap::Args)]
 pub struct Review {}
 
