@@ -123,7 +123,7 @@ pub fn wait_until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Opt
             return Ok(found);
         }
         if start.elapsed() >= limit {
-            return Err(format!("{what} did not happen within {limit:?}"));
+            return Err(format!("timed out after {limit:?} waiting for {what}"));
         }
         std::thread::sleep(PROBE_EVERY);
     }
@@ -234,7 +234,7 @@ mod tests {
         let (stdout, started) = (running.stdout.try_clone().unwrap(), "started\n");
         wait_until("output", LIMIT, || (contents(&stdout) == started).then_some(())).unwrap();
         let told = running.wait(Duration::ZERO).unwrap_err();
-        assert!(told.contains("in vain") && told.contains("started"), "{told}");
+        assert!(told.contains("timed out") && told.contains("started"), "{told}");
     }
 
     #[test]

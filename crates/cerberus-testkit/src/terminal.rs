@@ -22,7 +22,7 @@ use crate::process::{kill_group, wait_until};
 
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// The program prints this when it starts to read single keys.
+/// Enables bracketed paste. A program prints this when it is ready for input.
 const TAKES_KEYS: &str = "\x1b[?2004h";
 
 /// A program and its terminal.

@@ -172,7 +172,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
 fn explain(briefing: &Briefing, budget_tokens: usize) {
     let brief = &briefing.brief;
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
-    let summary = format!("{} of {budget_tokens} tokens, {} sessions", brief.tokens, sessions.len());
+    let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
     let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.memories {

@@ -25,7 +25,7 @@ pub struct PauseCommand {
     project: bool,
 }
 
-/// Lift a pause
+/// Lift a pause: store and brief again
 ///
 /// Lifts all pauses; with --project, only the pause of this project.
 #[derive(clap::Args)]

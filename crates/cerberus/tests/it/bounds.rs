@@ -156,7 +156,7 @@ fn sessions_past_the_retention_leave_and_memories_never() {
     assert!(brief["text"].as_str().unwrap().contains("rule:Always-ask-the-zitherist"), "{brief}");
     fs::write(env.home().join("config.toml"), "[store]\nretention = \"60d\"\n").unwrap();
     assert_eq!(env.json(&["status"])["store"]["sessions_due"], 1);
-    assert!(env.ok(&["status"]).contains("1 session to leave"));
+    assert!(env.ok(&["status"]).contains("1 session due for deletion"));
     assert_eq!(env.json(&["memory", "session-cleanup", "--dry-run"])["left"].as_array().unwrap().len(), 1);
     assert_eq!(env.sessions().len(), 2, "a dry run changes nothing");
     // As if it had been written long ago: no hook appends there any more.

@@ -226,7 +226,7 @@ fn a_file_that_must_not_be_changed_keeps_no_other_from_it() {
         ".claude/settings.json was left alone: line 1, column 12",
         ".codex/config.toml was left alone: line 1",
         ".cursor/hooks.json was left alone: it is read-only",
-        ".gemini/settings.json was left alone: `mcpServers.cerberus` is there already",
+        ".gemini/settings.json was left alone: `mcpServers.cerberus` already exists",
         "4 files could not be changed",
     ] {
         assert!(message.contains(part), "{part} in {message}");
@@ -287,7 +287,7 @@ fn codex_is_trusted_when_it_says_so() {
         text += &format!("\n[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
     }
     fs::write(&config, &text).unwrap();
-    assert!(check(&env, "codex")["detail"].to_string().contains("it accepted the hooks of 7 of 8 events"));
+    assert!(check(&env, "codex")["detail"].to_string().contains("it has accepted the hooks of only 7 of 8 events"));
     text += &format!("\n[hooks.state.\"{}:session_end:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
     fs::write(&config, &text).unwrap();
     assert_eq!(check(&env, "codex")["ok"], true);

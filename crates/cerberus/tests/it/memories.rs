@@ -103,7 +103,7 @@ fn what_a_guide_says_is_not_repeated_and_guides_are_left_alone() {
     assert_eq!(env.brief(), "rule:Never-push-to-main");
     let dropped = env.json(&["brief"])["dropped"].clone();
     assert_eq!(dropped[0]["code"], "rule:Always-run-cargo-fmt-before-committing");
-    assert_eq!(dropped[0]["reason"], "CLAUDE.md says it already");
+    assert_eq!(dropped[0]["reason"], "already in CLAUDE.md");
     std::fs::rename(&guide, env.project().join("AGENTS.md")).unwrap();
     assert_eq!(env.brief(), "rule:Never-push-to-main");
     let agents = std::fs::read_to_string(env.project().join("AGENTS.md")).unwrap();

@@ -114,8 +114,8 @@ fn whatever_a_provider_does_it_is_tried_twice_and_then_codes_are_told() {
         let of = |text: &str| Answer::json(&(known.answer)(text));
         let long = (known.answer)(&"word ".repeat(220_000));
         for (answer, timeout_secs, reason) in [
-            (Answer::Say(500, b"{\"error\": \"overloaded\"}".to_vec()), 60.0, "has a problem of its own (status 500)"),
-            (Answer::Say(401, made_up_key().into_bytes()), 60.0, "refuses the key (status 401)"),
+            (Answer::Say(500, b"{\"error\": \"overloaded\"}".to_vec()), 60.0, "has an internal error (status 500)"),
+            (Answer::Say(401, made_up_key().into_bytes()), 60.0, "rejects the API key (status 401)"),
             (Answer::Say(404, vec![]), 60.0, "does not know the model"),
             (Answer::Say(200, b"<html>garbage".to_vec()), 60.0, "contains nothing usable"),
             (Answer::Say(200, b"{\"something\": [\"else\"]}".to_vec()), 60.0, "contains nothing usable"),
@@ -309,7 +309,7 @@ fn a_provider_that_hangs_is_given_up_and_nothing_is_left_running() {
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
     let failures = wait_until("the failure", LIMIT, || failures(&env)).unwrap();
     assert!(
-        failures[0]["detail"].as_str().unwrap().contains("did not answer within 0.2 s; codes are told"),
+        failures[0]["detail"].as_str().unwrap().contains("did not answer within 0.2 s; briefs use codes instead"),
         "{failures:?}"
     );
     wait_until("both tries to end", LIMIT, || (server.held() == 0).then_some(())).unwrap();
@@ -375,7 +375,7 @@ fn doctor_shows_the_providers_state() {
     assert!(there.0 && there.1.ends_with(": reachable, no summary yet"), "{there:?}");
     assert!(!server.requests()[0].contains(&made_up_key()), "a sign of life is asked for without the key");
     assert!(summarize(&env, &KNOWN[1]).0);
-    assert!(state(Some("ANTHROPIC_API_KEY")).1.ends_with(": there, last wrote 2026-01-22T13:35:14Z"));
+    assert!(state(Some("ANTHROPIC_API_KEY")).1.ends_with(": reachable, last summary 2026-01-22T13:35:14Z"));
     let url = server.url();
     drop(server);
     let gone = state(Some("ANTHROPIC_API_KEY"));
@@ -391,7 +391,10 @@ fn doctor_shows_the_providers_state() {
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
     env.ok(&["summarize", "--detached", &id]);
     let failed = state(None);
-    assert!(!failed.0 && failed.1.contains("the command failed: exit status: 1; codes are told"), "{failed:?}");
+    assert!(
+        !failed.0 && failed.1.contains("the command failed: exit status: 1; briefs use codes instead"),
+        "{failed:?}"
+    );
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl SessionHistory {
         }
         render::line("");
         render::line(&format!(
-            "{} per day, oldest first: {}",
+            "{}; per day, oldest first: {}",
             render::count(rows.len(), "session"),
             self.sparkline(context, &rows)
         ));

@@ -31,7 +31,7 @@ fn a_phrase_is_a_claim_that_the_check_confirms() {
     assert_eq!(stage.history().len(), 3);
     let stage = Stage::new(Tongue::Plain, &[claims("echo x > a")]);
     let ran = stage.run(&["--completion-phrase", "ALL DONE", "--max-iterations", "1"]);
-    ran.ended(3, "which nothing confirmed");
+    ran.ended(3, "but nothing confirmed it");
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn budgets_hold_in_the_middle_of_a_context() {
 fn failures_in_a_row_stop_it_sooner_when_they_are_the_same() {
     let crash = |words| vec![Act::Say("working", 0), Act::Complain(words), Act::Exit(3)];
     let stage = Stage::new(Tongue::Plain, &[crash("boom")]);
-    stage.run(&["--same-failure", "2"]).ended(1, "2 times in the same way: exit 3: boom");
+    stage.run(&["--same-failure", "2"]).ended(1, "occurred 2 times: exit 3: boom");
     let stage = Stage::new(Tongue::Plain, &[crash("a"), crash("b"), crash("c")]);
-    stage.run(&["--max-failures", "3"]).ended(1, "failed 3 times in a row, the last time: exit 3: c");
+    stage.run(&["--max-failures", "3"]).ended(1, "3 failures in a row, the last one: exit 3: c");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_pre_reboot_hook_that_fails_aborts_the_reboot() {
     let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &[Act::Shell("echo x > a")], &full])]);
     stage.write("cerberus.toml", "[loop.hooks]\npre_reboot = \"echo not now; exit 1\"\n");
     let ran = stage.run(&["--context-window", "100000"]);
-    ran.ended(1, "this one goes on: exit 1: not now").ended(1, "the pre_reboot hook refused a fresh context");
+    ran.ended(1, "this one continues: exit 1: not now").ended(1, "the pre_reboot hook refused a fresh context");
     assert_eq!((stage.agent.contexts(), stage.agent.asked(1).as_str()), (1, ""));
     assert!(stage.env.project().join("later").exists());
     // One that takes too long has failed as well, and does not survive.
