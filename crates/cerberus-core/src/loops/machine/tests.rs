@@ -174,7 +174,7 @@ fn a_hook_that_refuses_keeps_the_context_and_at_its_end_stops_the_loop() {
     let mut drive = Drive::new(&settings);
     let refused = || Input::HookRefused { words: "busy".to_string() };
     drive.tell(0, Input::Tick).tell(1, text(71.0)).tell(1, refused()).tell(2, text(90.0));
-    let told = "tell the pre_reboot hook refused a fresh context; this one goes on: busy";
+    let told = "tell the pre_reboot hook refused a fresh context; this one continues: busy";
     assert_eq!(drive.wanted(), format!("begin, acknowledged, hook soft-redline, {told}"));
     drive.tell(3, done()).tell(4, gone()).tell(4, measured(Progress::Made)).tell(5, Input::Tick).tell(5, refused());
     assert_eq!(drive.wanted(), "close, measure, ended iteration-end Spent, hook iteration-end, finish failed");
