@@ -177,7 +177,7 @@ fn a_broken_archive_is_said_and_costs_only_itself() {
 #[test]
 fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
     let env = env();
-    assert_eq!(env.ok(&["import"]), "no agent kept a transcript on this machine\n");
+    assert_eq!(env.ok(&["import"]), "no transcripts were found on this machine\n");
     for (_, written, below, _) in AGENTS {
         keep(&env, below, &written("s1", env.project().to_str().unwrap()));
     }

@@ -164,7 +164,7 @@ fn scenario_7_malformed_session_file() {
     assert_eq!(told(&env, "summary"), "");
     assert_eq!(env.start("s1", "startup"), "");
     let failures = env.json(&["status"])["failures"].clone();
-    assert!(failures[0]["detail"].as_str().unwrap().contains("is left in place: not JSON"), "{failures}");
+    assert!(failures[0]["detail"].as_str().unwrap().contains("was not imported: not JSON"), "{failures}");
     assert!(dir.join("active-hydra.json").exists());
 }
 
