@@ -66,7 +66,7 @@ impl Stop {
             Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
             Stop::NoProgress { .. } => LoopEnd::NoProgress,
             Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
-            Stop::NeedsUser { .. } => LoopEnd::NeedsMending,
+            Stop::NeedsUser { .. } => LoopEnd::NeedsUser,
             Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
         }
     }
