@@ -385,7 +385,7 @@ fn doctor_shows_the_providers_state() {
     );
 
     configure(&env, "provider = 'command'\ncommand = ['no-such-agent-here', '-p']");
-    assert!(state(None).1.ends_with("no-such-agent-here is not there"));
+    assert!(state(None).1.ends_with("no-such-agent-here was not found"));
     configure(&env, "provider = 'command'\ncommand = ['false']");
     env.write_file("s1", "t9", "more.go", "package x\n");
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
