@@ -152,7 +152,7 @@ mod tests {
             std::fs::create_dir_all(&package).unwrap();
             std::fs::write(package.join("package.json"), r#"{"version":"2.0.0"}"#).unwrap();
             let told = pin.locate_in(clients.path()).unwrap_err();
-            assert!(told.contains("\"2.0.0\" is there") && told.contains("dev/clients"), "{told}");
+            assert!(told.contains("\"2.0.0\" is installed") && told.contains("dev/clients"), "{told}");
         }
     }
 
