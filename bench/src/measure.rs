@@ -219,7 +219,7 @@ mod tests {
         ];
         assert_eq!(
             table_text(&["", "x floor", "target"], &rows),
-            "       x floor          target\nfloor     1.00\nhook     10.00  <= 2 MISSED\n"
+            "       x floor       target\nfloor     1.00\nhook     10.00  <= 2 MISSED\n"
         );
         assert_eq!(Target::AtLeast(30.0).beside(31.0), ">= 30 met");
         assert_eq!(Target::Exactly(1.0).beside(1.0), "= 1 met");
