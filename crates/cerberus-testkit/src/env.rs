@@ -111,6 +111,15 @@ impl TestEnv {
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("cerberus {args:?}: {error}: {printed}"))
     }
 
+    /// What `doctor` found. It must exit 1 exactly if something is wrong.
+    pub fn doctor(&self) -> Value {
+        let output = self.run(&["doctor", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("doctor prints JSON");
+        let expected = if report["ok"] == true { 0 } else { 1 };
+        assert_eq!(output.status.code(), Some(expected), "{report}");
+        report
+    }
+
     /// The brief's text as it is now.
     pub fn brief(&self) -> String {
         self.json(&["brief"])["text"].as_str().expect("a brief has a text").to_string()

@@ -170,7 +170,7 @@ fn records_of_a_newer_version_are_kept_and_forgotten_with_their_session() {
     env.write_file("s1", "t1", "a.rs", "");
     append(&env, "2026-01-22", &from_a_newer_version(&env, "xylophones"));
     assert!(env.brief().contains("impl:a.rs"), "the rest is read");
-    let detail = env.json(&["doctor"])["checks"].to_string();
+    let detail = env.doctor()["checks"].to_string();
     assert!(detail.contains("1 of a newer version"), "{detail}");
     env.ok(&["doctor", "--rebuild"]);
     assert!(holds(&env, "xylophones"), "it is kept for the version that wrote it");
