@@ -120,6 +120,15 @@ impl TestEnv {
         report
     }
 
+    /// Rebuilds the view, whatever else `doctor` finds.
+    pub fn rebuild(&self) {
+        let output = self.run(&["doctor", "--rebuild", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("doctor prints JSON");
+        let checks = report["checks"].as_array().expect("doctor lists its checks");
+        let is_built = checks.iter().any(|check| check["name"] == "view" && check["ok"] == true);
+        assert!(is_built, "{report}");
+    }
+
     /// The brief's text as it is now.
     pub fn brief(&self) -> String {
         self.json(&["brief"])["text"].as_str().expect("a brief has a text").to_string()

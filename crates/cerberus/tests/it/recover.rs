@@ -357,7 +357,7 @@ impl Case {
             json!(["was recovered before"]),
             "{agent}"
         );
-        env.ok(&["doctor", "--rebuild"]);
+        env.rebuild();
         assert_eq!(dead(env), session, "{agent}: twice equals once");
     }
 }

@@ -210,7 +210,7 @@ fn what_an_older_version_stored_is_found_and_cut() {
     let detail = env.doctor()["checks"].to_string();
     assert!(detail.contains("up to date; 0 torn records"), "the torn one is blank, no other was torn: {detail}");
     let before = (env.json(&["brief"]), env.sessions());
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!((env.json(&["brief"]), env.sessions()), before);
 }
 

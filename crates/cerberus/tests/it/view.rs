@@ -30,7 +30,7 @@ fn rebuilt_from_the_journal_everything_is_the_same() {
     let mut env = env();
     fill(&mut env);
     let before = everything(&env);
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(everything(&env), before);
     for entry in std::fs::read_dir(env.home()).unwrap() {
         let path = entry.unwrap().path();
