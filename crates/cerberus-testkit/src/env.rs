@@ -112,7 +112,25 @@ impl TestEnv {
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("cerberus {args:?}: {error}: {printed}"))
     }
 
-    /// The text of the current brief.
+    /// What `doctor` found. It must exit 1 exactly if something is wrong.
+    pub fn doctor(&self) -> Value {
+        let output = self.run(&["doctor", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("doctor prints JSON");
+        let expected = if report["ok"] == true { 0 } else { 1 };
+        assert_eq!(output.status.code(), Some(expected), "{report}");
+        report
+    }
+
+    /// Rebuilds the view, whatever else `doctor` finds.
+    pub fn rebuild(&self) {
+        let output = self.run(&["doctor", "--rebuild", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("doctor prints JSON");
+        let checks = report["checks"].as_array().expect("doctor lists its checks");
+        let is_built = checks.iter().any(|check| check["name"] == "view" && check["ok"] == true);
+        assert!(is_built, "{report}");
+    }
+
+    /// The brief's text as it is now.
     pub fn brief(&self) -> String {
         self.json(&["brief"])["text"].as_str().expect("a brief has a text").to_string()
     }

@@ -123,7 +123,7 @@ impl Harness {
             wrong.push(format!("the view is not sound: {view:?}"));
         }
         let before: Value = self.env.json(&["brief"]);
-        self.env.ok(&["doctor", "--rebuild"]);
+        self.env.rebuild();
         if self.env.json(&["brief"]) != before || self.env.sessions() != sessions {
             wrong.push("made anew from the journal, the view says something else".to_string());
         }

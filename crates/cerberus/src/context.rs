@@ -137,6 +137,16 @@ impl Context {
         config::load(&self.home).hint("fix or remove the line; README.md lists the settings")
     }
 
+    /// Why the settings cannot be used, and what that means until they are corrected.
+    pub fn settings_problem(&self) -> Option<String> {
+        let error = config::load(&self.home).err()?;
+        let meanwhile = match self.privacy_rules_unknown {
+            Some(_) => "hooks store nothing, because it may say what is private",
+            None => "sessions are captured but told nothing",
+        };
+        Some(format!("{error}; until it is corrected, {meanwhile}"))
+    }
+
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
         let mut store = fold::open(&self.home).hint("run `cerberus doctor` to see what is wrong")?;

@@ -4,12 +4,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cerberus_core::settings::{self, Part};
+use cerberus_core::settings::{self, Part, Target, Version};
 use cerberus_engine::agents::{ALL, Scope, Surroundings};
 
 use super::{Check, holds};
 
-const COMMAND: &str = "/opt/bin/cerberus";
+const TARGET: Target<'_> = Target { command: "/opt/bin/cerberus", client: Some(Version(2, 1, 50)), home: Some("/h") };
 
 pub fn merger() -> anyhow::Result<Check> {
     let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/dev"));
@@ -29,17 +29,18 @@ pub fn merger() -> anyhow::Result<Check> {
 }
 
 fn merge(parts: &[Part], text: &str) -> Result<(), String> {
-    let Ok(wired) = settings::install(parts, text, COMMAND) else { return Ok(()) };
+    let Ok(wired) = settings::install(parts, text, &TARGET) else { return Ok(()) };
     let again =
-        settings::install(parts, &wired, COMMAND).map_err(|error| format!("installed, not understood: {error}"))?;
+        settings::install(parts, &wired, &TARGET).map_err(|error| format!("installed, not understood: {error}"))?;
     holds(again == wired, "installing twice is once", (text, &wired, &again))?;
-    let wiring = settings::installed(parts, &wired).map_err(|error| error.to_string())?;
+    let wiring = settings::installed(parts, &wired, TARGET.client).map_err(|error| error.to_string())?;
     holds(wiring.missing.is_empty(), "what is installed is found", &wiring)?;
-    let was_there = !settings::installed(parts, text).map_err(|error| error.to_string())?.is_empty();
+    let was_there = !settings::installed(parts, text, None).map_err(|error| error.to_string())?.is_empty();
     let back = settings::uninstall(parts, &wired, Some(text)).map_err(|error| error.to_string())?;
     // With ours in it already, the text is not the one of before we came.
     holds(was_there || back == text, "uninstalling gives the same bytes back", (text, &wired, &back))?;
     let cleaned = settings::uninstall(parts, &wired, None).map_err(|error| error.to_string())?;
-    let left = settings::installed(parts, &cleaned).map_err(|error| format!("cleaned, not understood: {error}"))?;
+    let left =
+        settings::installed(parts, &cleaned, None).map_err(|error| format!("cleaned, not understood: {error}"))?;
     holds(left.is_empty(), "nothing of ours is left", (&wired, &cleaned))
 }

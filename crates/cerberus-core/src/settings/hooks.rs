@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::edit::{Editor, Json};
 use super::json::{self, Item, Node, expect_kind};
 use super::program::{is_program, shell_line, shell_program};
-use super::{Kind, SettingsError, WiredHook, Wiring};
+use super::{Kind, SettingsError, Target, Version, WiredHook, Wiring};
 use crate::model::id::Agent;
 
 /// How an agent writes hooks.
@@ -18,8 +18,10 @@ pub struct HookStyle {
     pub agent: Agent,
     /// The events we need, in file order, each with its timeout in the agent's unit.
     pub events: &'static [(&'static str, u32)],
+    /// The events that only newer versions of the agent know, each with the first version that does. They come last
+    /// in `events`, in this order, so that adding them later gives the same text.
+    pub since: &'static [(&'static str, Version)],
     pub nesting: Nesting,
-    pub form: Form,
     /// The key of a handler's command.
     pub command_key: &'static str,
     /// The `version` that the file must have.
@@ -36,25 +38,25 @@ pub enum Nesting {
     Flat,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// Program and `args`, without a shell.
-    Program,
-    /// A shell command line.
-    Line,
-}
-
 impl HookStyle {
     fn args(&self) -> [&str; 2] {
         ["hook", self.agent.name()]
     }
 
-    /// The value of the command key.
+    /// The events that this version of the agent knows.
+    pub fn events_for(&self, client: Option<Version>) -> impl Iterator<Item = &'static (&'static str, u32)> {
+        self.events.iter().filter(move |(event, _)| self.is_known(event, client))
+    }
+
+    /// Whether this version knows the event, as far as we can tell.
+    fn is_known(&self, event: &str, client: Option<Version>) -> bool {
+        let since = self.since.iter().find(|(newer, _)| *newer == event);
+        since.is_none_or(|(_, since)| client.is_some_and(|client| client >= *since))
+    }
+
+    /// The value of the command key. A shell line is the one form that every version of every agent understands.
     fn command(&self, program: &str) -> String {
-        match self.form {
-            Form::Program => program.to_owned(),
-            Form::Line => shell_line(program, &self.args()),
-        }
+        shell_line(program, &self.args())
     }
 
     fn entry<'a>(&self, command: &'a str, timeout: u32) -> Json<'a> {
@@ -66,11 +68,12 @@ impl HookStyle {
     }
 }
 
-/// Existing hooks of ours are updated in place to run `program`. If the agent takes a program and arguments, shell
-/// lines are converted. Other members (such as a changed timeout) stay; duplicates are removed.
-pub(super) fn install(style: &HookStyle, text: &str, program: &str) -> Result<String, SettingsError> {
+/// Existing hooks of ours are updated in place to run `program`; a program with `args` becomes a shell line. Other
+/// members (such as a changed timeout) stay; duplicates are removed.
+pub(super) fn install(style: &HookStyle, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
     let text = &json::or_empty_object(text);
-    let command = style.command(program);
+    let text = &without_unknown_events(style, text, target.client)?;
+    let command = style.command(target.command);
     let root = json::parse(text)?;
     let mut editor = Editor::new(text, &root);
     let hooks = hooks_of(text, &root)?;
@@ -79,13 +82,26 @@ pub(super) fn install(style: &HookStyle, text: &str, program: &str) -> Result<St
         new.push(("version", Json::Number(version)));
     }
     match hooks {
-        Some((_, hooks)) => wire(&mut editor, style, text, hooks, &command)?,
+        Some((_, hooks)) => wire(&mut editor, style, text, hooks, &command, target.client)?,
         None => {
             let list = |&(event, timeout)| (event, Json::Array(vec![style.entry(&command, timeout)]));
-            new.push(("hooks", Json::Object(style.events.iter().map(list).collect())));
+            new.push(("hooks", Json::Object(style.events_for(target.client).map(list).collect())));
         }
     }
     editor.append(&root, &Json::Object(new));
+    Ok(editor.finish())
+}
+
+/// An event that a client does not know can make it ignore the whole file.
+fn without_unknown_events(style: &HookStyle, text: &str, client: Option<Version>) -> Result<String, SettingsError> {
+    let root = json::parse(text)?;
+    let mut editor = Editor::new(text, &root);
+    if let Some((_, hooks)) = hooks_of(text, &root)? {
+        let mut doomed = find_ours(style, text, hooks)?;
+        doomed.retain(|ours| !style.is_known(ours.event, client));
+        let emptied = remove_handlers(&mut editor, hooks, &doomed);
+        editor.remove(hooks, &emptied);
+    }
     Ok(editor.finish())
 }
 
@@ -113,7 +129,12 @@ pub(super) fn uninstall(style: &HookStyle, text: &str) -> Result<String, Setting
     Ok(editor.finish())
 }
 
-pub(super) fn installed(style: &HookStyle, text: &str, wiring: &mut Wiring) -> Result<(), SettingsError> {
+pub(super) fn installed(
+    style: &HookStyle,
+    text: &str,
+    client: Option<Version>,
+    wiring: &mut Wiring,
+) -> Result<(), SettingsError> {
     let mut ours = Vec::new();
     if !json::is_blank(text) {
         let root = json::parse(text)?;
@@ -122,12 +143,15 @@ pub(super) fn installed(style: &HookStyle, text: &str, wiring: &mut Wiring) -> R
                 event: ours.event.to_owned(),
                 matcher: ours.matcher,
                 command: ours.program,
+                has_args: !ours.is_line,
+                is_unknown: client.is_some() && !style.is_known(ours.event, client),
+                position: (ours.entry_index, ours.group.map_or(0, |(_, index)| index)),
             };
             ours.extend(find_ours(style, text, hooks)?.into_iter().map(wired));
         }
     }
     let wired: BTreeSet<&str> = ours.iter().map(|hook| hook.event.as_str()).collect();
-    wiring.missing.extend(style.events.iter().map(|(event, _)| *event).filter(|event| !wired.contains(event)));
+    wiring.missing.extend(style.events_for(client).map(|(event, _)| *event).filter(|event| !wired.contains(event)));
     wiring.hooks.extend(ours);
     Ok(())
 }
@@ -221,14 +245,8 @@ fn recognise(style: &HookStyle, text: &str, handler: &Node) -> Result<Option<(St
     if args.is_empty() {
         return Ok(shell_program(&command, &style.args()).map(|program| (program, true)));
     }
-    let is_ours = style.form == Form::Program
-        && args.iter().map(Option::as_deref).eq(style.args().map(Some))
-        && is_program(&command);
+    let is_ours = args.iter().map(Option::as_deref).eq(style.args().map(Some)) && is_program(&command);
     Ok(is_ours.then_some((command, false)))
-}
-
-fn args(style: &HookStyle) -> Json<'_> {
-    Json::Array(style.args().map(Json::Text).to_vec())
 }
 
 /// Updates an existing `hooks` object.
@@ -238,6 +256,7 @@ fn wire(
     text: &str,
     hooks: &Node,
     command: &str,
+    client: Option<Version>,
 ) -> Result<(), SettingsError> {
     let ours = find_ours(style, text, hooks)?;
     let mut seen = BTreeSet::new();
@@ -250,7 +269,7 @@ fn wire(
     remove_handlers(editor, hooks, &repeated);
     let wired: BTreeSet<&str> = kept.iter().map(|ours| ours.event).collect();
     let mut missing = Vec::new();
-    for &(event, timeout) in style.events.iter().filter(|(event, _)| !wired.contains(event)) {
+    for &(event, timeout) in style.events_for(client).filter(|(event, _)| !wired.contains(event)) {
         let list = Json::Array(vec![style.entry(command, timeout)]);
         match hooks.member(text, event)? {
             Some((_, item)) => editor.append(&item.value, &list),
@@ -273,11 +292,9 @@ fn update(
     {
         editor.replace(&item.value, &Json::Text(command));
     }
-    if ours.is_line && style.form == Form::Program {
-        match ours.handler.member(text, "args")? {
-            Some((_, item)) => editor.replace(&item.value, &args(style)),
-            None => editor.append(ours.handler, &Json::Object(vec![("args", args(style))])),
-        }
+    // Clients that ignore `args` would run the bare program.
+    if let Some((index, _)) = ours.handler.member(text, "args")? {
+        editor.remove(ours.handler, &[index]);
     }
     Ok(())
 }

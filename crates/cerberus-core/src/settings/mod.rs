@@ -16,9 +16,12 @@ pub mod hooks;
 mod json;
 mod program;
 pub mod servers;
+pub mod strict;
 #[cfg(test)]
 mod tests;
 mod toml_server;
+mod trust;
+mod version;
 mod whole;
 
 use std::collections::BTreeSet;
@@ -29,7 +32,8 @@ pub use edit::Json;
 pub use hooks::HookStyle;
 pub use program::shell_word;
 pub use servers::ServerStyle;
-pub use toml_server::trusted_hooks;
+pub use trust::{trusted_hooks, without_trust};
+pub use version::Version;
 pub use whole::WholeFile;
 
 /// The deepest accepted nesting of objects and arrays.
@@ -51,13 +55,44 @@ pub enum Part {
     Whole(&'static WholeFile),
 }
 
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Part {
+    /// What it is, in a few words, as installed for this version of the agent.
+    pub fn describe(&self, client: Option<Version>) -> String {
         match self {
-            Part::Hooks(style) => write!(f, "{} hooks", style.events.len()),
-            Part::Server(_) | Part::TomlServer(_) => f.write_str("MCP server"),
-            Part::Whole(_) => f.write_str("plugin"),
+            Part::Hooks(style) => format!("{} hooks", style.events_for(client).count()),
+            Part::Server(_) | Part::TomlServer(_) => "MCP server".to_owned(),
+            Part::Whole(_) => "plugin".to_owned(),
         }
+    }
+
+    /// The versions of the agent from which on more can be installed.
+    fn thresholds(&self) -> impl Iterator<Item = Version> {
+        let since = if let Part::Hooks(style) = self { style.since } else { &[] };
+        since.iter().map(|(_, version)| *version)
+    }
+}
+
+/// Whether the content of these parts depends on the agent's version.
+pub fn depends_on_version(parts: &[Part]) -> bool {
+    parts.iter().any(|part| part.thresholds().next().is_some())
+}
+
+/// What the installed entries run, and who will read them.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// An unquoted path to `cerberus`.
+    pub command: &'a str,
+    /// The oldest version of the agent that reads the file. If it is unknown, only what every version accepts is
+    /// written.
+    pub client: Option<Version>,
+    /// The data folder that the server is told, because some agents do not pass on their environment.
+    pub home: Option<&'a str>,
+}
+
+impl<'a> Target<'a> {
+    /// This program, for a client of unknown version, with the default data folder.
+    pub fn program(command: &'a str) -> Target<'a> {
+        Target { command, client: None, home: None }
     }
 }
 
@@ -66,8 +101,7 @@ impl fmt::Display for Part {
 pub struct Wiring {
     /// In file order.
     pub hooks: Vec<WiredHook>,
-    /// The programs of our servers.
-    pub servers: Vec<String>,
+    pub servers: Vec<WiredServer>,
     /// What installing would add: events, `mcp` for the server, `plugin` for a whole file.
     pub missing: Vec<&'static str>,
 }
@@ -80,6 +114,21 @@ pub struct WiredHook {
     pub matcher: Option<String>,
     /// The program it runs.
     pub command: String,
+    /// Written as program and `args`, as earlier versions of Cerberus did. Older clients ignore `args`.
+    pub has_args: bool,
+    /// The client does not know this event.
+    pub is_unknown: bool,
+    /// The index of its entry in the list of the event, and its own index in the entry.
+    pub position: (usize, usize),
+}
+
+/// One of our servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WiredServer {
+    /// The program it runs.
+    pub command: String,
+    /// The data folder that its entry names.
+    pub home: Option<String>,
 }
 
 impl Wiring {
@@ -89,24 +138,26 @@ impl Wiring {
 
     /// The distinct programs; more than one means that some are out of date.
     pub fn commands(&self) -> BTreeSet<&str> {
-        self.hooks.iter().map(|hook| hook.command.as_str()).chain(self.servers.iter().map(String::as_str)).collect()
+        let servers = self.servers.iter().map(|server| server.command.as_str());
+        self.hooks.iter().map(|hook| hook.command.as_str()).chain(servers).collect()
     }
 }
 
-/// The text with our parts, running `command` (an unquoted path to `cerberus`).
+/// The text with our parts.
 ///
-/// Existing entries are updated in place. A blank file counts as empty.
-pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, SettingsError> {
-    if !program::is_program(command) {
-        return Err(SettingsError::NotCerberus { command: command.to_owned() });
+/// Existing entries are updated in place, and hooks for events that the client does not know are removed. A blank file
+/// counts as empty.
+pub fn install(parts: &[Part], text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
+    if !program::is_program(target.command) {
+        return Err(SettingsError::NotCerberus { command: target.command.to_owned() });
     }
     let mut changed = text.to_owned();
     for part in parts {
         changed = match part {
-            Part::Hooks(style) => hooks::install(style, &changed, command)?,
-            Part::Server(style) => servers::install(style, &changed, command)?,
-            Part::TomlServer(list) => toml_server::install(list, &changed, command)?,
-            Part::Whole(file) => whole::install(file, &changed, command)?,
+            Part::Hooks(style) => hooks::install(style, &changed, target)?,
+            Part::Server(style) => servers::install(style, &changed, target)?,
+            Part::TomlServer(list) => toml_server::install(list, &changed, target)?,
+            Part::Whole(file) => whole::install(file, &changed, target.command)?,
         };
     }
     // A text that we could not read again could not be cleaned.
@@ -124,7 +175,7 @@ pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, Sett
 /// that become empty, unless they contain comments. This also restores the old text byte for byte, except for
 /// containers (or a file) that were empty before.
 pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<String, SettingsError> {
-    let wiring = installed(parts, text)?;
+    let wiring = installed(parts, text, None)?;
     if let Some(before) = before.filter(|before| is_origin(parts, text, &wiring, before)) {
         return Ok(before.to_owned());
     }
@@ -140,12 +191,12 @@ pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<Str
     Ok(changed)
 }
 
-/// Which of our parts the text has.
-pub fn installed(parts: &[Part], text: &str) -> Result<Wiring, SettingsError> {
+/// Which of our parts the text has, and which are missing for this version of the agent.
+pub fn installed(parts: &[Part], text: &str, client: Option<Version>) -> Result<Wiring, SettingsError> {
     let mut wiring = Wiring::default();
     for part in parts {
         match part {
-            Part::Hooks(style) => hooks::installed(style, text, &mut wiring)?,
+            Part::Hooks(style) => hooks::installed(style, text, client, &mut wiring)?,
             Part::Server(style) => servers::installed(style, text, &mut wiring)?,
             Part::TomlServer(list) => toml_server::installed(list, text, &mut wiring)?,
             Part::Whole(file) => whole::installed(file, text, &mut wiring),
@@ -154,14 +205,20 @@ pub fn installed(parts: &[Part], text: &str) -> Result<Wiring, SettingsError> {
     Ok(wiring)
 }
 
-/// Whether the text is the result of installing into `before`.
+/// Whether the text is the result of installing into `before`, for any version of the agent.
 fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool {
     let Some(command) = wiring.commands().first().copied() else {
         return false;
     };
     // An older installation in `before` must not come back on uninstall.
-    installed(parts, before).is_ok_and(|wiring| wiring.is_empty())
-        && install(parts, before, command).is_ok_and(|after| after == text)
+    if !installed(parts, before, None).is_ok_and(|wiring| wiring.is_empty()) {
+        return false;
+    }
+    let home = wiring.servers.iter().find_map(|server| server.home.as_deref());
+    let versions: BTreeSet<Version> = parts.iter().flat_map(Part::thresholds).collect();
+    let clients = versions.into_iter().rev().map(Some).chain([None]);
+    let mut targets = clients.map(|client| Target { command, client, home });
+    targets.any(|target| install(parts, before, &target).is_ok_and(|after| after == text))
 }
 
 /// Why a settings file was left unchanged.

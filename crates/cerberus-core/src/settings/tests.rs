@@ -1,5 +1,6 @@
 //! Installing into and uninstalling from whole settings files: tricky ones by hand, many more generated.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use proptest::collection::vec;
@@ -7,27 +8,29 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 use serde_json::{Value, json};
 
-use super::hooks::{Form, HookStyle, Nesting};
+use super::hooks::{HookStyle, Nesting};
 use super::servers::{self, ServerStyle, command_and_args};
-use super::{Json, Kind, Part, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, Wiring, json as reader};
+use super::strict::{Syntax, refused, repair};
+use super::{
+    Json, Kind, Part, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, Target, Version, WiredServer, Wiring,
+    json as reader,
+};
 use crate::agents::{claude_code, codex, copilot};
 
 const COMMAND: &str = "/opt/bin/cerberus";
 
-/// Grouped hooks with program and arguments.
+/// Grouped hooks.
 static CLAUDE: HookStyle = HookStyle {
     agent: claude_code::AGENT,
     events: &[("SessionStart", 10), ("PostToolUse", 10), ("Stop", 10), ("SessionEnd", 10)],
     nesting: Nesting::Grouped,
-    form: Form::Program,
+    since: &[],
     command_key: "command",
     version: None,
     handler: |command, timeout| {
-        let args = Json::Array(["hook", "claude-code"].map(Json::Text).to_vec());
         Json::Object(vec![
             ("type", Json::Text("command")),
             ("command", Json::Text(command)),
-            ("args", args),
             ("timeout", Json::Number(timeout)),
         ])
     },
@@ -39,7 +42,7 @@ static LINES: HookStyle = HookStyle {
     agent: codex::AGENT,
     events: &[("SessionStart", 10), ("Stop", 10), ("SessionEnd", 3)],
     nesting: Nesting::Grouped,
-    form: Form::Line,
+    since: &[],
     command_key: "command",
     version: None,
     handler: |command, timeout| {
@@ -52,7 +55,7 @@ static FLAT: HookStyle = HookStyle {
     agent: copilot::AGENT,
     events: &[("sessionStart", 10), ("Stop", 10)],
     nesting: Nesting::Flat,
-    form: Form::Line,
+    since: &[],
     command_key: "bash",
     version: Some(1),
     handler: |command, timeout| {
@@ -63,12 +66,14 @@ static FLAT: HookStyle = HookStyle {
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
     form: servers::Form::CommandAndArgs,
+    env: "env",
     server: |program| Json::Object([&command_and_args(program)[..], &[("alwaysLoad", Json::Bool(true))]].concat()),
 };
 
 static LISTED: ServerStyle = ServerStyle {
     list: "mcp",
     form: servers::Form::CommandList,
+    env: "environment",
     server: |program| {
         Json::Object(vec![
             ("type", Json::Text("local")),
@@ -88,7 +93,7 @@ const ALL: &[&[Part]] = &[
 ];
 
 fn install(text: &str, command: &str) -> Result<String, SettingsError> {
-    super::install(&PARTS, text, command)
+    super::install(&PARTS, text, &Target::program(command))
 }
 
 fn uninstall(text: &str, before: Option<&str>) -> Result<String, SettingsError> {
@@ -96,7 +101,7 @@ fn uninstall(text: &str, before: Option<&str>) -> Result<String, SettingsError> 
 }
 
 fn installed(text: &str) -> Result<Wiring, SettingsError> {
-    super::installed(&PARTS, text)
+    super::installed(&PARTS, text, None)
 }
 
 fn events() -> Vec<&'static str> {
@@ -143,7 +148,8 @@ fn value_of(text: &str) -> Value {
 }
 
 fn our_entry() -> Value {
-    let handler = json!({"type": "command", "command": COMMAND, "args": ["hook", "claude-code"], "timeout": 10});
+    let command = format!("{COMMAND} hook claude-code");
+    let handler = json!({"type": "command", "command": command, "timeout": 10});
     json!({ "hooks": [handler] })
 }
 
@@ -160,11 +166,7 @@ fn a_new_file_looks_as_the_agent_itself_would_write_it() {
         "hooks": [
           {{
             "type": "command",
-            "command": "/opt/bin/cerberus",
-            "args": [
-              "hook",
-              "claude-code"
-            ],
+            "command": "/opt/bin/cerberus hook claude-code",
             "timeout": 10
           }}
         ]
@@ -213,16 +215,20 @@ const FOREIGN: &[&str] = &[
 fn foreign_files_come_back_byte_for_byte() {
     for &parts in ALL {
         for &text in FOREIGN {
-            let after = super::install(parts, text, "/o'pt/a b/cerberus").unwrap();
-            assert_eq!(super::install(parts, &after, "/o'pt/a b/cerberus").unwrap(), after, "twice into {text:?}");
-            let wiring = super::installed(parts, &after).unwrap();
+            let after = super::install(parts, text, &Target::program("/o'pt/a b/cerberus")).unwrap();
+            assert_eq!(
+                super::install(parts, &after, &Target::program("/o'pt/a b/cerberus")).unwrap(),
+                after,
+                "twice into {text:?}"
+            );
+            let wiring = super::installed(parts, &after, None).unwrap();
             assert_eq!(wiring.missing, [""; 0], "{text:?}");
             assert_eq!(wiring.commands().into_iter().collect::<Vec<_>>(), ["/o'pt/a b/cerberus"]);
             assert_eq!(super::uninstall(parts, &after, Some(text)).unwrap(), text);
             let without = super::uninstall(parts, &after, None).unwrap();
-            assert!(super::installed(parts, &without).unwrap().is_empty(), "{without}");
+            assert!(super::installed(parts, &without, None).unwrap().is_empty(), "{without}");
             assert_eq!(super::uninstall(parts, text, None).unwrap(), text, "nothing of ours in {text:?}");
-            assert!(super::installed(parts, text).unwrap().is_empty());
+            assert!(super::installed(parts, text, None).unwrap().is_empty());
             value_of(&after);
         }
     }
@@ -240,8 +246,11 @@ fn every_style_is_written_as_its_agent_reads_it() {
         (ALL[3], json!({"mcpServers": server})),
         (ALL[4], json!({"mcp": {"cerberus": {"type": "local", "command": [COMMAND, "mcp"]}}})),
     ] {
-        assert_eq!(value_of(&super::install(parts, "", COMMAND).unwrap()), expected);
-        assert_eq!(super::uninstall(parts, &super::install(parts, "", COMMAND).unwrap(), None).unwrap(), "{}\n");
+        assert_eq!(value_of(&super::install(parts, "", &Target::program(COMMAND)).unwrap()), expected);
+        assert_eq!(
+            super::uninstall(parts, &super::install(parts, "", &Target::program(COMMAND)).unwrap(), None).unwrap(),
+            "{}\n"
+        );
     }
 }
 
@@ -249,7 +258,7 @@ fn every_style_is_written_as_its_agent_reads_it() {
 fn a_flat_list_keeps_foreign_entries() {
     let parts = ALL[2];
     let text = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}, {"bash": "/old/cerberus hook copilot", "timeoutSec": 3}], "x": []}}"#;
-    let after = super::install(parts, text, COMMAND).unwrap();
+    let after = super::install(parts, text, &Target::program(COMMAND)).unwrap();
     assert!(after.starts_with(&text.replace("/old/cerberus", COMMAND)[..text.len() - 10]), "{after}");
     let cleaned = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}], "x": []}}"#;
     assert_eq!(super::uninstall(parts, &after, None).unwrap(), cleaned);
@@ -260,7 +269,7 @@ fn a_flat_list_keeps_foreign_entries() {
 fn a_server_of_ours_is_updated_and_a_foreign_one_of_our_name_is_left_alone() {
     let parts = ALL[3];
     let text = r#"{"mcpServers": {"memory": {"args": ["mcp"], "command": "/old/cerberus", "env": {}}}, "b": 1}"#;
-    assert_eq!(super::install(parts, text, COMMAND).unwrap(), text.replace("/old/cerberus", COMMAND));
+    assert_eq!(super::install(parts, text, &Target::program(COMMAND)).unwrap(), text.replace("/old/cerberus", COMMAND));
     assert_eq!(super::uninstall(parts, text, None).unwrap(), r#"{"b": 1}"#);
     for server in [
         r#"{"command": "npx", "args": ["mcp"]}"#,
@@ -271,10 +280,10 @@ fn a_server_of_ours_is_updated_and_a_foreign_one_of_our_name_is_left_alone() {
     ] {
         let text = format!(r#"{{"mcpServers": {{"cerberus": {server}}}}}"#);
         let taken = SettingsError::Taken { path: "`mcpServers.cerberus`".to_owned() };
-        assert_eq!(super::install(parts, &text, COMMAND), Err(taken), "{server}");
+        assert_eq!(super::install(parts, &text, &Target::program(COMMAND)), Err(taken), "{server}");
         assert_eq!(super::uninstall(parts, &text, None).unwrap(), text);
     }
-    let wrong = super::install(parts, r#"{"mcpServers": []}"#, COMMAND).unwrap_err();
+    let wrong = super::install(parts, r#"{"mcpServers": []}"#, &Target::program(COMMAND)).unwrap_err();
     assert_eq!(wrong.to_string(), "line 1, column 16: `mcpServers` should be an object, but is an array");
 }
 
@@ -374,16 +383,110 @@ fn our_hooks_with_another_path_are_updated_in_place() {
 }"#;
     let after = set_up(text);
     let (kept, _) = text.split_once("\n  }\n}").unwrap();
-    let expected = kept.replace("/old/cerberus", COMMAND);
+    let old = r#""/old/cerberus", "timeout": 3, "args": ["hook", "claude-code"]"#;
+    let expected = kept.replace(old, r#""/opt/bin/cerberus hook claude-code", "timeout": 3"#);
     assert!(after.starts_with(&format!("{expected},\n    \"SessionStart\": [")), "{after}");
     assert_eq!(after.matches("\"Stop\"").count(), 1);
 }
 
 #[test]
-fn our_shell_line_becomes_program_and_arguments() {
-    let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/cerberus hook claude-code"}]}]}}"#;
-    let expected = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/opt/bin/cerberus","args":["hook","claude-code"]}]}],"#;
-    assert!(set_up(text).starts_with(expected), "{}", set_up(text));
+fn program_and_arguments_become_a_shell_line() {
+    let fresh = set_up("{}");
+    let old = fresh.replace(
+        " hook claude-code\",",
+        "\",\n            \"args\": [\n              \"hook\",\n              \"claude-code\"\n            ],",
+    );
+    assert!(installed(&old).unwrap().hooks.iter().all(|hook| hook.has_args) && old != fresh, "{old}");
+    assert_eq!(set_up(&old), fresh);
+    assert!(installed(&fresh).unwrap().hooks.iter().all(|hook| !hook.has_args));
+    assert_eq!(uninstall(&old, None).unwrap(), "{}");
+    let first = r#"{"hooks":{"Stop":[{"hooks":[{"args":["hook","claude-code"],"command":"/a b/cerberus"}]}]}}"#;
+    let expected = r#"{"hooks":{"Stop":[{"hooks":[{"command":"/opt/bin/cerberus hook claude-code"}]}],"#;
+    assert!(set_up(first).starts_with(expected), "{}", set_up(first));
+}
+
+/// As [`CLAUDE`], but some events came later.
+static GROWING: HookStyle = HookStyle {
+    since: &[("Stop", Version(2, 0, 0)), ("SessionEnd", Version(2, 1, 76))],
+    agent: CLAUDE.agent,
+    events: CLAUDE.events,
+    nesting: CLAUDE.nesting,
+    command_key: CLAUDE.command_key,
+    version: None,
+    handler: CLAUDE.handler,
+};
+
+#[test]
+fn only_events_that_the_client_knows_are_installed() {
+    let parts: &[Part] = &[Part::Hooks(&GROWING)];
+    let wired = |text: &str, client| -> Vec<String> {
+        let wiring = super::installed(parts, text, client).unwrap();
+        wiring.hooks.into_iter().filter(|hook| !hook.is_unknown).map(|hook| hook.event).collect()
+    };
+    let target = |client| Target { client, ..Target::program(COMMAND) };
+    let all = ["SessionStart", "PostToolUse", "Stop", "SessionEnd"];
+    let foreign = r#"{"hooks": {"SessionEnd": [{"hooks": [{"command": "beep"}]}]}, "a": 1}"#;
+    for before in ["{}", "", "{\n  \"hooks\": {}\n}\n", foreign] {
+        let full = super::install(parts, before, &target(Some(Version(2, 1, 325)))).unwrap();
+        let mut grown = before.to_owned();
+        for (client, count) in [
+            (None, 2),
+            (Some(Version(1, 9, 9)), 2),
+            (Some(Version(2, 0, 0)), 3),
+            (Some(Version(2, 1, 75)), 3),
+            (Some(Version(2, 1, 76)), 4),
+        ] {
+            let fresh = super::install(parts, before, &target(client)).unwrap();
+            assert_eq!(
+                BTreeSet::from_iter(wired(&fresh, client)),
+                all[..count].iter().map(ToString::to_string).collect()
+            );
+            assert_eq!(super::installed(parts, &fresh, client).unwrap().missing, [""; 0]);
+            // An upgraded client gets what became possible; an older one loses what it does not know.
+            grown = super::install(parts, &grown, &target(client)).unwrap();
+            let shrunk = super::install(parts, &full, &target(client)).unwrap();
+            for text in [&fresh, &grown, &shrunk] {
+                assert_eq!(value_of(text), value_of(&fresh), "{client:?} {before}");
+                assert_eq!(super::uninstall(parts, text, Some(before)).unwrap(), before, "{client:?}");
+            }
+            if client.is_some() {
+                let unknown = super::installed(parts, &full, client).unwrap().hooks;
+                assert_eq!(unknown.iter().filter(|hook| hook.is_unknown).count(), all.len() - count);
+            }
+        }
+        assert_eq!(grown, full);
+    }
+    assert_eq!(parts[0].describe(None), "2 hooks");
+    assert!(super::depends_on_version(parts) && !super::depends_on_version(&PARTS));
+}
+
+#[test]
+fn a_server_is_told_the_data_folder() {
+    for (parts, env) in [(ALL[3], "env"), (ALL[4], "environment")] {
+        let install = |text: &str, home| {
+            let text = super::install(parts, text, &Target { home, ..Target::program(COMMAND) }).unwrap();
+            let servers = super::installed(parts, &text, None).unwrap().servers;
+            assert_eq!(servers, [WiredServer { command: COMMAND.to_owned(), home: home.map(str::to_owned) }]);
+            text
+        };
+        let without = install("{\n  \"a\": 1\n}\n", None);
+        let with = install("{\n  \"a\": 1\n}\n", Some("/o'h \"x\""));
+        let server = |text: &str| value_of(text).as_object().unwrap().values().next_back().unwrap()["cerberus"].clone();
+        assert_eq!(server(&with)[env], json!({"CERBERUS_HOME": "/o'h \"x\""}));
+        assert_eq!(install(&without, Some("/o'h \"x\"")), with);
+        assert_eq!(install(&with, None), without);
+        assert_eq!(value_of(&install(&with, Some("/b"))), value_of(&install(&without, Some("/b"))));
+        let shared = with.replace("\"CERBERUS_HOME\"", "\"A\": \"b\",\n        \"CERBERUS_HOME\"");
+        assert_eq!(server(&install(&shared, None))[env], json!({"A": "b"}));
+        assert_eq!(
+            server(&install(&install(&shared, None), Some("/b")))[env],
+            json!({"A": "b", "CERBERUS_HOME": "/b"})
+        );
+        assert_eq!(super::uninstall(parts, &with, Some("{\n  \"a\": 1\n}\n")).unwrap(), "{\n  \"a\": 1\n}\n");
+        let strange = without.replace("\"command\"", &format!("\"{env}\": 5, \"command\""));
+        let error = super::install(parts, &strange, &Target { home: Some("/h"), ..Target::program(COMMAND) });
+        assert!(matches!(error, Err(SettingsError::WrongType { .. })), "{error:?}");
+    }
 }
 
 #[test]
@@ -393,7 +496,7 @@ fn duplicates_of_our_hooks_are_reduced_to_one_per_matcher() {
     let text = format!(
         r#"{{"hooks": {{"Stop": [{{"hooks": [{a}, 1, {b}]}}, {{"matcher": "*", "hooks": [{b}]}}, {{"matcher": "x", "hooks": [{b}]}}]}}}}"#
     );
-    let new = ours(COMMAND);
+    let new = format!(r#"{{"command": "{COMMAND} hook claude-code"}}"#);
     let expected = format!(
         r#"{{"hooks": {{"Stop": [{{"hooks": [{new}, 1]}}, {{"matcher": "x", "hooks": [{new}]}}], "SessionStart""#
     );
@@ -723,6 +826,15 @@ proptest! {
             prop_assert_eq!(foreign_part(value_of(&cleaned)), foreign.clone());
             prop_assert_eq!(&uninstall(&cleaned, None).unwrap(), &cleaned);
         }
+    }
+
+    #[test]
+    fn a_repaired_file_is_strict_and_says_the_same(text in texts(1)) {
+        let repaired = repair(&text, Syntax::Strict).unwrap();
+        let strict: Value = serde_json::from_str(repaired.trim_start_matches('\u{feff}')).unwrap();
+        prop_assert_eq!(strict, value_of(&text));
+        prop_assert_eq!(refused(&repaired, Syntax::Strict).unwrap(), None);
+        prop_assert_eq!(refused(&text, Syntax::Strict).unwrap().is_none(), repaired == text);
     }
 
     #[test]

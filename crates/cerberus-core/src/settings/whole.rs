@@ -31,7 +31,15 @@ pub(super) fn installed(file: &WholeFile, text: &str, wiring: &mut Wiring) {
         wiring.missing.push("plugin");
     }
     if let Some(command) = command {
-        wiring.hooks.push(WiredHook { event: "plugin".to_owned(), matcher: None, command });
+        let event = "plugin".to_owned();
+        wiring.hooks.push(WiredHook {
+            event,
+            matcher: None,
+            command,
+            has_args: false,
+            is_unknown: false,
+            position: (0, 0),
+        });
     }
 }
 
@@ -55,7 +63,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Part, install, installed, uninstall};
+    use crate::settings::{Part, Target, install, installed, uninstall};
 
     static FILE: WholeFile = WholeFile {
         text: "// Cerberus for an editor\nconst CERBERUS = \"cerberus\"\nrun(CERBERUS)\n",
@@ -67,10 +75,10 @@ mod tests {
     #[test]
     fn the_file_is_written_found_and_removed() {
         for command in ["/opt/cerberus", "/a \"b\"/cerberus"] {
-            let after = install(&PARTS, "", command).unwrap();
+            let after = install(&PARTS, "", &Target::program(command)).unwrap();
             assert!(after.contains(&format!("const CERBERUS = {}\n", quoted(command))), "{after}");
-            assert_eq!(install(&PARTS, &after, command).unwrap(), after);
-            let wiring = installed(&PARTS, &after).unwrap();
+            assert_eq!(install(&PARTS, &after, &Target::program(command)).unwrap(), after);
+            let wiring = installed(&PARTS, &after, None).unwrap();
             assert_eq!(
                 (wiring.commands().into_iter().collect::<Vec<_>>(), &wiring.missing[..]),
                 (vec![command], &[][..])
@@ -83,11 +91,11 @@ mod tests {
     #[test]
     fn an_older_one_is_replaced_and_a_foreign_one_is_not() {
         let older = "// Cerberus for an editor\nrun(\"cerberus\")\n";
-        assert_eq!(installed(&PARTS, older).unwrap().missing, ["plugin"]);
-        assert!(install(&PARTS, older, "/x/cerberus").unwrap().contains("/x/cerberus"));
+        assert_eq!(installed(&PARTS, older, None).unwrap().missing, ["plugin"]);
+        assert!(install(&PARTS, older, &Target::program("/x/cerberus")).unwrap().contains("/x/cerberus"));
         let foreign = "// mine\nrun(\"cerberus\")\n";
-        assert_eq!(install(&PARTS, foreign, "/x/cerberus"), Err(SettingsError::Foreign));
+        assert_eq!(install(&PARTS, foreign, &Target::program("/x/cerberus")), Err(SettingsError::Foreign));
         assert_eq!(uninstall(&PARTS, foreign, None).unwrap(), foreign);
-        assert!(installed(&PARTS, foreign).unwrap().is_empty());
+        assert!(installed(&PARTS, foreign, None).unwrap().is_empty());
     }
 }

@@ -1,14 +1,16 @@
 //! Claude Code: hooks in its settings, our server in its list of servers.
 //!
-//! Hooks are written as program and arguments, so that no shell is started. Claude Code stops SessionEnd hooks after
-//! 1.5 seconds unless they set their own timeout.
+//! Hooks are shell lines: versions before 2.1.139 ignore the `args` of a hook and run the bare program. Only events that
+//! the installed version knows are used: some versions ignore a whole settings file because of one unknown event, 2.1.50
+//! among them. Claude Code stops SessionEnd hooks after 1.5 seconds unless they set their own timeout.
 
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::claude_code;
-use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
+use cerberus_core::settings::hooks::{HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
-use cerberus_core::settings::{Json, Part};
+use cerberus_core::settings::strict::Syntax;
+use cerberus_core::settings::{Json, Part, Version};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
@@ -18,6 +20,7 @@ use crate::os::outside;
 pub(super) const PROFILE: Profile = Profile {
     agent: claude_code::AGENT,
     dir,
+    programs,
     files,
     afterwards: None,
     trust: no_trust_needed,
@@ -34,25 +37,31 @@ static HOOKS: HookStyle = HookStyle {
         ("SessionStart", 10),
         ("UserPromptSubmit", 10),
         ("PostToolUse", 10),
-        ("PostToolUseFailure", 10),
         ("Stop", 10),
         ("SubagentStop", 10),
-        ("StopFailure", 10),
         ("PreCompact", 10),
-        ("PostCompact", 10),
-        ("TaskCreated", 10),
-        ("TaskCompleted", 10),
         ("SessionEnd", 10),
+        ("PostToolUseFailure", 10),
+        ("TaskCompleted", 10),
+        ("PostCompact", 10),
+        ("StopFailure", 10),
+        ("TaskCreated", 10),
+    ],
+    // Read from the lists of events in the releases themselves. The others are known since 1.0.85.
+    since: &[
+        ("PostToolUseFailure", Version(2, 0, 64)),
+        ("TaskCompleted", Version(2, 1, 33)),
+        ("PostCompact", Version(2, 1, 76)),
+        ("StopFailure", Version(2, 1, 78)),
+        ("TaskCreated", Version(2, 1, 84)),
     ],
     nesting: Nesting::Grouped,
-    form: Form::Program,
     command_key: "command",
     version: None,
     handler: |command, timeout_secs| {
         Json::Object(vec![
             ("type", Json::Text("command")),
             ("command", Json::Text(command)),
-            ("args", Json::Array(["hook", "claude-code"].map(Json::Text).to_vec())),
             ("timeout", Json::Number(timeout_secs)),
         ])
     },
@@ -62,6 +71,7 @@ static HOOKS: HookStyle = HookStyle {
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
     form: servers::Form::CommandAndArgs,
+    env: "env",
     server: |program| {
         let [command, args] = command_and_args(program);
         Json::Object(vec![("type", Json::Text("stdio")), command, args, ("alwaysLoad", Json::Bool(true))])
@@ -78,12 +88,19 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
 fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     if scope == Scope::Project {
         let project = Some(surroundings.project.clone());
-        return in_dir(project, &[(".claude/settings.json", SETTINGS), (".mcp.json", SERVERS)]);
+        let files = [(".claude/settings.json", SETTINGS, Syntax::Strict), (".mcp.json", SERVERS, Syntax::Strict)];
+        return in_dir(project, &files);
     }
     // The list of servers is beside the folder, not in it, unless the user moved the folder.
     let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
     let servers = moved.or_else(|| surroundings.folder("HOME"));
-    [in_dir(dir(surroundings), &[("settings.json", SETTINGS)]), in_dir(servers, &[(".claude.json", SERVERS)])].concat()
+    let settings = in_dir(dir(surroundings), &[("settings.json", SETTINGS, Syntax::Strict)]);
+    [settings, in_dir(servers, &[(".claude.json", SERVERS, Syntax::Strict)])].concat()
+}
+
+/// Its own installers put it here, and one of them only defines an alias.
+fn programs(surroundings: &Surroundings) -> Vec<PathBuf> {
+    [".claude/local/claude", ".local/bin/claude"].iter().filter_map(|path| surroundings.in_home(path)).collect()
 }
 
 /// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as Claude Code writes it.

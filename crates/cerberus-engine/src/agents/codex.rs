@@ -1,25 +1,30 @@
 //! Codex: hooks in `hooks.json`, our server in `config.toml`.
 //!
 //! Codex runs a hook only after the user accepted it. It recognizes the hook by a hash of its text and by its position,
-//! so neither may change between versions. Only the user can accept a hook; this module only reads whether that
-//! happened.
+//! so neither may change between versions. Only the user can accept a hook; this module reads whether that happened,
+//! and says which consent goes with our hooks when they are removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents::codex;
-use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
-use cerberus_core::settings::{self, Json, Part};
+use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::strict::Syntax;
+use cerberus_core::settings::{self, Json, Part, WiredHook};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
-use super::{Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, UserGuide, in_dir, no_plugin};
+use super::{
+    FileEntry, Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, TrustedHooks, UserGuide, in_dir,
+    no_plugin, only_on_path,
+};
 use crate::os::outside;
 
 pub(super) const PROFILE: Profile = Profile {
     agent: codex::AGENT,
     dir,
+    programs: only_on_path,
     files,
     afterwards: Some("start `codex` once and accept the new hooks; it does not run them before that"),
     trust,
@@ -44,7 +49,7 @@ static HOOKS: HookStyle = HookStyle {
         ("SessionEnd", 3),
     ],
     nesting: Nesting::Grouped,
-    form: Form::Line,
+    since: &[],
     command_key: "command",
     version: None,
     handler: |command, timeout_secs| {
@@ -63,22 +68,39 @@ const FOLDERS_MAX: usize = 40;
 
 const HOOKS_FILE: &str = "hooks.json";
 const CONFIG_FILE: &str = "config.toml";
-const FILES: &[(&str, &[Part])] =
-    &[(HOOKS_FILE, &[Part::Hooks(&HOOKS)]), (CONFIG_FILE, &[Part::TomlServer("mcp_servers")])];
+const HOOK_PARTS: &[Part] = &[Part::Hooks(&HOOKS)];
+const FILES: &[FileEntry] =
+    &[(HOOKS_FILE, HOOK_PARTS, Syntax::Strict), (CONFIG_FILE, &[Part::TomlServer("mcp_servers")], Syntax::Lenient)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("CODEX_HOME").or_else(|| surroundings.in_home(".codex"))
 }
 
 fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let own = dir(surroundings);
     let dir = match scope {
-        Scope::User => dir(surroundings),
+        Scope::User => own.clone(),
         Scope::Project => Some(surroundings.project.join(".codex")),
     };
-    in_dir(dir, FILES)
+    let mut files = in_dir(dir, FILES);
+    if scope == Scope::Project {
+        files.extend(in_dir(own, &[(CONFIG_FILE, &[], Syntax::Lenient)]));
+    }
+    // Consent is stored in the user's own file, wherever the hooks themselves are.
+    let trusts =
+        files.first().map(|hooks| TrustedHooks { path: hooks.path.clone(), parts: HOOK_PARTS, key: trust_key });
+    if let Some(own) = files.last_mut() {
+        own.trusts = trusts;
+    }
+    files
 }
 
-/// Consent is stored in the user's own file, wherever the hooks themselves are.
+/// As Codex names a hook: file, event, and its position in the list.
+fn trust_key(path: &Path, hook: &WiredHook) -> String {
+    let (entry, handler) = hook.position;
+    format!("{}:{}:{entry}:{handler}", path.display(), snake_case(&hook.event))
+}
+
 fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
     let file = files(surroundings, scope).into_iter().find(|file| file.path.ends_with(HOOKS_FILE));
     let (Some(file), Some(dir)) = (file, dir(surroundings)) else {

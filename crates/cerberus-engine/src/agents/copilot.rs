@@ -5,16 +5,18 @@
 use std::path::PathBuf;
 
 use cerberus_core::agents::copilot;
-use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
+use cerberus_core::settings::hooks::{HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
+use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
 
 use super::transcripts::{PathHints, TranscriptFiles, below, current_path, plain_name};
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+use super::{FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path};
 
 pub(super) const PROFILE: Profile = Profile {
     agent: copilot::AGENT,
     dir,
+    programs: only_on_path,
     files,
     afterwards: None,
     trust: no_trust_needed,
@@ -37,7 +39,7 @@ static HOOKS: HookStyle = HookStyle {
         ("sessionEnd", 10),
     ],
     nesting: Nesting::Flat,
-    form: Form::Line,
+    since: &[],
     command_key: "bash",
     version: Some(1),
     handler: |command, timeout_secs| {
@@ -52,14 +54,15 @@ static HOOKS: HookStyle = HookStyle {
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
     form: servers::Form::CommandAndArgs,
+    env: "env",
     server: |program| {
         let [command, args] = command_and_args(program);
         Json::Object(vec![("type", Json::Text("local")), command, args, ("tools", Json::Array(vec![Json::Text("*")]))])
     },
 };
 
-const HOOKS_FILE: (&str, &[Part]) = ("hooks/cerberus.json", &[Part::Hooks(&HOOKS)]);
-const SERVERS_FILE: (&str, &[Part]) = ("mcp-config.json", &[Part::Server(&SERVER)]);
+const HOOKS_FILE: FileEntry = ("hooks/cerberus.json", &[Part::Hooks(&HOOKS)], Syntax::Strict);
+const SERVERS_FILE: FileEntry = ("mcp-config.json", &[Part::Server(&SERVER)], Syntax::Strict);
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("COPILOT_HOME").or_else(|| surroundings.in_home(".copilot"))

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use cerberus_core::agents::cursor;
-use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
+use cerberus_core::settings::hooks::{HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
+use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
 
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+use super::{FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path};
 
 pub(super) const PROFILE: Profile = Profile {
     agent: cursor::AGENT,
     dir,
+    programs: only_on_path,
     files,
     afterwards: None,
     trust: no_trust_needed,
@@ -36,7 +38,7 @@ static HOOKS: HookStyle = HookStyle {
         ("sessionEnd", 10),
     ],
     nesting: Nesting::Flat,
-    form: Form::Line,
+    since: &[],
     command_key: "command",
     version: Some(1),
     handler: |command, timeout_secs| {
@@ -47,10 +49,13 @@ static HOOKS: HookStyle = HookStyle {
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
     form: servers::Form::CommandAndArgs,
+    env: "env",
     server: |program| Json::Object(command_and_args(program).to_vec()),
 };
 
-const FILES: &[(&str, &[Part])] = &[("hooks.json", &[Part::Hooks(&HOOKS)]), ("mcp.json", &[Part::Server(&SERVER)])];
+/// What it accepts in them is not known.
+const FILES: &[FileEntry] =
+    &[("hooks.json", &[Part::Hooks(&HOOKS)], Syntax::Lenient), ("mcp.json", &[Part::Server(&SERVER)], Syntax::Lenient)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.in_home(".cursor")

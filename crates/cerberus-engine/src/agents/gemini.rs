@@ -7,17 +7,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::gemini;
-use cerberus_core::settings::hooks::{Form, HookStyle, Nesting};
+use cerberus_core::settings::hooks::{HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
+use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
-use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed};
+use super::{
+    FileEntry, Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed, only_on_path,
+};
 use crate::os::outside;
 
 pub(super) const PROFILE: Profile = Profile {
     agent: gemini::AGENT,
     dir,
+    programs: only_on_path,
     files,
     afterwards: None,
     trust: no_trust_needed,
@@ -38,7 +42,7 @@ static HOOKS: HookStyle = HookStyle {
         ("SessionEnd", 10_000),
     ],
     nesting: Nesting::Grouped,
-    form: Form::Line,
+    since: &[],
     command_key: "command",
     version: None,
     handler: |command, timeout_millis| {
@@ -54,13 +58,14 @@ static HOOKS: HookStyle = HookStyle {
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
     form: servers::Form::CommandAndArgs,
+    env: "env",
     server: |program| Json::Object(command_and_args(program).to_vec()),
 };
 
 /// Limit for files that hold a single line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
 
-const FILES: &[(&str, &[Part])] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)])];
+const FILES: &[FileEntry] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)], Syntax::Comments)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     match surroundings.folder("GEMINI_CLI_HOME") {

@@ -11,6 +11,7 @@ mod gemini;
 mod opencode;
 mod surroundings;
 pub mod transcripts;
+pub mod versions;
 pub mod wiring;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use std::path::{Path, PathBuf};
 use cerberus_core::agents;
 use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::model::id::Agent;
-use cerberus_core::settings::Part;
+use cerberus_core::settings::strict::Syntax;
+use cerberus_core::settings::{Part, WiredHook};
 
 use self::transcripts::TranscriptFiles;
 
@@ -34,6 +36,8 @@ pub struct Profile {
     pub agent: Agent,
     /// The folder with the user's own settings.
     pub dir: fn(&Surroundings) -> Option<PathBuf>,
+    /// Where its program may be besides on PATH.
+    pub programs: fn(&Surroundings) -> Vec<PathBuf>,
     /// The settings files that we are installed into.
     pub files: fn(&Surroundings, Scope) -> Vec<SettingsFile>,
     /// What the user still has to do after installing.
@@ -101,6 +105,19 @@ impl Scope {
 pub struct SettingsFile {
     pub path: PathBuf,
     pub parts: &'static [Part],
+    /// What the agent accepts in this file.
+    pub syntax: Syntax,
+    /// The file whose hooks the user trusts by entries in this one; they are removed together.
+    pub trusts: Option<TrustedHooks>,
+}
+
+/// Hooks that the agent runs only after the user accepted them.
+#[derive(Clone, Debug)]
+pub struct TrustedHooks {
+    pub path: PathBuf,
+    pub parts: &'static [Part],
+    /// The key under which the trust in one of these hooks is stored.
+    pub key: fn(path: &Path, hook: &WiredHook) -> String,
 }
 
 /// Whether an agent runs the hooks in its files.
@@ -135,14 +152,27 @@ fn no_trust_needed(_: &Surroundings, _: Scope) -> Trust {
     Trust::NotNeeded
 }
 
+/// For agents whose program is on PATH or nowhere.
+fn only_on_path(_: &Surroundings) -> Vec<PathBuf> {
+    Vec::new()
+}
+
 /// For agents without plugins.
 fn no_plugin(_: &Surroundings) -> bool {
     false
 }
 
+/// The name of a settings file, its parts, and what the agent accepts in it.
+type FileEntry = (&'static str, &'static [Part], Syntax);
+
 /// The settings files in `dir`; none if the folder is unknown.
-fn in_dir(dir: Option<PathBuf>, files: &[(&str, &'static [Part])]) -> Vec<SettingsFile> {
-    let file = |dir: &PathBuf, (name, parts): &(&str, &'static [Part])| SettingsFile { path: dir.join(name), parts };
+fn in_dir(dir: Option<PathBuf>, files: &[FileEntry]) -> Vec<SettingsFile> {
+    let file = |dir: &PathBuf, &(name, parts, syntax): &FileEntry| SettingsFile {
+        path: dir.join(name),
+        parts,
+        syntax,
+        trusts: None,
+    };
     dir.iter().flat_map(|dir| files.iter().map(move |listed| file(dir, listed))).collect()
 }
 

@@ -28,13 +28,18 @@ impl<'a> Surroundings<'a> {
 
     /// The program that a shell would start for this name.
     pub fn on_path(&self, name: &str) -> Option<PathBuf> {
-        let path = (self.variable)("PATH")?;
+        self.all_on_path(name).into_iter().next()
+    }
+
+    /// All programs with this name on PATH, in order.
+    pub fn all_on_path(&self, name: &str) -> Vec<PathBuf> {
+        let path = (self.variable)("PATH").unwrap_or_default();
         let dirs = std::env::split_paths(&path).filter(|dir| dir.is_absolute());
-        dirs.map(|dir| dir.join(name)).find(|file| is_program(file))
+        dirs.map(|dir| dir.join(name)).filter(|file| is_program(file)).collect()
     }
 }
 
-fn is_program(path: &Path) -> bool {
+pub(super) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|known| known.is_file() && known.permissions().mode() & 0o111 != 0)
 }

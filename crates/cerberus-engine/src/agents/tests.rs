@@ -3,11 +3,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use super::wiring::{plan_install, plan_uninstall, wiring};
+use super::wiring::{Change, Repair, WiringError, plan_uninstall};
 use super::*;
 use crate::os::home::Home;
+use cerberus_core::settings::{Target, Version, strict};
 
 const COMMAND: &str = "/usr/local/bin/cerberus";
+const TARGET: Target<'_> = Target { command: COMMAND, client: Some(Version(2, 1, 325)), home: None };
+
+fn plan_install(home: &Home, agent: Agent, file: &SettingsFile, target: &Target<'_>) -> Result<Change, WiringError> {
+    wiring::plan_install(home, agent, file, target, Repair::No)
+}
 
 /// Every agent with its files, in a home and a project below `root`.
 fn files(root: &Path, scope: Scope) -> Vec<(&'static Profile, SettingsFile)> {
@@ -17,7 +23,8 @@ fn files(root: &Path, scope: Scope) -> Vec<(&'static Profile, SettingsFile)> {
     let all = ALL
         .into_iter()
         .flat_map(|profile| (profile.files)(&surroundings, scope).into_iter().map(move |f| (profile, f)));
-    all.collect()
+    // A file without parts only holds trust.
+    all.filter(|(_, file)| !file.parts.is_empty()).collect()
 }
 
 fn is_toml(file: &SettingsFile) -> bool {
@@ -35,6 +42,7 @@ fn original_texts(file: &SettingsFile) -> Vec<Option<&'static str>> {
         Some("{ }\n"),
         Some("\u{feff}{\r\n\t\"a\": 1\r\n}\r\n"),
         Some("{\n  // mine\n  \"model\": \"x\", /* y */\n  \"hooks\": {},\n}\n"),
+        Some("{\n  // mine\n  \"model\": \"x\", /* y */\n  \"hooks\": {}\n}\n"),
         Some(
             "{\n      \"hooks\" : {\n   \"Stop\": [ {\"hooks\": [{\"command\": \"beep\"}]} ],\n \"stop\":[{\"command\": \"beep\"}] } }",
         ),
@@ -50,7 +58,10 @@ fn original_texts(file: &SettingsFile) -> Vec<Option<&'static str>> {
     match (is_whole(file), is_toml(file)) {
         (true, _) => missing_or_empty.to_vec(),
         (false, true) => [&[None, Some("")][..], &toml].concat(),
-        (false, false) => [&missing_or_empty[..], &json].concat(),
+        (false, false) => {
+            let accepted = |text: &Option<&'static str>| strict::refused(text.unwrap_or(""), file.syntax) == Ok(None);
+            [&missing_or_empty[..], &json].concat().into_iter().filter(accepted).collect()
+        }
     }
 }
 
@@ -68,13 +79,13 @@ fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
                     fs::create_dir_all(file.path.parent().unwrap()).unwrap();
                     fs::write(&file.path, text).unwrap();
                 }
-                let change = plan_install(&home, profile.agent, &file, COMMAND).unwrap();
+                let change = plan_install(&home, profile.agent, &file, &TARGET).unwrap();
                 assert!(!change.is_none() && !change.diff().is_empty());
                 change.apply(&home).unwrap();
-                let wired = wiring(&file).unwrap();
+                let wired = wiring::wiring(&file, TARGET.client).unwrap();
                 assert_eq!((&wired.missing[..], wired.is_empty()), (&[][..], false), "{file:?} {before:?}");
                 let after = fs::read_to_string(&file.path).unwrap();
-                let again = plan_install(&home, profile.agent, &file, COMMAND).unwrap();
+                let again = plan_install(&home, profile.agent, &file, &TARGET).unwrap();
                 assert!(again.is_none(), "{file:?}");
                 again.apply(&home).unwrap();
                 assert_eq!(fs::read_to_string(&file.path).unwrap(), after);
@@ -111,13 +122,13 @@ fn invalid_and_read_only_files_are_left_alone() {
         };
         for bytes in broken {
             fs::write(&file.path, bytes).unwrap();
-            let error = plan_install(&home, profile.agent, &file, COMMAND).unwrap_err().to_string();
+            let error = plan_install(&home, profile.agent, &file, &TARGET).unwrap_err().to_string();
             assert!(error.contains("was left alone"), "{error}");
             assert_eq!(fs::read(&file.path).unwrap(), *bytes);
         }
         fs::write(&file.path, "").unwrap();
         fs::set_permissions(&file.path, fs::Permissions::from_mode(0o444)).unwrap();
-        let error = plan_install(&home, profile.agent, &file, COMMAND).unwrap_err().to_string();
+        let error = plan_install(&home, profile.agent, &file, &TARGET).unwrap_err().to_string();
         assert!(error.contains("is read-only"), "{error}");
         fs::remove_file(&file.path).unwrap();
     }
@@ -133,11 +144,11 @@ fn links_are_kept_and_concurrent_changes_are_not_lost() {
     fs::create_dir_all(file.path.parent().unwrap()).unwrap();
     fs::write(&real, "{}\n").unwrap();
     std::os::unix::fs::symlink(&real, &file.path).unwrap();
-    let change = plan_install(&home, profile.agent, &file, COMMAND).unwrap();
+    let change = plan_install(&home, profile.agent, &file, &TARGET).unwrap();
     fs::write(&real, "{\"theirs\": 1}\n").unwrap();
     assert!(change.apply(&home).unwrap_err().to_string().contains("another program changed it"));
     assert_eq!(fs::read_to_string(&real).unwrap(), "{\"theirs\": 1}\n");
-    plan_install(&home, profile.agent, &file, COMMAND).unwrap().apply(&home).unwrap();
+    plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
     assert!(fs::symlink_metadata(&file.path).unwrap().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains(COMMAND));
     plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
@@ -145,11 +156,72 @@ fn links_are_kept_and_concurrent_changes_are_not_lost() {
 }
 
 #[test]
+fn a_link_is_never_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("home"));
+    for (index, (profile, file)) in files(dir.path(), Scope::User).into_iter().enumerate() {
+        let real = dir.path().join(format!("real-{index}.json"));
+        fs::create_dir_all(file.path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&real, &file.path).unwrap();
+        let is_link = || fs::symlink_metadata(&file.path).unwrap().is_symlink();
+        // It points to nothing: what we created is removed, and it points to nothing again.
+        plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
+        assert!(is_link() && fs::read_to_string(&real).unwrap().contains(COMMAND), "{file:?}");
+        plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
+        assert!(is_link() && !real.exists(), "{file:?}");
+        // It points to a file of the user.
+        fs::write(&real, "").unwrap();
+        plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
+        plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
+        assert!(is_link() && fs::read_to_string(&real).unwrap().is_empty(), "{file:?}");
+        // The user moved our file away and put a link in its place.
+        fs::remove_file(&file.path).unwrap();
+        plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
+        fs::rename(&file.path, &real).unwrap();
+        std::os::unix::fs::symlink(&real, &file.path).unwrap();
+        plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
+        assert!(is_link() && !fs::read_to_string(&real).unwrap().contains(COMMAND), "{file:?}");
+    }
+}
+
+#[test]
+fn a_file_that_its_agent_ignores_is_left_alone_or_repaired() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("home"));
+    let text = "{\n  // mine\n  \"a\": 1,\n}\n";
+    let mut refusing = Vec::new();
+    for (profile, file) in
+        files(dir.path(), Scope::User).into_iter().filter(|(_, file)| !is_toml(file) && !is_whole(file))
+    {
+        fs::create_dir_all(file.path.parent().unwrap()).unwrap();
+        fs::write(&file.path, text).unwrap();
+        let Err(error) = plan_install(&home, profile.agent, &file, &TARGET) else { continue };
+        refusing.push(profile.agent.name());
+        assert!(error.to_string().contains(" is not strict JSON"), "{error}");
+        let repaired = wiring::plan_install(&home, profile.agent, &file, &TARGET, Repair::Yes).unwrap();
+        repaired.apply(&home).unwrap();
+        assert_eq!(fs::read_to_string(repaired.unrepaired().unwrap()).unwrap(), text);
+        assert!(wiring::wiring(&file, TARGET.client).unwrap().missing.is_empty());
+        plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
+        let expected = strict::repair(text, file.syntax).unwrap();
+        assert_eq!(fs::read_to_string(&file.path).unwrap(), expected, "the repair stays");
+        // In a file that is ignored, we are not wired, whatever stands in it.
+        plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
+        let wired = fs::read_to_string(&file.path).unwrap();
+        fs::write(&file.path, wired.replacen("1,", "1, ", 1).replace("\n}\n", ",\n}\n")).unwrap();
+        assert!(matches!(wiring::wiring(&file, TARGET.client), Err(WiringError::Ignored { .. })), "{file:?}");
+        plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
+        assert!(!fs::read_to_string(&file.path).unwrap().contains(COMMAND));
+    }
+    assert_eq!(refusing, ["claude-code", "claude-code", "codex", "gemini", "copilot", "copilot"]);
+}
+
+#[test]
 fn a_file_created_after_uninstalling_is_not_removed() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
     for (profile, file) in files(dir.path(), Scope::User) {
-        plan_install(&home, profile.agent, &file, COMMAND).unwrap().apply(&home).unwrap();
+        plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
         plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
         fs::write(&file.path, "").unwrap();
@@ -164,7 +236,7 @@ fn the_installed_text_never_changes() {
     let dir = tempfile::tempdir().unwrap();
     let (_, file) =
         files(dir.path(), Scope::User).into_iter().find(|(_, f)| f.path.ends_with(".codex/hooks.json")).unwrap();
-    let text = cerberus_core::settings::install(file.parts, "", COMMAND).unwrap();
+    let text = cerberus_core::settings::install(file.parts, "", &TARGET).unwrap();
     let written: serde_json::Value = serde_json::from_str(&text).unwrap();
     let handler = |timeout: u32| serde_json::json!([{"hooks": [{"type": "command", "command": "/usr/local/bin/cerberus hook codex", "timeout": timeout}]}]);
     let events =

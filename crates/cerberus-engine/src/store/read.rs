@@ -203,11 +203,10 @@ impl Store {
         Ok(!self.rows(&sql, asked, |_| Ok(()))?.is_empty())
     }
 
-    /// The time of the last event of an agent.
-    pub fn last_event_at(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
+    /// The time of the last event that a hook of this agent reported. Imported events do not count.
+    pub fn last_heard_at(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
         let sql = "SELECT max(event.at) FROM event JOIN session ON session.row = event.session
-            WHERE session.row = (SELECT row FROM session WHERE agent = ?1 ORDER BY last_activity DESC LIMIT 1)
-                AND event.at <= ?2";
+            WHERE session.agent = ?1 AND event.heard_by IS NOT NULL AND event.at <= ?2";
         let found = self.rows(sql, params![agent.name(), now.millis()], |row| row.get::<_, Option<i64>>(0))?;
         Ok(found.into_iter().flatten().next().map(Timestamp::from_millis))
     }

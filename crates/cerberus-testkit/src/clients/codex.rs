@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 
-const PIN: Pin = Pin { name: "codex", package: "@openai/codex", version: "0.166.0", program: "codex" };
+const PIN: Pin = Pin { agent: "codex", name: "codex", package: "@openai/codex", version: "0.166.0", program: "codex" };
 
 /// To an unknown model it would not offer `apply_patch`.
 const MODEL: &str = "gpt-5.5";

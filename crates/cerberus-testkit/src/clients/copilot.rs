@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 
-const PIN: Pin = Pin { name: "copilot", package: "@github/copilot", version: "1.0.102", program: "copilot" };
+const PIN: Pin =
+    Pin { agent: "copilot", name: "copilot", package: "@github/copilot", version: "1.0.102", program: "copilot" };
 
 #[derive(Clone, Copy, Debug)]
 pub struct Copilot;

@@ -9,7 +9,8 @@ use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 use crate::scratch::Scratch;
 
-const PIN: Pin = Pin { name: "gemini", package: "@google/gemini-cli", version: "0.61.0", program: "gemini" };
+const PIN: Pin =
+    Pin { agent: "gemini", name: "gemini", package: "@google/gemini-cli", version: "0.61.0", program: "gemini" };
 
 #[derive(Clone, Copy, Debug)]
 pub struct Gemini;

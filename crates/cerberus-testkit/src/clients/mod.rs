@@ -28,7 +28,9 @@ pub(crate) const STUB_KEY: &str = "stub";
 /// One version of an agent, as `dev/clients` installs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pin {
-    /// As `cerberus install --agent` and `dev/clients` call it.
+    /// As `cerberus install --agent` calls it.
+    pub agent: &'static str,
+    /// As `dev/clients` calls it.
     pub name: &'static str,
     pub package: &'static str,
     pub version: &'static str,
@@ -47,7 +49,7 @@ impl Pin {
 
     /// Finds the program in this directory of clients.
     pub fn locate_in(&self, clients: &Path) -> Result<PathBuf, String> {
-        let Pin { name, package, version, program } = self;
+        let Pin { name, package, version, program, .. } = self;
         let modules = clients.join(name).join("node_modules");
         let manifest = modules.join(package).join("package.json");
         let advice = format!("to install it: dev/clients {name} (into {})", clients.display());
@@ -131,8 +133,16 @@ pub(crate) fn installed(pin: Pin) -> PathBuf {
 mod tests {
     use super::*;
 
-    const ALL: [&dyn Client; 5] =
-        [&claude_code::ClaudeCode, &codex::Codex, &gemini::Gemini, &opencode::Opencode, &copilot::Copilot];
+    const ALL: [&dyn Client; 8] = [
+        &claude_code::ClaudeCode,
+        &claude_code::OLD[0],
+        &claude_code::OLD[1],
+        &claude_code::OLD[2],
+        &codex::Codex,
+        &gemini::Gemini,
+        &opencode::Opencode,
+        &copilot::Copilot,
+    ];
 
     #[test]
     fn says_what_is_missing_and_what_installs_it() {
@@ -160,7 +170,11 @@ mod tests {
     fn the_installer_pins_the_same_versions() {
         let installer = include_str!("../../../../dev/clients");
         for pin in ALL.map(|client| client.pin()) {
-            assert!(installer.contains(&format!("{}@{}", pin.package, pin.version)), "{}", pin.name);
+            let is_old = pin.name != pin.agent;
+            let version = if is_old { "${1#claude-code-}" } else { pin.version };
+            assert!(installer.contains(&format!("{}@{version}", pin.package)), "{}", pin.name);
+            assert!(!is_old || pin.name == format!("{}-{}", pin.agent, pin.version), "{}", pin.name);
+            assert!(installer.lines().any(|line| line.contains("all=(") && line.contains(pin.name)), "{}", pin.name);
         }
     }
 }

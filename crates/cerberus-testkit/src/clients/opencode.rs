@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 
-const PIN: Pin = Pin { name: "opencode", package: "opencode-ai", version: "1.18.33", program: "opencode" };
+const PIN: Pin =
+    Pin { agent: "opencode", name: "opencode", package: "opencode-ai", version: "1.18.33", program: "opencode" };
 
 #[derive(Clone, Copy, Debug)]
 pub struct Opencode;

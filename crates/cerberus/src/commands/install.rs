@@ -2,8 +2,9 @@ use std::env;
 
 use cerberus_core::agents::names;
 use cerberus_core::model::id::Agent;
-use cerberus_engine::agents::wiring::{self, Change, WiringError};
-use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings};
+use cerberus_core::settings::{Part, Target, Version, depends_on_version};
+use cerberus_engine::agents::wiring::{self, Change, Repair, WiringError};
+use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings, versions};
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
@@ -13,13 +14,18 @@ use crate::render;
 
 /// Install Cerberus into the agents on this machine
 ///
-/// Merges its hooks and its MCP server into the settings of every agent found. Order, comments and everything else in a
-/// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely
-/// is left alone. Running the command again changes nothing.
+/// Merges its hooks and its MCP server into the settings of every agent found: order, comments and everything else in a
+/// file stay as they are. A file is backed up first and replaced as a whole; one that cannot be changed safely is left
+/// alone. Running it again changes nothing, unless an agent was upgraded: then it adds what became possible.
 #[derive(clap::Args)]
 pub struct Install {
     #[command(flatten)]
-    target: Target,
+    selection: Selection,
+
+    /// Remove comments and trailing commas from a settings file that its agent ignores because of them; the file as it
+    /// was is kept in the backups
+    #[arg(long)]
+    repair_json: bool,
 }
 
 /// Remove Cerberus from the agents' settings
@@ -29,11 +35,11 @@ pub struct Install {
 #[derive(clap::Args)]
 pub struct Uninstall {
     #[command(flatten)]
-    target: Target,
+    selection: Selection,
 }
 
 #[derive(clap::Args)]
-struct Target {
+struct Selection {
     #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
     #[arg(help = format!("The agents: {} [default: every agent found]", names(|_| true)))]
     #[arg(value_parser = PossibleValuesParser::new(agents::ALL.map(|profile| profile.agent.name())))]
@@ -52,44 +58,79 @@ struct Target {
 struct Outcome {
     profile: &'static Profile,
     file: SettingsFile,
+    /// The oldest version of the agent, if it matters for this file and is known.
+    client: Option<Version>,
     change: std::result::Result<Change, WiringError>,
 }
+
+/// How often a file is tried again that somebody else changed at the same moment.
+const TRIES_MAX: usize = 5;
 
 impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
         let surroundings = surroundings(context);
+        let selection = &self.selection;
         let profiles: Vec<_> =
-            self.target.named().into_iter().filter(|profile| self.target.is_wanted(profile, &surroundings)).collect();
+            selection.named().into_iter().filter(|profile| selection.is_wanted(profile, &surroundings)).collect();
         if profiles.is_empty() {
             return Err(anyhow::anyhow!("no agent was found"))
                 .hint(format!("install an agent first, or name one with --agent: {}", names(|_| true)));
         }
         let command = own_command(&surroundings).hint("run cerberus by its full path")?;
-        let plan = |profile: &'static Profile, file: &SettingsFile| {
-            wiring::plan_install(&context.home, profile.agent, file, &command)
+        let home = server_home(context);
+        let repair = if self.repair_json { Repair::Yes } else { Repair::No };
+        let plan = |profile: &'static Profile, file: &SettingsFile, client: Option<Version>| {
+            let target = Target { command: &command, client, home: home.as_deref() };
+            wiring::plan_install(&context.home, profile.agent, file, &target, repair)
         };
-        let outcomes = self.target.carry_out(context, &surroundings, &profiles, plan)?;
-        self.target.report(context, &outcomes, &command);
-        if !context.json && !self.target.dry_run {
+        let clients: Vec<_> =
+            profiles.iter().map(|profile| client(profile, &surroundings, selection.scope())).collect();
+        const WRITABLE: &str = "make that folder writable, or set CERBERUS_HOME to another one";
+        let _lock = if selection.dry_run { None } else { Some(wiring::lock(&context.home).hint(WRITABLE)?) };
+        let mut outcomes = selection.plan(&surroundings, profiles.iter().copied().zip(clients), plan)?;
+        outcomes.retain(|outcome| !outcome.file.parts.is_empty());
+        selection.apply(context, &mut outcomes, plan);
+        selection.report(context, &outcomes, &command);
+        if !selection.dry_run {
+            for profile in &profiles {
+                wiring::set_uninstalled(&context.home, profile.agent, false).hint(WRITABLE)?;
+            }
+        }
+        if !context.json && !selection.dry_run {
             print_next_steps(&outcomes, &command);
         }
-        all_succeeded(&outcomes, "fix the files, then run `cerberus install` again")
+        let is_ignored = |outcome: &Outcome| matches!(outcome.change, Err(WiringError::Ignored { .. }));
+        let hint = match outcomes.iter().any(is_ignored) {
+            true => "correct the lines, or let `cerberus install --repair-json` remove comments and trailing commas",
+            false => "fix the files, then run `cerberus install` again",
+        };
+        all_succeeded(&outcomes, hint)
     }
 }
 
 impl Uninstall {
     pub fn run(self, context: &Context) -> Result<()> {
         let surroundings = surroundings(context);
-        let plan =
-            |profile: &'static Profile, file: &SettingsFile| wiring::plan_uninstall(&context.home, profile.agent, file);
-        let mut outcomes = self.target.carry_out(context, &surroundings, &self.target.named(), plan)?;
-        // Files without entries of ours are not reported.
+        let selection = &self.selection;
+        let plan = |profile: &'static Profile, file: &SettingsFile, _: Option<Version>| {
+            wiring::plan_uninstall(&context.home, profile.agent, file)
+        };
+        let has_home = !selection.dry_run && context.home.root().is_dir();
+        // A data folder that cannot be written keeps nobody from uninstalling.
+        let _lock = if has_home { wiring::lock(&context.home).ok() } else { None };
+        let named = selection.named();
+        let mut outcomes = selection.plan(&surroundings, named.iter().map(|profile| (*profile, None)), plan)?;
+        selection.apply(context, &mut outcomes, plan);
+        for profile in named.iter().filter(|profile| has_home && selection.is_wanted(profile, &surroundings)) {
+            let _ = wiring::set_uninstalled(&context.home, profile.agent, true);
+        }
+        // Where nothing of ours was, nothing is said.
         outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(Change::is_none));
-        self.target.report(context, &outcomes, "");
+        selection.report(context, &outcomes, "");
         if !context.json && outcomes.is_empty() {
             render::line("Cerberus was not found in the agents' settings");
         }
-        if !context.json && !self.target.dry_run && context.home.root().is_dir() {
+        if !context.json && !selection.dry_run && context.home.root().is_dir() {
             let home = context.home.root().display();
             render::talk(&format!("cerberus: captured data is still in {home}; to delete it: rm -r '{home}'"));
         }
@@ -97,8 +138,8 @@ impl Uninstall {
     }
 }
 
-impl Target {
-    /// The agents that were named, or all agents if none was.
+impl Selection {
+    /// The agents that were named; all of them when none was.
     fn named(&self) -> Vec<&'static Profile> {
         let is_named =
             |profile: &&Profile| self.agents.is_empty() || self.agents.iter().any(|name| name == profile.agent.name());
@@ -109,32 +150,48 @@ impl Target {
         !self.agents.is_empty() || profile.is_found(surroundings)
     }
 
-    /// Plans the changes, then makes them. If one file fails, the others are still changed.
-    fn carry_out(
+    fn scope(&self) -> Scope {
+        Scope::from_name(&self.scope).unwrap_or(Scope::User)
+    }
+
+    /// Plans a change of every file.
+    fn plan(
         &self,
-        context: &Context,
         surroundings: &Surroundings,
-        profiles: &[&'static Profile],
-        plan: impl Fn(&'static Profile, &SettingsFile) -> std::result::Result<Change, WiringError>,
+        profiles: impl Iterator<Item = (&'static Profile, Option<Version>)>,
+        plan: impl Fn(&'static Profile, &SettingsFile, Option<Version>) -> std::result::Result<Change, WiringError>,
     ) -> Result<Vec<Outcome>> {
-        let scope = Scope::from_name(&self.scope).unwrap_or(Scope::User);
         let mut outcomes = Vec::new();
-        for profile in profiles {
-            for file in (profile.files)(surroundings, scope) {
-                outcomes.push(Outcome { profile, change: plan(profile, &file), file });
+        for (profile, client) in profiles {
+            for file in (profile.files)(surroundings, self.scope()) {
+                outcomes.push(Outcome { profile, change: plan(profile, &file, client), file, client });
             }
         }
         if outcomes.is_empty() {
             return Err(anyhow::anyhow!("no home folder was found")).hint("set HOME, or use --scope project");
         }
+        Ok(outcomes)
+    }
+
+    /// Makes the planned changes; a file that fails keeps no other from being changed.
+    fn apply(
+        &self,
+        context: &Context,
+        outcomes: &mut [Outcome],
+        plan: impl Fn(&'static Profile, &SettingsFile, Option<Version>) -> std::result::Result<Change, WiringError>,
+    ) {
         for outcome in outcomes.iter_mut().filter(|_| !self.dry_run) {
-            if let Ok(change) = &outcome.change
-                && let Err(error) = change.apply(&context.home)
-            {
-                outcome.change = Err(error);
+            for attempt in 1..=TRIES_MAX {
+                let Ok(change) = &outcome.change else { break };
+                match change.apply(&context.home) {
+                    Ok(()) => break,
+                    Err(WiringError::Outrun { .. }) if attempt < TRIES_MAX => {
+                        outcome.change = plan(outcome.profile, &outcome.file, outcome.client);
+                    }
+                    Err(error) => outcome.change = Err(error),
+                }
             }
         }
-        Ok(outcomes)
     }
 
     fn report(&self, context: &Context, outcomes: &[Outcome], command: &str) {
@@ -142,7 +199,7 @@ impl Target {
             let agents: Vec<Value> = outcomes.iter().map(|outcome| self.as_json(outcome, command)).collect();
             return render::json(&json!({ "agents": agents }));
         }
-        for Outcome { profile, file, change } in outcomes {
+        for Outcome { profile, file, change, client } in outcomes {
             let (agent, path) = (profile.agent, file.path.display());
             let change = match change {
                 Err(error) => {
@@ -151,7 +208,9 @@ impl Target {
                 }
                 Ok(change) => change,
             };
-            let parts = file.parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let mut parts: Vec<String> = file.parts.iter().map(|part| part.describe(*client)).collect();
+            parts.extend(file.trusts.as_ref().filter(|_| parts.is_empty()).map(|_| "trust in hooks".to_string()));
+            let parts = parts.join(", ");
             match (change.is_none(), self.dry_run) {
                 (true, _) => render::line(&format!("{agent}: {path}: nothing to change")),
                 (false, true) => render::line(&format!("{agent}: {path}: would change ({parts})")),
@@ -164,7 +223,7 @@ impl Target {
     }
 
     fn as_json(&self, outcome: &Outcome, command: &str) -> Value {
-        let Outcome { profile, file, change } = outcome;
+        let Outcome { profile, file, change, client } = outcome;
         let mut value = json!({"agent": profile.agent, "path": render::path(&file.path), "changed": false, "dry_run": self.dry_run,
             "diff": "", "command": command});
         match change {
@@ -174,17 +233,28 @@ impl Target {
             }
             Err(error) => value["error"] = error.to_string().into(),
         }
+        if let Some(client) = client {
+            value["client_version"] = client.to_string().into();
+        }
         value
     }
 }
 
 fn print_next_steps(outcomes: &[Outcome], command: &str) {
-    let mut shown: Vec<Agent> = Vec::new();
-    for Outcome { profile, change, .. } in outcomes {
-        let is_new = change.as_ref().is_ok_and(|change| !change.is_none()) && !shown.contains(&profile.agent);
-        if let Some(afterwards) = profile.afterwards.filter(|_| is_new) {
-            render::talk(&format!("cerberus: {}: {afterwards}", profile.agent));
-            shown.push(profile.agent);
+    let mut told: Vec<Agent> = Vec::new();
+    for Outcome { profile, change, file, client } in outcomes {
+        let agent = profile.agent;
+        let Ok(change) = change else { continue };
+        if let Some(left) = file.parts.iter().find_map(|part| left_out(part, *client)) {
+            render::talk(&format!("cerberus: {agent}: {left}"));
+        }
+        if let Some(kept) = change.unrepaired() {
+            let (path, kept) = (file.path.display(), kept.display());
+            render::talk(&format!("cerberus: {agent}: {path} was repaired; as it was, it is in {kept}"));
+        }
+        if let Some(afterwards) = profile.afterwards.filter(|_| !change.is_none() && !told.contains(&agent)) {
+            render::talk(&format!("cerberus: {agent}: {afterwards}"));
+            told.push(agent);
         }
     }
     if command.contains("/target/") {
@@ -192,6 +262,33 @@ fn print_next_steps(outcomes: &[Outcome], command: &str) {
             "cerberus: this binary is in a build folder; copy it to a permanent place and run `install` from there",
         );
     }
+}
+
+/// What was not installed because of the agent's version.
+fn left_out(part: &Part, client: Option<Version>) -> Option<String> {
+    let Part::Hooks(style) = part else { return None };
+    let (used, all) = (style.events_for(client).count(), style.events.len());
+    let again = "run `cerberus install` again";
+    match client {
+        _ if used == all => None,
+        Some(client) => Some(format!("version {client} knows {used} of {all} events; after an upgrade, {again}")),
+        None => {
+            Some(format!("its version is unknown, so {used} of {all} events are used; once it is on PATH, {again}"))
+        }
+    }
+}
+
+/// The oldest version of the agent, if its settings depend on it.
+pub fn client(profile: &Profile, surroundings: &Surroundings, scope: Scope) -> Option<Version> {
+    let files = (profile.files)(surroundings, scope);
+    let is_asked = files.iter().any(|file| depends_on_version(file.parts));
+    versions::oldest(&if is_asked { versions::programs(profile, surroundings) } else { Vec::new() })
+}
+
+/// The data folder for servers, if the environment names one. Some agents start servers without their environment.
+fn server_home(context: &Context) -> Option<String> {
+    env::var_os("CERBERUS_HOME").filter(|home| !home.is_empty())?;
+    context.home.root().to_str().map(str::to_string)
 }
 
 fn all_succeeded(outcomes: &[Outcome], hint: &str) -> Result<()> {

@@ -21,6 +21,7 @@ mod summarize;
 mod try_out;
 mod watch;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -95,6 +96,9 @@ struct Hook {
 }
 
 pub fn run() -> ExitCode {
+    if is_called_by_old_hook() {
+        return ExitCode::SUCCESS;
+    }
     let arguments = match Arguments::try_parse() {
         Err(error) if error.use_stderr() => return usage_error(&error),
         Err(help_or_version) => help_or_version.exit(),
@@ -139,8 +143,13 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Prints how the command is used. The message quotes the arguments, which may contain control characters, so they are
-/// parsed again in a printable form.
+/// Some agents ignore the arguments of a hook, so that an entry of an earlier version runs the bare program. Its exit
+/// code must not block a prompt, and help on standard output would become part of it. Nobody reads help there anyway.
+fn is_called_by_old_hook() -> bool {
+    std::env::args_os().len() <= 1 && !std::io::stdin().is_terminal()
+}
+
+/// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
 fn usage_error(error: &clap::Error) -> ExitCode {
     let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
     let text = match Arguments::try_parse_from(typed) {

@@ -44,6 +44,7 @@ impl Status {
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
         // Read last, to include failures from opening the view.
         let failures = failures::recent(&context.home, context.now_again().clock.now);
+        let settings_problem = context.settings_problem();
         let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
@@ -57,7 +58,7 @@ impl Status {
                 "project": {"name": located.name, "root": render::path(&located.root), "branch": located.branch()},
                 "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
                 "memories": {"approved": remembered, "proposed": proposed}, "home": render::path(context.home.root()), "failures": failed,
-                "stores_nothing": shut,
+                "stores_nothing": shut, "settings_problem": settings_problem,
                 "store": kept.json(), "folders": folders.json(),
             }));
             return Ok(());
@@ -74,14 +75,12 @@ impl Status {
         if let Some(last) = last {
             render::line(&format!("active    {last}"));
         }
-        let health = match failures.last() {
-            None => "good".to_string(),
-            Some(last) => {
-                let often = render::count(failures.len(), "failure");
-                format!("{often} recently, the last at {}: {}: {}", last.at, last.what, last.detail)
-            }
-        };
-        render::line(&format!("health    {health}"));
+        let failed = failures.last().map(|last| {
+            let often = render::count(failures.len(), "failure");
+            format!("{often} recently, the last at {}: {}: {}", last.at, last.what, last.detail)
+        });
+        let health: Vec<String> = settings_problem.into_iter().chain(failed).collect();
+        render::line(&format!("health    {}", if health.is_empty() { "good".to_string() } else { health.join("; ") }));
         if let Some(shut) = shut {
             render::line(&format!("storing   {shut}"));
         }
@@ -93,20 +92,15 @@ impl Status {
 struct Kept {
     stored: Stored,
     config: StoreConfig,
-    /// Why the settings cannot be read.
-    problem: Option<String>,
     due: usize,
 }
 
 impl Kept {
     fn of(context: &Context, store: &Store) -> Result<Kept> {
         const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
-        let (config, problem) = match context.config() {
-            Ok(config) => (config.store, None),
-            Err(failure) => (StoreConfig::default(), Some(failure.error.to_string())),
-        };
+        let config = context.config().map(|config| config.store).unwrap_or_default();
         let due = retention::due(&context.home, store, config, context.clock.now).hint(DOCTOR)?.len();
-        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, problem, due })
+        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, due })
     }
 
     fn json(&self) -> Value {
@@ -132,7 +126,6 @@ impl Kept {
             let due = render::count(self.due, "session");
             parts.push(format!("{due} due for deletion: `cerberus memory session-cleanup`"));
         }
-        parts.extend(self.problem.clone());
         parts.join("; ")
     }
 }

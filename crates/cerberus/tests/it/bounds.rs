@@ -162,13 +162,13 @@ fn sessions_past_the_retention_leave_and_memories_never() {
     // As if it had been written long ago: no hook appends there any more.
     let day = fs::read_dir(env.home().join("journal")).unwrap().next().unwrap().unwrap().path();
     fs::rename(&day, day.with_file_name("2025-10-01.jsonl")).unwrap();
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     let before = journal_bytes(&env);
     env.ok(&["memory", "session-cleanup"]);
     assert!(journal_bytes(&env) < before, "the segment is shorter");
     assert_eq!(env.sessions().len(), 1);
     assert_eq!(env.json(&["brief"])["text"], brief["text"], "memories stay, and so does what is told");
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.json(&["brief"])["text"], brief["text"]);
     assert_eq!(env.json(&["status"])["store"]["sessions_due"], 0);
 }

@@ -73,7 +73,7 @@ fn gone_and_kept(env: &TestEnv, what: &str) {
     let brief = env.brief();
     assert!(brief.contains("impl:zitherist.rs") && brief.contains("pay-the-zitherist"), "{what}: {brief}");
     let before = (env.json(&["brief"]), env.sessions());
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!((env.json(&["brief"]), env.sessions()), before, "{what}");
 }
 

@@ -334,7 +334,7 @@ fn the_last_answer_holds_and_survives_a_rebuild() {
         assert_eq!(brief(&env, &two).contains("a.rs"), is_joined, "{word} {other}");
         assert_eq!(joined(&env, &one).1, [""; 0], "there is no question after an answer");
         let before = everything();
-        env.ok(&["doctor", "--rebuild"]);
+        env.rebuild();
         assert_eq!(everything(), before, "{word} {other}");
     }
     for wrong in [shown(&one), "/nowhere/at/all", "0123456789abcdef"] {

@@ -18,7 +18,7 @@ const FOLDERS: [&str; 6] = [".claude", ".codex", ".gemini", ".config/opencode", 
 const USER_FILES: [(&str, &str); 10] = [
     (
         ".claude/settings.json",
-        "{\n  // my own\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n",
+        "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n",
     ),
     (
         ".claude.json",
@@ -26,7 +26,7 @@ const USER_FILES: [(&str, &str); 10] = [
     ),
     (".codex/hooks.json", "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"beep\"}]}]}}"),
     (".codex/config.toml", "# mine\r\nmodel = \"m\"\r\n\r\n[mcp_servers.x]\r\ncommand = \"y\"\r\n"),
-    (".gemini/settings.json", "\u{feff}{\r\n\t\"theme\": \"dark\", // c\r\n}\r\n"),
+    (".gemini/settings.json", "\u{feff}{\r\n\t\"theme\": \"dark\" // c\r\n}\r\n"),
     (".config/opencode/opencode.jsonc", "{\n    /* mine */\n    \"model\": \"a/b\",\n}\n"),
     (".cursor/hooks.json", "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"beep\"}]}}\n"),
     (".cursor/mcp.json", ""),
@@ -41,6 +41,27 @@ fn user(env: &TestEnv) -> PathBuf {
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
+}
+
+/// The version of Claude Code that knows every event.
+const NEWEST: &str = "2.1.325 (Claude Code)";
+
+/// A Claude Code that prints this as its version, where its own installer puts it.
+fn claude(env: &TestEnv, prints: &str) {
+    program(&user(env).join(".local/bin/claude"), &format!("#!/bin/sh\necho '{prints}'\n"));
+}
+
+fn program(path: &Path, script: &str) {
+    write(path, script);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_str(&read(path)).unwrap()
 }
 
 /// Everything below a folder but what is ours alone, with its bytes.
@@ -60,7 +81,7 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
 }
 
 fn check(env: &TestEnv, name: &str) -> Value {
-    let checks = env.json(&["doctor"])["checks"].as_array().unwrap().clone();
+    let checks = env.doctor()["checks"].as_array().unwrap().clone();
     checks.into_iter().find(|check| check["name"] == name).unwrap()
 }
 
@@ -71,6 +92,7 @@ fn stderr(output: &std::process::Output) -> String {
 #[test]
 fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     let env = env();
+    claude(&env, NEWEST);
     USER_FILES.iter().for_each(|(path, text)| write(&user(&env).join(path), text));
     let before = snapshot(&user(&env));
 
@@ -86,7 +108,7 @@ fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
         let wired = fs::read_to_string(user(&env).join(path)).unwrap();
         assert!(wired.contains("cerberus") && wired.len() > text.len(), "{path}: {wired}");
     }
-    assert!(fs::read_to_string(user(&env).join(".claude/settings.json")).unwrap().contains("// my own"));
+    assert!(fs::read_to_string(user(&env).join(".gemini/settings.json")).unwrap().contains("// c"));
     let plugin = fs::read_to_string(user(&env).join(".config/opencode/plugins/cerberus.js")).unwrap();
     assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
 
@@ -136,7 +158,8 @@ fn only_agents_that_are_found_are_wired() {
     fs::set_permissions(programs.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
     let run = |args: &[&str]| env.command().args(args).env("PATH", &programs).output().unwrap();
     assert!(String::from_utf8_lossy(&run(&["install"]).stdout).starts_with("codex: "));
-    assert!(String::from_utf8_lossy(&run(&["doctor"]).stdout).contains("codex-cli 1.2.3; installed (user)"));
+    let printed = String::from_utf8_lossy(&run(&["doctor"]).stdout).into_owned();
+    assert!(printed.contains("codex-cli 1.2.3; wired (user)"), "{printed}");
 }
 
 #[test]
@@ -147,30 +170,21 @@ fn no_agent_found_is_said() {
 }
 
 #[test]
-fn the_installed_command_runs_without_a_shell() {
-    let env = env();
-    env.ok(&["install", "--agent", "claude-code", "--scope", "project"]);
-    let settings = fs::read_to_string(env.project().join(".claude/settings.json")).unwrap();
-    let settings: Value = serde_json::from_str(&settings).unwrap();
-    let hook = &settings["hooks"]["PostToolUse"][0]["hooks"][0];
-    assert_eq!(hook["args"], json!(["hook", "claude-code"]));
-    assert!(Path::new(hook["command"].as_str().unwrap()).is_absolute());
-    let servers = fs::read_to_string(env.project().join(".mcp.json")).unwrap();
-    let servers: Value = serde_json::from_str(&servers).unwrap();
-    let expected = json!({"type": "stdio", "command": hook["command"], "args": ["mcp"], "alwaysLoad": true});
-    assert_eq!(servers["mcpServers"]["cerberus"], expected);
-}
-
-#[test]
 fn what_is_written_for_a_shell_runs_in_one() {
     let env = env();
-    let programs = env.root().join("my 'own' programs");
+    let programs = env.root().join("my 'own' \"programs\"");
     fs::create_dir_all(&programs).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cerberus"), programs.join("cerberus")).unwrap();
     let all = [&["install", "--agent"], &AGENTS[..]].concat();
     assert!(env.command().args(all).env("PATH", &programs).output().unwrap().status.success());
     let cwd = env.project();
     for (agent, file, pointer, payload) in [
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "/hooks/SessionStart/0/hooks/0/command",
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"}),
+        ),
         (
             "codex",
             ".codex/hooks.json",
@@ -199,7 +213,7 @@ fn what_is_written_for_a_shell_runs_in_one() {
     ] {
         let settings: Value = serde_json::from_str(&fs::read_to_string(user(&env).join(file)).unwrap()).unwrap();
         let line = settings.pointer(pointer).and_then(Value::as_str).unwrap().to_string();
-        assert!(line.contains("my '\\''own'\\'' programs"), "{line}");
+        assert!(line.contains("my '\\''own'\\'' \"programs\""), "{line}");
         let mut child = env.command_for("sh").args(["-c", &line]).stdin(std::process::Stdio::piped()).spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
         assert!(child.wait().unwrap().success());
@@ -239,12 +253,14 @@ fn a_file_that_must_not_be_changed_keeps_no_other_from_it() {
     let report: Value = serde_json::from_slice(&env.run(&["install", "--json"]).stdout).unwrap();
     let failed = report["agents"].as_array().unwrap().iter().filter(|told| told.get("error").is_some()).count();
     assert_eq!(failed, 4, "{report}");
-    assert_eq!(check(&env, "claude-code")["fix"], "fix the file");
+    let fix = check(&env, "claude-code")["fix"].to_string();
+    assert!(fix.contains("correct the file, then: cerberus install --agent claude-code"), "{fix}");
 }
 
 #[test]
 fn doctor_says_what_is_wrong_with_the_hooks_and_how_to_fix_it() {
     let env = env();
+    claude(&env, NEWEST);
     fs::create_dir_all(user(&env).join(".claude")).unwrap();
     let unwired = check(&env, "claude-code");
     assert_eq!((&unwired["ok"], &unwired["fix"]), (&json!(false), &json!("cerberus install --agent claude-code")));
@@ -291,22 +307,70 @@ fn codex_is_trusted_when_it_says_so() {
     text += &format!("\n[hooks.state.\"{}:session_end:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
     fs::write(&config, &text).unwrap();
     assert_eq!(check(&env, "codex")["ok"], true);
+    // The user's own hooks, in this file and in another, stay trusted.
+    let mut wired = read_json(&hooks);
+    wired["hooks"]["Stop"].as_array_mut().unwrap().push(json!({"hooks": [{"type": "command", "command": "beep"}]}));
+    fs::write(&hooks, wired.to_string()).unwrap();
+    let foreign = format!(
+        "\n[hooks.state.\"{}:stop:1:0\"]\ntrusted_hash = \"sha256:0\"\n\n[hooks.state.\"/x:stop:0:0\"]\ntrusted_hash = \"sha256:0\"\n",
+        hooks.display()
+    );
+    fs::write(&config, text + &foreign).unwrap();
     env.ok(&["uninstall"]);
-    let left = fs::read_to_string(&config).unwrap();
-    assert!(!left.contains("mcp_servers") && left.matches("trusted_hash").count() == 8, "{left}");
+    assert_eq!(read(&config), foreign);
+}
+
+#[test]
+fn trust_in_the_hooks_of_a_project_goes_with_them() {
+    let env = env();
+    let (hooks, config) = (env.project().join(".codex/hooks.json"), user(&env).join(".codex/config.toml"));
+    write(&config, "model = \"m\"\n");
+    env.ok(&["install", "--agent", "codex", "--scope", "project"]);
+    assert_eq!(read(&config), "model = \"m\"\n");
+    let states = format!("\n[hooks.state]\n\n[hooks.state.\"{}:stop:0:0\"]\ntrusted_hash = \"a\"\n", hooks.display());
+    fs::write(&config, format!("model = \"m\"\n{states}")).unwrap();
+    let told = env.ok(&["uninstall", "--scope", "project"]);
+    assert!(told.contains("changed (trust in hooks)"), "{told}");
+    assert_eq!(read(&config), "model = \"m\"\n");
+    assert!(!hooks.exists());
 }
 
 #[test]
 fn the_plugin_brings_what_install_writes() {
     let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin");
-    let read = |path: &str| -> Value { serde_json::from_str(&fs::read_to_string(plugin.join(path)).unwrap()).unwrap() };
+    let read = |path: &str| -> Value { read_json(&plugin.join(path)) };
     let env = env();
-    env.ok(&["install", "--agent", "claude-code"]);
+    claude(&env, NEWEST);
+    assert!(
+        env.command()
+            .args(["install", "--agent", "claude-code"])
+            .env_remove("CERBERUS_HOME")
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
     let named = |text: String| text.replace(env!("CARGO_BIN_EXE_cerberus"), "cerberus");
     let installed = |path: &str| -> Value {
         serde_json::from_str(&named(fs::read_to_string(user(&env).join(path)).unwrap())).unwrap()
     };
-    assert_eq!(read("hooks/hooks.json"), installed(".claude/settings.json"));
+    // Every file holds only events that came with the same version or before: a client ignores a file with others.
+    let mut hooks = serde_json::Map::new();
+    let more = read(".claude-plugin/plugin.json")["hooks"].clone();
+    let more = more.as_array().unwrap().iter().map(|file| file.as_str().unwrap().to_string());
+    for file in ["hooks/hooks.json".to_string()].into_iter().chain(more) {
+        hooks.extend(read(&file)["hooks"].as_object().unwrap().clone());
+    }
+    assert_eq!(Value::from(hooks), installed(".claude/settings.json")["hooks"]);
+    env.ok(&["uninstall"]);
+    for (version, file) in [("nothing", "hooks/hooks.json"), ("2.1.33", "hooks/since-2.1.33.json")] {
+        claude(&env, version);
+        env.ok(&["install", "--agent", "claude-code"]);
+        let known = installed(".claude/settings.json");
+        let events = read(file)["hooks"].as_object().unwrap().clone();
+        assert!(events.keys().all(|event| known["hooks"].get(event).is_some()), "{file}");
+    }
+    assert!(env.command().args(["install"]).env_remove("CERBERUS_HOME").output().unwrap().status.success());
     let mut server = installed(".claude.json");
     server["mcpServers"]["cerberus"].as_object_mut().unwrap().remove("type");
     assert_eq!(read(".mcp.json"), server);

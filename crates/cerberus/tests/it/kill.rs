@@ -37,7 +37,7 @@ fn death_at_every_labelled_point_leaves_a_sound_state() {
         assert!(!child.wait().unwrap().success(), "{label} was passed");
         assert_eq!(env.start("s3", "startup"), "proj:hydra\nimpl:before.rs", "{label}");
         let before = (env.json(&["brief"]), env.sessions());
-        env.ok(&["doctor", "--rebuild"]);
+        env.rebuild();
         assert_eq!((env.json(&["brief"]), env.sessions()), before, "{label}");
     }
 }

@@ -176,7 +176,7 @@ fn forgetting_a_memory_forgets_the_words_it_came_from() {
     env.ok(&["memory", "forget", id]);
     for rebuilt in [false, true] {
         if rebuilt {
-            env.ok(&["doctor", "--rebuild"]);
+            env.rebuild();
         }
         assert_eq!(env.json(&["memory", "list"]), json!([]));
         assert_eq!(proposals(&env), [json!(null); 0], "it is not learnt again from what was said");

@@ -223,7 +223,7 @@ fn recover_and_discard_by_hand() {
     assert_eq!(output.status.code(), Some(1), "nobody is there to answer");
     let discarded = env.json(&["memory", "recover", &id("s2"), "--discard", "--yes"]);
     assert_eq!(discarded["dropped"], json!(["impl:SECRETNAME.rs"]));
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.sessions().len(), 1);
     for entry in std::fs::read_dir(env.home().join("journal")).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -272,7 +272,7 @@ fn cleanup_deletes_what_is_old_enough_and_only_when_told() {
     assert_eq!(env.run(&["memory", "session-cleanup", "--older-than", "30d"]).status.code(), Some(1));
     assert_eq!(env.sessions().len(), 2);
     assert_eq!(cleanup(&["--older-than", "30d", "--yes"])["deleted"], 1);
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     let left: Vec<Value> = env.sessions().iter().map(|session| session["agent_session_id"].clone()).collect();
     assert_eq!(left, [json!("old")]);
     assert_eq!(env.run(&["memory", "session-cleanup", "--older-than", "soon"]).status.code(), Some(2));

@@ -10,6 +10,7 @@ mod cli;
 mod clients;
 mod concurrency;
 mod continuity;
+mod doctor;
 mod doors;
 mod durable;
 mod faults;
@@ -40,6 +41,7 @@ mod summary;
 mod twice;
 mod understand;
 mod view;
+mod wiring;
 
 use cerberus_testkit::env::TestEnv;
 

@@ -159,7 +159,7 @@ fn every_step_can_be_taken_back() {
     let before = env.json(&["--now", START, "memory", "show", &id]);
     assert_eq!(before["content"], "Use tabs");
     assert_eq!(env.json(&["memory", "show", &id])["history"].as_array().unwrap().len(), 5);
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.brief(), "rule:Use-tabs", "the journal tells the same");
 }
 
@@ -232,7 +232,7 @@ fn of_many_who_change_a_memory_at_once_each_is_told_what_came_of_it() {
     made.sort();
     changes.sort();
     assert_eq!(changes, made, "what was reported as made stands in the history, and nothing else");
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(history(&env, &id), stood);
 }
 
@@ -248,7 +248,7 @@ fn forgotten_words_are_nowhere_any_more() {
     env.ok(&["memory", "forget", &id]);
     assert!(!holds(&env, "xylophonist"), "gone from journal, view and index");
     assert!(holds(&env, "zitherist"));
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(list(&env).len(), 1);
     assert_eq!(list(&env)[0]["id"], kept.as_str());
     assert_eq!(env.json(&["memory", "search", "zitherist"]).as_array().unwrap().len(), 1);

@@ -30,7 +30,7 @@ fn shown(env: &TestEnv) -> Vec<Value> {
 /// A rebuilt view says what the grown one says.
 fn same_when_rebuilt(env: &TestEnv) {
     let before = shown(env);
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(shown(env), before);
 }
 
@@ -170,9 +170,9 @@ fn records_of_a_newer_version_are_kept_and_forgotten_with_their_session() {
     env.write_file("s1", "t1", "a.rs", "");
     append(&env, "2026-01-22", &from_a_newer_version(&env, "xylophones"));
     assert!(env.brief().contains("impl:a.rs"), "the rest is read");
-    let detail = env.json(&["doctor"])["checks"].to_string();
+    let detail = env.doctor()["checks"].to_string();
     assert!(detail.contains("1 of a newer version"), "{detail}");
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert!(holds(&env, "xylophones"), "it is kept for the version that wrote it");
 
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
@@ -219,7 +219,7 @@ fn forgetting_wins_over_importing_until_it_is_taken_back() {
     assert!(talk.contains("skipped 3 events") && talk.contains("cerberus import --forgotten"), "{talk}");
     assert_eq!(env.sessions(), [json!(null); 0]);
     assert!(!holds(&env, "xylophone"));
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.json(&import)["forgotten_events"], 3, "a rebuilt view knows it too");
 
     env.ok(&["import", "claude-code", "--forgotten", file.to_str().unwrap()]);
@@ -265,7 +265,7 @@ fn what_was_forgotten_does_not_return_through_a_hook_or_an_old_segment() {
     // Somebody restores a backup of the journal.
     let list = fs::read(&segment).unwrap();
     fs::write(&segment, [copy, list].concat()).unwrap();
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     let brief = env.brief();
     assert!(!brief.contains("xylophone") && brief.contains("impl:other.rs"), "{brief}");
     assert!(!holds(&env, "xylophone"));

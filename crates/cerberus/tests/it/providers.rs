@@ -402,7 +402,7 @@ fn a_provider_that_answers_nobody_does_not_hold_up_doctor() {
     let env = env();
     let server = Answering::start([Answer::Hang]);
     use_ollama(&env, &server);
-    let doctor = env.json(&["doctor"]);
+    let doctor = env.doctor();
     let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "summary").unwrap();
     assert!(check["detail"].as_str().unwrap().contains("did not answer within 3 s"), "{check}");
 }

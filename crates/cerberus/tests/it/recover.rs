@@ -357,7 +357,7 @@ impl Case {
             json!(["was already recovered"]),
             "{agent}"
         );
-        env.ok(&["doctor", "--rebuild"]);
+        env.rebuild();
         assert_eq!(dead(env), session, "{agent}: twice equals once");
     }
 }

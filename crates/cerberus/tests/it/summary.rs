@@ -306,7 +306,7 @@ fn a_view_made_anew_tells_the_same_and_what_is_forgotten_is_gone() {
     use_ollama(&env, &server);
     env.ok(&["summarize"]);
     let before = env.brief();
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.brief(), before);
     for entry in std::fs::read_dir(env.home()).unwrap().flatten() {
         if entry.file_name().to_string_lossy().starts_with("view-") {

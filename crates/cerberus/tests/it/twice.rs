@@ -91,7 +91,7 @@ fn every_event_counts_once() {
     assert_eq!((counted("tools_used"), counted("turn_count")), (json!({"Bash": 1}), json!(1)));
     assert_eq!((counted("status"), counted("ended_at")), (json!("ended"), json!(cerberus_testkit::env::START)));
     let once: Value = env.json(&["brief"]);
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.json(&["brief"]), once, "folded anew it is the same");
 }
 

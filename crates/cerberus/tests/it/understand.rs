@@ -39,7 +39,7 @@ fn an_edit_names_the_definitions_around_the_changed_lines() {
 
     // What was understood stays, whatever becomes of the file and of the view.
     std::fs::remove_file(&path).unwrap();
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(env.brief(), "proj:hydra\nimpl:store.rs\nimpl:Store.open");
 }
 

@@ -30,7 +30,7 @@ fn rebuilt_from_the_journal_everything_is_the_same() {
     let mut env = env();
     fill(&mut env);
     let before = everything(&env);
-    env.ok(&["doctor", "--rebuild"]);
+    env.rebuild();
     assert_eq!(everything(&env), before);
     for entry in std::fs::read_dir(env.home()).unwrap() {
         let path = entry.unwrap().path();
@@ -256,7 +256,7 @@ fn torn_records_are_skipped_counted_and_hurt_nobody() {
     std::fs::write(&segment, [&whole[..], b"\n{\"at\":1,\"key\":", stump].concat()).unwrap();
     env.write_file("s1", "t2", "b.rs", "");
     assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:b.rs");
-    let view = env.json(&["doctor"])["checks"][2].clone();
+    let view = env.doctor()["checks"][2].clone();
     assert_eq!(view["ok"], json!(true));
     assert!(view["detail"].as_str().unwrap().contains("1 torn record"), "{view}");
 }

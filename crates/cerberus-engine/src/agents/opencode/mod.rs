@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::opencode;
 use cerberus_core::settings::servers::{self, ServerStyle};
+use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part, WholeFile};
 
 use self::database::OpencodeDatabase;
 use super::transcripts::{PathHints, TranscriptFiles, below, plain_name};
-use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed};
+use super::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path};
 
 pub(super) const PROFILE: Profile = Profile {
     agent: opencode::AGENT,
     dir,
+    programs: only_on_path,
     files,
     afterwards: None,
     trust: no_trust_needed,
@@ -34,6 +36,7 @@ static PLUGIN: WholeFile = WholeFile {
 static SERVER: ServerStyle = ServerStyle {
     list: "mcp",
     form: servers::Form::CommandList,
+    env: "environment",
     server: |program| {
         Json::Object(vec![
             ("type", Json::Text("local")),
@@ -57,8 +60,8 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
         Scope::Project => (Some(surroundings.project.join(".opencode")), Some(surroundings.project.clone())),
     };
     let config_name = if config.as_deref().is_some_and(has_jsonc) { "opencode.jsonc" } else { "opencode.json" };
-    let plugin = in_dir(plugins, &[("plugins/cerberus.js", PLUGINS)]);
-    [plugin, in_dir(config, &[(config_name, SERVERS)])].concat()
+    let plugin = in_dir(plugins, &[("plugins/cerberus.js", PLUGINS, Syntax::Lenient)]);
+    [plugin, in_dir(config, &[(config_name, SERVERS, Syntax::Lenient)])].concat()
 }
 
 /// The variant with comments is used if it is the only one.

@@ -1,10 +1,7 @@
-use std::io::Read;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
 
-use cerberus_core::clean::text::line;
-use cerberus_core::settings::Wiring;
+use cerberus_core::settings::{Version, Wiring};
+use cerberus_engine::agents::versions::{self, Program};
 use cerberus_engine::agents::wiring::{self, WiringError};
 use cerberus_engine::agents::{self, Profile, Scope, Surroundings, Trust};
 use cerberus_engine::store::Store;
@@ -13,9 +10,16 @@ use super::{Check, bad, good};
 use crate::commands::install::surroundings;
 use crate::context::Context;
 
-/// How long to wait for an agent to print its version.
-const VERSION_WAIT_MAX: Duration = Duration::from_secs(2);
-const VERSION_CHARS_MAX: usize = 40;
+/// What is wrong, and what to do about it.
+type Problem = (String, String);
+
+/// One agent on this machine.
+struct Subject<'a> {
+    context: &'a Context,
+    surroundings: &'a Surroundings<'a>,
+    profile: &'static Profile,
+    client: Option<Version>,
+}
 
 /// One check per agent.
 pub fn checks(context: &Context, store: Option<&Store>) -> Vec<Check> {
@@ -28,101 +32,177 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     if !profile.is_found(surroundings) {
         return good(name, "not found on this machine");
     }
-    let install = format!("cerberus install --agent {name}");
-    let mut said = Vec::from_iter(version(surroundings, profile));
+    let programs = versions::programs(profile, surroundings);
+    let subject = Subject { context, surroundings, profile, client: versions::oldest(&programs) };
+    let mut said = describe(&programs);
+    let is_uninstalled = wiring::is_uninstalled(&context.home, profile.agent);
     let mut scopes = Vec::new();
     for scope in Scope::ALL {
-        match wired(surroundings, profile, scope) {
-            Err(error) => return bad(name, error.to_string(), "fix the file"),
+        match subject.wired(scope) {
+            // Without us in it, a broken file is not our concern.
+            Err(_) if is_uninstalled => {}
+            Err(error) => {
+                let (problem, fix) = subject.unreadable(scope, &error);
+                return bad(name, said_with(problem, &said), fix);
+            }
             Ok(wiring) if wiring.is_empty() => {}
             Ok(wiring) => scopes.push((scope, wiring)),
         }
     }
     let has_plugin = (profile.has_plugin)(surroundings);
     if scopes.is_empty() && !has_plugin {
+        let install = format!("cerberus install --agent {name}");
+        if is_uninstalled {
+            said.push(format!("uninstalled; `{install}` installs it again"));
+            return good(name, said.join("; "));
+        }
         said.push("found, but Cerberus is not installed in it".to_string());
-        return bad(name, said.join("; "), install);
+        return bad(name, said.join("; "), subject.install(Scope::User, ""));
     }
+    let mut problem = None;
     if has_plugin {
         said.push("installed by its plugin".to_string());
+        problem = subject.plugin_problem();
     }
-    let mut wrong = None;
     for (scope, wiring) in &scopes {
-        let commands = wiring.commands();
-        said.push(format!("installed ({}): {}", scope.name(), Vec::from_iter(commands.iter().copied()).join(", ")));
-        let install = format!("{install} --scope {}", scope.name());
-        if let Some(gone) = commands.iter().find(|command| !Path::new(command).is_file()) {
-            wrong = Some((format!("{gone} does not exist"), install));
-        } else if !wiring.missing.is_empty() {
-            wrong = Some((format!("hooks are missing for {}", wiring.missing.join(", ")), install));
-        } else if let Some(untrusted) = trust(surroundings, profile, *scope, &mut said) {
-            wrong = Some((untrusted, format!("start `{}` and accept its hooks", profile.program())));
-        }
+        let commands = Vec::from_iter(wiring.commands()).join(", ");
+        said.push(format!("installed ({}): {commands}", scope.name()));
+        problem = problem.or_else(|| subject.problem(*scope, wiring, &mut said));
     }
     said.push(last_heard(context, store, profile));
-    match wrong {
+    match problem {
         None => good(name, said.join("; ")),
-        Some((problem, fix)) => bad(name, format!("{problem}; {}", said.join("; ")), fix),
+        Some((problem, fix)) => bad(name, said_with(problem, &said), fix),
     }
 }
 
-/// Everything installed in the files of a scope.
-fn wired(surroundings: &Surroundings, profile: &Profile, scope: Scope) -> Result<Wiring, WiringError> {
-    let mut all = Wiring::default();
-    for file in (profile.files)(surroundings, scope) {
-        let found = wiring::wiring(&file)?;
-        all.hooks.extend(found.hooks);
-        all.servers.extend(found.servers);
-        all.missing.extend(found.missing);
-    }
-    Ok(all)
+fn said_with(problem: String, said: &[String]) -> String {
+    [&[problem], said].concat().join("; ")
 }
 
-/// Adds what is known about the agent's trust in the hooks. Returns a problem if the hooks certainly do not run.
-fn trust(surroundings: &Surroundings, profile: &Profile, scope: Scope, said: &mut Vec<String>) -> Option<String> {
-    match (profile.trust)(surroundings, scope) {
-        Trust::NotNeeded => None,
-        Trust::Unknown(why) => {
-            said.push(format!("trust unknown: {why}"));
-            None
+/// What the agent's programs say about themselves. If there are several, the oldest decides what is wired.
+fn describe(programs: &[Program]) -> Vec<String> {
+    let Some(first) = programs.first() else { return Vec::new() };
+    let mut said = vec![first.printed.clone().unwrap_or_else(|| "does not say its version".to_string())];
+    let oldest = programs.iter().filter(|program| program.version().is_some()).min_by_key(|program| program.version());
+    if let Some(oldest) = oldest.filter(|oldest| oldest.version() != first.version())
+        && let Some(version) = oldest.version()
+    {
+        said.push(format!("also installed: {version} in {}", oldest.path.display()));
+    }
+    said
+}
+
+impl Subject<'_> {
+    /// All that is wired in the files of a scope.
+    fn wired(&self, scope: Scope) -> Result<Wiring, WiringError> {
+        let mut all = Wiring::default();
+        for file in (self.profile.files)(self.surroundings, scope) {
+            let found = wiring::wiring(&file, self.client)?;
+            all.hooks.extend(found.hooks);
+            all.servers.extend(found.servers);
+            all.missing.extend(found.missing);
         }
-        Trust::Given { events, of } if events < of => {
-            Some(format!("it has accepted the hooks of only {events} of {of} events"))
+        Ok(all)
+    }
+
+    /// The command that installs again; a read-only file must be made writable first.
+    fn install(&self, scope: Scope, option: &str) -> String {
+        let scope_option = if scope == Scope::User { "" } else { " --scope project" };
+        let command = format!("cerberus install --agent {}{scope_option}{option}", self.profile.agent);
+        let files = (self.profile.files)(self.surroundings, scope);
+        match files.iter().find(|file| !file.parts.is_empty() && wiring::is_read_only(file)) {
+            Some(file) => format!("chmod u+w '{}' && {command}", file.path.display()),
+            None => command,
         }
-        Trust::Given { .. } => {
-            said.push("hooks accepted (only the agent knows whether in their current form)".to_string());
-            None
+    }
+
+    fn unreadable(&self, scope: Scope, error: &WiringError) -> Problem {
+        match error {
+            WiringError::Ignored { path, at, extra } => {
+                let problem = format!("{}: {at}: {extra}; the agent ignores the whole file", path.display());
+                (problem, self.install(scope, " --repair-json"))
+            }
+            WiringError::Settings { path, source } => {
+                let fix = format!("correct the file, then: {}", self.install(scope, ""));
+                (format!("{}: {source}", path.display()), fix)
+            }
+            WiringError::NotText { path } => {
+                (format!("{} is not UTF-8 text", path.display()), "save the file as UTF-8".to_string())
+            }
+            error => (error.to_string(), "make the file readable".to_string()),
+        }
+    }
+
+    /// The plugin finds us by name.
+    fn plugin_problem(&self) -> Option<Problem> {
+        if self.surroundings.on_path("cerberus").is_some() {
+            return None;
+        }
+        let folder = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_path_buf));
+        let folder = folder.unwrap_or_else(|| PathBuf::from("the folder of cerberus"));
+        Some((
+            "its plugin runs `cerberus`, which is not on PATH".to_string(),
+            format!("add {} to PATH", folder.display()),
+        ))
+    }
+
+    /// The first thing that is wrong with the entries of a scope.
+    fn problem(&self, scope: Scope, wiring: &Wiring, said: &mut Vec<String>) -> Option<Problem> {
+        let install = || self.install(scope, "");
+        if let Some(gone) = wiring.commands().iter().find(|command| !Path::new(command).is_file()) {
+            return Some((format!("{gone} is gone"), install()));
+        }
+        if let (Some(hook), Some(client)) = (wiring.hooks.iter().find(|hook| hook.is_unknown), self.client) {
+            let problem =
+                format!("version {client} does not know {}, and may ignore the whole settings file", hook.event);
+            return Some((problem, install()));
+        }
+        if wiring.hooks.iter().any(|hook| hook.has_args) {
+            return Some(("the hooks were installed in a form that older versions misread".to_string(), install()));
+        }
+        if !wiring.missing.is_empty() {
+            return Some((format!("not wired for {}", wiring.missing.join(", ")), install()));
+        }
+        if let Some(problem) = self.other_home(wiring) {
+            return Some((problem, install()));
+        }
+        let untrusted = self.trust(scope, said)?;
+        Some((untrusted, format!("start `{}` and accept its hooks", self.profile.program())))
+    }
+
+    /// A server that would read and write another data folder than the hooks.
+    fn other_home(&self, wiring: &Wiring) -> Option<String> {
+        let ours = self.context.home.root();
+        let default = self.surroundings.in_home(".cerberus").unwrap_or_default();
+        let used = |home: &Option<String>| home.as_ref().map_or_else(|| default.clone(), PathBuf::from);
+        let other = wiring.servers.iter().map(|server| used(&server.home)).find(|used| used != ours)?;
+        Some(format!("its MCP server uses {}, but hooks use {}", other.display(), ours.display()))
+    }
+
+    /// Says what is known of the agent's consent; what is wrong with it when hooks surely do not run.
+    fn trust(&self, scope: Scope, said: &mut Vec<String>) -> Option<String> {
+        match (self.profile.trust)(self.surroundings, scope) {
+            Trust::NotNeeded => None,
+            Trust::Unknown(why) => {
+                said.push(format!("trust unknown: {why}"));
+                None
+            }
+            Trust::Given { events, of } if events < of => {
+                Some(format!("it accepted the hooks of {events} of {of} events"))
+            }
+            Trust::Given { .. } => {
+                said.push("hooks accepted (whether in their present text, only it can tell)".to_string());
+                None
+            }
         }
     }
 }
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {
-    match store.map(|store| store.last_event_at(profile.agent, context.clock.now)) {
-        Some(Ok(Some(at))) => format!("last event {at}"),
-        Some(Ok(None)) => "no events yet".to_string(),
-        None | Some(Err(_)) => "last event unknown".to_string(),
+    match store.map(|store| store.last_heard_at(profile.agent, context.clock.now)) {
+        Some(Ok(Some(at))) => format!("last heard of {at}"),
+        Some(Ok(None)) => "nothing heard of it yet".to_string(),
+        None | Some(Err(_)) => "last heard of: unknown".to_string(),
     }
-}
-
-/// The version that the program prints, if it does so quickly.
-fn version(surroundings: &Surroundings, profile: &Profile) -> Option<String> {
-    let mut child = Command::new(surroundings.on_path(profile.program())?)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let begun = Instant::now();
-    while child.try_wait().ok()?.is_none() {
-        if begun.elapsed() > VERSION_WAIT_MAX {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Some("version unknown".to_string());
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let mut text = String::new();
-    child.stdout.take()?.take(4096).read_to_string(&mut text).ok()?;
-    text.lines().next().map(|first| line(first, VERSION_CHARS_MAX))
 }

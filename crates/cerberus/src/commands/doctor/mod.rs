@@ -6,15 +6,16 @@ mod agents;
 mod latency;
 mod summary;
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use cerberus_engine::journal;
 use cerberus_engine::os::failures;
 use cerberus_engine::project::privacy;
 use cerberus_engine::project::privacy::StorageBlock;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::{self, Store};
-use cerberus_engine::{config, journal};
 use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::json;
@@ -24,7 +25,9 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Check what is installed, what works and what failed recently, and show how to fix it
+/// Say what is wired, what works, what failed lately, and how to mend it
+///
+/// Exits 1 if anything is BAD.
 #[derive(clap::Args)]
 pub struct Doctor {
     /// Rebuild the view from the journal first; no data is lost
@@ -63,16 +66,20 @@ impl Doctor {
         checks.push(latency::check(context));
         checks.extend(agents::checks(context, store.as_ref()));
         checks.push(lately(context));
-        let ok = checks.iter().all(|check| check.ok);
+        let failed = checks.iter().filter(|check| !check.ok).count();
         if context.json {
-            render::json(&json!({"ok": ok, "checks": checks}));
+            render::json(&json!({"ok": failed == 0, "checks": checks}));
         } else {
             for check in &checks {
                 render::line(&format!("{}  {:12} {}", if check.ok { "ok " } else { "BAD" }, check.name, check.detail));
                 check.fix.iter().for_each(|fix| render::line(&format!("     {:12} -> {fix}", "")));
             }
         }
-        Ok(())
+        match failed {
+            0 => Ok(()),
+            failed => Err(anyhow::anyhow!("{} failed", render::count(failed, "check")))
+                .hint("each check marked BAD says what to do"),
+        }
     }
 }
 
@@ -81,8 +88,16 @@ fn home(context: &Context) -> Check {
     let is_open = |path: &Path| path.metadata().is_ok_and(|known| known.permissions().mode() & 0o077 != 0);
     let inside = [context.home.journal_dir(), store::view_file(&context.home), context.home.backups_dir()];
     match root.metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("home", "nothing captured yet"),
-        Err(error) => bad("home", format!("{}: {error}", root.display()), "fix the folder's permissions"),
+        Err(error) if error.kind() == ErrorKind::NotFound => good("home", "nothing captured yet"),
+        Err(error) => bad("home", format!("{}: {error}", root.display()), WRITABLE),
+        Ok(known) if !known.is_dir() => {
+            let fix = format!("move {} away, or set CERBERUS_HOME to a folder", root.display());
+            bad("home", format!("{} is not a folder, so nothing is stored", root.display()), fix)
+        }
+        Ok(_) if !is_writable(root) => {
+            let detail = format!("{} is read-only, so nothing is stored", root.display());
+            bad("home", detail, WRITABLE)
+        }
         Ok(_) => match [root.to_path_buf()].into_iter().chain(inside).find(|path| is_open(path)) {
             Some(open) => {
                 let detail = format!("{} is accessible to other users", open.display());
@@ -93,14 +108,19 @@ fn home(context: &Context) -> Check {
     }
 }
 
+const WRITABLE: &str = "make it readable and writable for you, or set CERBERUS_HOME to a folder that is";
+
+fn is_writable(dir: &Path) -> bool {
+    rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
 fn journal(context: &Context) -> Check {
-    const FIX: &str = "fix the folder's permissions";
     let dir = context.home.journal_dir();
-    if dir.exists() && rustix::fs::access(&dir, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        return bad("journal", format!("{} is not writable", dir.display()), FIX);
+    if dir.exists() && !is_writable(&dir) {
+        return bad("journal", format!("{} cannot be written", dir.display()), WRITABLE);
     }
     match journal::segments(&context.home) {
-        Err(error) => bad("journal", error.to_string(), FIX),
+        Err(error) => bad("journal", error.to_string(), WRITABLE),
         Ok(segments) => {
             let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
             good("journal", format!("{}, {bytes} bytes", render::count(segments.len(), "day")))
@@ -109,17 +129,19 @@ fn journal(context: &Context) -> Check {
 }
 
 fn view(context: &Context) -> (Check, Option<Store>) {
-    const REBUILD: &str = "cerberus doctor --rebuild";
+    // Rebuilding needs a folder that can be written.
+    let root = context.home.root();
+    let rebuild = if root.exists() && !is_writable(root) { WRITABLE } else { "cerberus doctor --rebuild" };
     let store = match fold::open(&context.home) {
         Ok(store) => store,
-        Err(error) => return (bad("view", error.to_string(), REBUILD), None),
+        Err(error) => return (bad("view", error.to_string(), rebuild), None),
     };
     let (checked, segments) = match (store.check(), store.segments()) {
         (Ok(checked), Ok(segments)) => (checked, segments),
-        (Err(error), _) | (_, Err(error)) => return (bad("view", error.to_string(), REBUILD), None),
+        (Err(error), _) | (_, Err(error)) => return (bad("view", error.to_string(), rebuild), None),
     };
     if checked != "ok" {
-        return (bad("view", checked, REBUILD), None);
+        return (bad("view", checked, rebuild), None);
     }
     let torn: usize = segments.iter().map(|(_, _, torn, _)| torn).sum();
     let unknown: usize = segments.iter().map(|(_, _, _, unknown)| unknown).sum();
@@ -129,9 +151,9 @@ fn view(context: &Context) -> (Check, Option<Store>) {
 }
 
 fn settings(context: &Context) -> Check {
-    match config::load(&context.home) {
-        Ok(_) => good("config", "valid"),
-        Err(error) => bad("config", error.to_string(), "fix or remove the file"),
+    match context.settings_problem() {
+        None => good("config", "fine"),
+        Some(problem) => bad("config", problem, "correct or remove the file"),
     }
 }
 

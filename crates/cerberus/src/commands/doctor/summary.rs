@@ -20,8 +20,10 @@ const NAME: &str = "summary";
 const REACH_MAX: Duration = Duration::from_secs(3);
 
 pub fn check(context: &Context, store: Option<&Store>) -> Check {
-    // A config file that cannot be read has its own check.
-    let config = config::load(&context.home).unwrap_or_default().summary;
+    let Ok(config) = config::load(&context.home) else {
+        return good(NAME, "off until config.toml is corrected");
+    };
+    let config = config.summary;
     let provider = match Provider::new(&config, &surroundings()) {
         Ok(None) => return good(NAME, "off; briefs use codes, and nothing leaves this machine"),
         Ok(Some(provider)) => provider,

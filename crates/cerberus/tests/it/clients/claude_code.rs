@@ -6,7 +6,7 @@ use std::process::Command;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
-use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
+use cerberus_testkit::scratch::SYSTEM_PATH;
 use serde_json::json;
 
 use super::{Stage, finish, kill_after, times, told};
@@ -40,11 +40,14 @@ fn what_a_killed_session_did_is_counted_and_what_it_was_doing_is_told() {
     assert!(!facts.contains("echo working"), "what finished was not in flight: {facts}");
 }
 
-/// A session with our plugin, which finds the binary on PATH.
 fn with_plugin(place: &Place, prompt: &str) -> Command {
+    add_plugin(ClaudeCode.session(place, prompt))
+}
+
+/// A session with our plugin, which finds the binary on PATH.
+pub(super) fn add_plugin(mut command: Command) -> Command {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_cerberus")).parent().unwrap();
-    let mut command = ClaudeCode.session(place, prompt);
     command.env("PATH", format!("{}:{SYSTEM_PATH}", programs.display()));
     command.arg("--plugin-dir").arg(workspace.join("plugin"));
     command
@@ -57,7 +60,7 @@ fn journal(stage: &Stage) -> String {
 
 #[test]
 fn the_plugin_is_enough() {
-    let stage = Stage { scratch: Scratch::new() };
+    let stage = Stage::bare();
     let path = stage.scratch.repo().join("proxy.go");
     let server = ModelServer::start([ClaudeCode.write(&path, "package proxy\n\nfunc Forward() {}\n"), Reply::hang()]);
     kill_after(&mut with_plugin(&stage.place(&server), "Write the proxy"), &server, 2);
@@ -172,7 +175,7 @@ fn what_a_subagent_did_belongs_to_its_session() {
 
 #[test]
 fn the_model_reaches_the_mcp_server_without_any_hook() {
-    let stage = Stage { scratch: Scratch::new() };
+    let stage = Stage::bare();
     stage.cerberus(&["memory", "learn", "Never push to main"]);
     let server = ModelServer::start([
         Reply::tool("mcp__cerberus__session_record", json!({"kind": "next", "text": "add a mutex"})),

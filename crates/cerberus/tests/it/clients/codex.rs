@@ -1,12 +1,15 @@
 //! What only Codex does: sessions that go on, and the limits of what it lets through.
 
 use std::process::Command;
+use std::time::Duration;
 
 use cerberus_testkit::clients::Place;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::process::wait_until;
+use cerberus_testkit::terminal::Terminal;
 
-use super::{Stage, finish, times, told};
+use super::{LIMIT, Stage, finish, times, told};
 
 /// The last session goes on.
 fn resume(place: &Place, prompt: &str) -> Command {
@@ -54,4 +57,32 @@ fn a_brief_gets_through_uncut() {
     let text = told(&stage, &Codex, "Go on");
     let missing: Vec<&str> = brief.lines().filter(|line| times(&text, line) != 1).collect();
     assert!(brief.lines().count() > 20 && missing.is_empty(), "{missing:?} of {brief}");
+}
+
+#[test]
+fn what_was_accepted_in_its_terminal_goes_with_the_hooks() {
+    let stage = Stage::new(&Codex);
+    let config = stage.scratch.home().join(".codex/config.toml");
+    let trusted = || std::fs::read_to_string(&config).unwrap().matches("trusted_hash").count();
+    let server = ModelServer::start([Reply::text("Done.")]);
+    let mut terminal = Terminal::spawn(&Codex.command(&stage.place(&server), &[])).unwrap();
+    let shows = |terminal: &Terminal, text: &str| terminal.printed().contains(text).then_some(());
+    wait_until("the first question", LIMIT, || shows(&terminal, "Trust and continue")).unwrap();
+    // The key is repeated until the next question comes: a program that is still drawing may miss it.
+    for (key, next) in [("\r", "8 hooks are new or changed."), ("2", "2. Trust all and continue")] {
+        let is_taken = (0..LIMIT.as_secs()).any(|_| {
+            terminal.type_keys(key).unwrap();
+            wait_until(next, Duration::from_secs(1), || shows(&terminal, next)).is_ok()
+        });
+        assert!(is_taken, "{next}: {}", terminal.printed());
+    }
+    terminal.enter("", LIMIT, || (trusted() > 0).then_some(())).unwrap();
+    drop(terminal);
+    assert_eq!(trusted(), 8);
+    let printed = stage.try_cerberus(&["doctor"]);
+    assert!(printed.contains("hooks accepted"), "{printed}");
+
+    stage.cerberus(&["uninstall"]);
+    let left = std::fs::read_to_string(&config).unwrap();
+    assert!(!left.contains("trusted_hash") && !left.contains("hooks.state") && left.contains("trust_level"), "{left}");
 }

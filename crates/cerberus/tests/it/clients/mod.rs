@@ -1,6 +1,6 @@
 //! The real agents against a scripted model: what they send to the model is what counts.
 //!
-//! Claude Code and Codex are always run. The others are run where the feature `all-clients` asks for them, as
+//! Claude Code and Codex are always run. The others, and older releases of Claude Code, are run where the feature `all-clients` asks for them, as
 //! `./dev/test --clients` does. A client that is missing fails its tests.
 
 mod claude_code;
@@ -8,8 +8,9 @@ mod codex;
 mod loops;
 mod story;
 mod terminal;
+mod versions;
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -29,16 +30,33 @@ const RECORD_VARIABLE: &str = "CERBERUS_RECORD";
 /// A home in which Cerberus is installed, and a repository.
 struct Stage {
     scratch: Scratch,
+    /// Where our commands find programs: the client first.
+    path: String,
 }
 
 impl Stage {
     fn new(client: &dyn Client) -> Stage {
-        let stage = Stage { scratch: Scratch::new() };
-        client.prepare(&stage.scratch);
+        let stage = Stage::with(client);
         match std::env::var_os(RECORD_VARIABLE) {
-            None => drop(stage.cerberus(&["install", "--agent", client.pin().name])),
+            None => drop(stage.cerberus(&["install", "--agent", client.pin().agent])),
             Some(dir) => stage.install_recorder(client, Path::new(&dir)),
         }
+        stage
+    }
+
+    /// Without a client.
+    fn bare() -> Stage {
+        Stage { scratch: Scratch::new(), path: SYSTEM_PATH.to_string() }
+    }
+
+    /// With a client on PATH, into which nothing is installed yet.
+    fn with(client: &dyn Client) -> Stage {
+        let mut stage = Stage::bare();
+        client.prepare(&stage.scratch);
+        let (pin, programs) = (client.pin(), stage.scratch.root().join("programs"));
+        std::fs::create_dir(&programs).unwrap();
+        symlink(pin.locate().unwrap(), programs.join(pin.program)).unwrap();
+        stage.path = format!("{}:{SYSTEM_PATH}", programs.display());
         stage
     }
 
@@ -47,7 +65,12 @@ impl Stage {
         let (binary, copy) = (env!("CARGO_BIN_EXE_cerberus"), self.scratch.root().join("cerberus"));
         std::fs::create_dir_all(dir).unwrap();
         std::fs::copy(binary, &copy).unwrap();
-        finish(Command::new(&copy).args(["install", "--agent", client.pin().name]).env("HOME", self.scratch.home()));
+        let mut install = Command::new(&copy);
+        install
+            .args(["install", "--agent", client.pin().agent])
+            .env("HOME", self.scratch.home())
+            .env("PATH", &self.path);
+        finish(&mut install);
         let kept = dir.join(client.pin().name);
         // The binary takes the script's place, so that its parent is the agent.
         let script = format!(
@@ -81,7 +104,7 @@ impl Stage {
         Command::new(env!("CARGO_BIN_EXE_cerberus"))
             .args(args)
             .env_clear()
-            .envs([("HOME", self.scratch.home().as_os_str()), ("PATH", SYSTEM_PATH.as_ref())])
+            .envs([("HOME", self.scratch.home().as_os_str()), ("PATH", self.path.as_ref())])
             .current_dir(self.scratch.repo())
             .output()
             .unwrap()

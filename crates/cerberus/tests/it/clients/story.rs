@@ -132,7 +132,7 @@ fn record(client: &dyn Client) {
     let text = told(&stage, client, "Go on");
     assert_eq!(times(&text, "dec:keep-one-pool-a-host"), 1, "{:?}", stage.sessions());
     let sessions = stage.sessions();
-    let is_of_client = |session: &Value| session["agent"] == client.pin().name;
+    let is_of_client = |session: &Value| session["agent"] == client.pin().agent;
     assert!(sessions.len() == 2 && sessions.iter().all(is_of_client), "it belongs to the session: {sessions:?}");
 }
 
@@ -178,11 +178,27 @@ fn codex_is_interrupted() {
 
 #[cfg(feature = "all-clients")]
 mod all {
+    use cerberus_testkit::clients::claude_code::OLD;
     use cerberus_testkit::clients::copilot::Copilot;
     use cerberus_testkit::clients::gemini::Gemini;
     use cerberus_testkit::clients::opencode::Opencode;
 
     use super::{End, interrupt, record, tell};
+
+    #[test]
+    fn older_claude_code_exits() {
+        OLD.iter().for_each(|client| tell(client, End::Exit));
+    }
+
+    #[test]
+    fn older_claude_code_is_killed() {
+        OLD.iter().for_each(|client| tell(client, End::Kill));
+    }
+
+    #[test]
+    fn older_claude_code_records() {
+        OLD.iter().for_each(|client| record(client));
+    }
 
     #[test]
     fn gemini_records() {

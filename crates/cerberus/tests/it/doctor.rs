@@ -1,0 +1,369 @@
+//! `doctor`: every state that an installation can be in has a true sentence and a remedy that works.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use cerberus_testkit::env::TestEnv;
+use serde_json::{Value, json};
+
+use crate::env;
+
+fn user(env: &TestEnv) -> PathBuf {
+    env.root().join("user")
+}
+
+fn settings(env: &TestEnv) -> PathBuf {
+    user(env).join(".claude/settings.json")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A program that prints this.
+fn program(path: &Path, prints: &str) {
+    write(path, &format!("#!/bin/sh\necho '{prints}'\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn claude(env: &TestEnv, version: &str) {
+    program(&user(env).join(".local/bin/claude"), &format!("{version} (Claude Code)"));
+}
+
+fn check(env: &TestEnv, name: &str) -> Value {
+    let checks = env.doctor()["checks"].as_array().unwrap().clone();
+    checks.into_iter().find(|check| check["name"] == name).unwrap()
+}
+
+/// A Claude Code of this version, with Cerberus installed into it.
+fn installed(version: &str) -> TestEnv {
+    let env = env();
+    claude(&env, version);
+    write(&settings(&env), "{}\n");
+    env.ok(&["install"]);
+    env
+}
+
+/// Replaces a text in the settings, which must be there.
+fn edit(env: &TestEnv, old: &str, new: &str) {
+    let text = fs::read_to_string(settings(env)).unwrap();
+    assert!(text.contains(old), "{text}");
+    fs::write(settings(env), text.replace(old, new)).unwrap();
+}
+
+/// A state of an installation.
+struct State {
+    name: &'static str,
+    make: fn() -> TestEnv,
+    /// The check that is about it.
+    check: &'static str,
+    /// What it says.
+    says: &'static [&'static str],
+    /// What it says to do; nothing if all is well.
+    fix: Option<&'static str>,
+}
+
+const STATES: &[State] = &[
+    State {
+        name: "nothing is installed",
+        make: env,
+        check: "claude-code",
+        says: &["not found on this machine"],
+        fix: None,
+    },
+    State {
+        name: "an agent is found",
+        make: || {
+            let env = env();
+            claude(&env, "2.1.325");
+            write(&settings(&env), "{}");
+            env
+        },
+        check: "claude-code",
+        says: &["2.1.325 (Claude Code)", "found, but not wired"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "all is well",
+        make: || installed("2.1.325"),
+        check: "claude-code",
+        says: &["2.1.325 (Claude Code)", "wired (user)", "nothing heard of it yet"],
+        fix: None,
+    },
+    State {
+        name: "an old client, wired for what it knows",
+        make: || installed("2.1.50"),
+        check: "claude-code",
+        says: &["2.1.50 (Claude Code)", "wired (user)"],
+        fix: None,
+    },
+    State {
+        name: "the client was upgraded",
+        make: || {
+            let env = installed("2.1.50");
+            claude(&env, "2.1.101");
+            env
+        },
+        check: "claude-code",
+        says: &["not wired for PostCompact, StopFailure, TaskCreated"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "an older client came",
+        make: || {
+            let env = installed("2.1.325");
+            program(&user(&env).join(".claude/local/claude"), "2.1.50 (Claude Code)");
+            env
+        },
+        check: "claude-code",
+        says: &["version 2.1.50 does not know PostCompact", "may ignore the whole settings file"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "hooks as an earlier version wrote them",
+        make: || {
+            let env = installed("2.1.325");
+            edit(&env, " hook claude-code\",", "\", \"args\": [\"hook\", \"claude-code\"],");
+            env
+        },
+        check: "claude-code",
+        says: &["in a form that older versions misread"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "a comment that the client refuses",
+        make: || {
+            let env = installed("2.1.325");
+            edit(&env, "{\n  \"hooks\"", "{\n  // mine\n  \"hooks\"");
+            env
+        },
+        check: "claude-code",
+        says: &["settings.json: line 2, column 3: a comment; the agent ignores the whole file"],
+        fix: Some("cerberus install --agent claude-code --repair-json"),
+    },
+    State {
+        name: "a file that is no JSON",
+        make: || {
+            let env = installed("2.1.325");
+            write(&settings(&env), "{\n\"hooks\": oops}");
+            env
+        },
+        check: "claude-code",
+        says: &["settings.json: line 2, column 10"],
+        fix: Some("correct the file, then: cerberus install --agent claude-code"),
+    },
+    State {
+        name: "a read-only file",
+        make: || {
+            let env = installed("2.1.325");
+            write(&settings(&env), "{}");
+            fs::remove_file(user(&env).join(".claude.json")).unwrap();
+            fs::set_permissions(settings(&env), fs::Permissions::from_mode(0o444)).unwrap();
+            env
+        },
+        check: "claude-code",
+        says: &["found, but not wired"],
+        fix: Some("chmod u+w 'SETTINGS' && cerberus install --agent claude-code"),
+    },
+    State {
+        name: "uninstalled on purpose",
+        make: || {
+            let env = installed("2.1.325");
+            env.ok(&["uninstall"]);
+            env
+        },
+        check: "claude-code",
+        says: &["uninstalled; `cerberus install --agent claude-code` installs it again"],
+        fix: None,
+    },
+    State {
+        name: "uninstalled on purpose, and the file is broken since",
+        make: || {
+            let env = installed("2.1.325");
+            env.ok(&["uninstall"]);
+            write(&settings(&env), "{ // \"hooks\"");
+            env
+        },
+        check: "claude-code",
+        says: &["uninstalled; "],
+        fix: None,
+    },
+    State {
+        name: "the hooks were removed by somebody else",
+        make: || {
+            let env = installed("2.1.325");
+            write(&settings(&env), "{}");
+            env
+        },
+        check: "claude-code",
+        says: &["not wired for SessionStart, UserPromptSubmit"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "the plugin alone, without the program on PATH",
+        make: || {
+            let env = env();
+            write(&settings(&env), "{\"enabledPlugins\": {\"cerberus@cerberus\": true}}");
+            env
+        },
+        check: "claude-code",
+        says: &["its plugin runs `cerberus`, which is not on PATH", "wired by its plugin"],
+        fix: Some("add BINARY to PATH"),
+    },
+    State {
+        name: "the server uses another data folder",
+        make: || {
+            let env = env();
+            claude(&env, "2.1.325");
+            write(&settings(&env), "{}\n");
+            let mut command = env.command();
+            assert!(command.arg("install").env_remove("CERBERUS_HOME").output().unwrap().status.success());
+            fs::remove_dir_all(user(&env).join(".cerberus")).unwrap();
+            env
+        },
+        check: "claude-code",
+        says: &["its MCP server uses USER/.cerberus, but hooks use HOME"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "an import is not a hook",
+        make: || {
+            let env = installed("2.1.325");
+            let line = json!({"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": env.project(),
+                "timestamp": "2026-01-22T13:00:00.000Z", "message": {"role": "user", "content": "write the parser"}});
+            write(&env.root().join("s1.jsonl"), &format!("{line}\n"));
+            env.ok(&["import", "claude-code", env.root().join("s1.jsonl").to_str().unwrap()]);
+            assert_eq!(env.sessions().len(), 1);
+            env
+        },
+        check: "claude-code",
+        says: &["nothing heard of it yet"],
+        fix: None,
+    },
+    State {
+        name: "settings that are not understood",
+        make: || {
+            let env = env();
+            write(&env.home().join("config.toml"), "[brief\n");
+            fs::set_permissions(env.home(), fs::Permissions::from_mode(0o700)).unwrap();
+            env
+        },
+        check: "config",
+        says: &["config.toml is not understood: line 1", "sessions are captured but told nothing"],
+        fix: Some("correct or remove the file"),
+    },
+    State {
+        name: "settings about privacy that are not understood",
+        make: || {
+            let env = env();
+            write(&env.home().join("config.toml"), "[private]\npaths = 5\n");
+            fs::set_permissions(env.home(), fs::Permissions::from_mode(0o700)).unwrap();
+            env
+        },
+        check: "config",
+        says: &["config.toml is not understood: line 2", "hooks store nothing"],
+        fix: Some("correct or remove the file"),
+    },
+    State {
+        name: "a file in the place of the data folder",
+        make: || {
+            let env = env();
+            write(&env.home(), "");
+            env
+        },
+        check: "home",
+        says: &["HOME is not a folder, so nothing is stored"],
+        fix: Some("move HOME away, or set CERBERUS_HOME to a folder"),
+    },
+];
+
+/// The words of a state in this environment.
+fn in_place(env: &TestEnv, text: &str) -> String {
+    let shown = |path: PathBuf| path.display().to_string();
+    let binary = Path::new(env!("CARGO_BIN_EXE_cerberus")).parent().unwrap().to_path_buf();
+    text.replace("SETTINGS", &shown(settings(env)))
+        .replace("HOME", &shown(env.home()))
+        .replace(&format!("CERBERUS_{}", shown(env.home())), "CERBERUS_HOME")
+        .replace("USER", &shown(user(env)))
+        .replace("BINARY", &shown(binary))
+}
+
+#[test]
+fn every_state_is_told_truly() {
+    for state in STATES {
+        let env = (state.make)();
+        let found = check(&env, state.check);
+        let detail = found["detail"].as_str().unwrap();
+        for part in state.says {
+            let part = in_place(&env, part);
+            assert!(detail.contains(&part), "{}: {part:?} in {found}", state.name);
+        }
+        assert_eq!(found["ok"], state.fix.is_none(), "{}: {found}", state.name);
+        let fix = state.fix.map(|fix| in_place(&env, fix));
+        assert_eq!(found["fix"].as_str(), fix.as_deref(), "{}", state.name);
+        // A remedy that is a command is run, and must work.
+        if let Some(command) = fix.filter(|fix| fix.starts_with("cerberus ") || fix.starts_with("chmod ")) {
+            let script = command.replace("cerberus install", &format!("{} install", env!("CARGO_BIN_EXE_cerberus")));
+            let output = env.command_for("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
+            assert!(output.status.success(), "{}: {command}: {output:?}", state.name);
+            let mended = check(&env, state.check);
+            assert_eq!(mended["ok"], true, "{}: {command}: {mended}", state.name);
+        }
+    }
+}
+
+#[test]
+fn status_tells_of_settings_that_are_not_understood() {
+    let env = env();
+    write(&env.home().join("config.toml"), "[brief\n");
+    let told = env.ok(&["status"]);
+    let health = told.lines().find(|line| line.starts_with("health")).unwrap();
+    assert!(health.contains("config.toml is not understood: line 1") && health.contains("told nothing"), "{told}");
+    assert!(env.json(&["status"])["settings_problem"].as_str().unwrap().contains("line 1"));
+    fs::remove_file(env.home().join("config.toml")).unwrap();
+    assert!(env.ok(&["status"]).contains("health    good") && env.json(&["status"])["settings_problem"].is_null());
+}
+
+#[test]
+fn the_plugin_alone_is_enough_when_it_finds_the_program() {
+    let env = env();
+    write(&settings(&env), "{\"enabledPlugins\": {\"cerberus@cerberus\": true}}");
+    let programs = env.root().join("programs");
+    fs::create_dir_all(&programs).unwrap();
+    symlink(env!("CARGO_BIN_EXE_cerberus"), programs.join("cerberus")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let output = env.command().args(["doctor", "--json"]).env("PATH", path).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &report["ok"]), (Some(0), &json!(true)), "{report}");
+    assert!(report.to_string().contains("wired by its plugin"));
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_written_is_found() {
+    let env = installed("2.1.325");
+    env.start("s1", "startup");
+    for dir in [env.root().to_path_buf(), env.home(), env.home().join("journal"), user(&env)] {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    // Root may write anywhere, so it becomes somebody else.
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let mut command = if is_root { env.command_for("setpriv") } else { env.command() };
+    if is_root {
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(env!("CARGO_BIN_EXE_cerberus"));
+    }
+    let output = command.args(["doctor", "--json"]).stdin(Stdio::null()).output().unwrap();
+    for dir in [env.root().to_path_buf(), env.home(), env.home().join("journal"), user(&env)] {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let checks = report["checks"].as_array().unwrap();
+    let told = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap().clone();
+    let remedy = "make it readable and writable for you, or set CERBERUS_HOME to a folder that is";
+    for name in ["home", "journal", "view"] {
+        assert_eq!((&told(name)["ok"], &told(name)["fix"]), (&json!(false), &json!(remedy)), "{report}");
+    }
+    assert!(told("home")["detail"].as_str().unwrap().ends_with("is read-only, so nothing is stored"), "{report}");
+}
