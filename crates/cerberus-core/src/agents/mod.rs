@@ -53,6 +53,8 @@ pub struct Profile {
     /// The hook output that passes the context to the model; `None` if the host accepts no context.
     reply: fn(Occasion, context: &str) -> Option<Value>,
     pub limits: Limits,
+    /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
+    pub brief_occasion: Occasion,
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
     /// sent to two hooks has the same key in both.
     pub has_exact_starts: bool,

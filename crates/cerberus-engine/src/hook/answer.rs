@@ -19,7 +19,7 @@ use crate::brief::recall::{Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
-use crate::config::{self, ConfigError};
+use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
@@ -37,7 +37,7 @@ use crate::sessions::sweep;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::health;
-use crate::store::{Store, StoreError};
+use crate::store::{SessionRow, Store, StoreError};
 use crate::summary::detached;
 
 /// The agent waits for its brief. Names that are not found in time are found later.
@@ -115,23 +115,48 @@ fn at_start(
         detached::start_each(home, clock, ended.chain(recovered));
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
-    let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
+    if pending.brief_occasion() == Occasion::Prompt {
+        return Ok(None);
+    }
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
+    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
+    start_brief(home, clock, folders, pending, &store, &config, &asked)
+}
+
+/// What the brief of a session answers.
+struct Asked<'a> {
+    occasion: Occasion,
+    source: StartSource,
+    prompt: Option<&'a str>,
+    session: Option<&'a SessionRow>,
+}
+
+/// The brief of a session that has just begun.
+fn start_brief(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    pending: &PendingAnswer,
+    store: &Store,
+    config: &Config,
+    asked: &Asked,
+) -> Result<Option<Answer>, AnswerError> {
+    let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
-        source,
+        source: asked.source,
         budget: Budget { both_tokens: BOTH_TOKENS.min(limits.tokens_max), ..budget },
         chars_max: CHARS_MAX.min(limits.chars_max),
-        prompt: None,
+        prompt: asked.prompt,
         folders,
         format: config.summary.format(),
-        session: session.as_ref(),
+        session: asked.session,
     };
-    let brief = recall::brief(&store, &pending.located, &question)?.brief;
+    let brief = recall::brief(store, &pending.located, &question)?.brief;
     let codes = brief.items.into_iter().map(|item| item.code);
-    let event = receipt(home, Some(source), codes, &brief.memories);
-    Ok(pending.reply(home, clock, Occasion::Start, &brief.text, event))
+    let event = receipt(home, Some(asked.source), codes, &brief.memories);
+    Ok(pending.reply(home, clock, asked.occasion, &brief.text, event))
 }
 
 fn on_prompt(
@@ -146,6 +171,12 @@ fn on_prompt(
         return Ok(None);
     }
     let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
+    if pending.brief_occasion() == Occasion::Prompt
+        && let Some(source) = store.recent_start(&session, clock.now)?
+    {
+        let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
+        return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+    }
     let joined = joined(&store, &pending.located, clock.now)?;
     let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
@@ -187,6 +218,10 @@ impl PendingAnswer {
             .filter(|(_, record)| record.at.since(clock.now) <= ECHO_MAX && clock.now.since(record.at) <= ECHO_MAX);
         let first = first.min_by_key(|(rank, _)| *rank).and_then(|(_, record)| record.heard_by);
         Ok(first.is_some_and(|first| first != own))
+    }
+
+    fn brief_occasion(&self) -> Occasion {
+        agents::profile(self.agent).map_or(Occasion::Start, |profile| profile.brief_occasion)
     }
 
     fn receipt_key(&self) -> String {

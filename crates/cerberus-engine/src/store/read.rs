@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
-use cerberus_core::model::event::{AgentProcess, Location};
+use cerberus_core::model::event::{AgentProcess, Location, StartSource};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
 use cerberus_core::model::session;
 use cerberus_core::model::session::{Mark, MarkKind, State};
@@ -156,6 +156,15 @@ impl Store {
         let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
         Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
+    }
+
+    /// How a session last began, if it has had at most one prompt since.
+    pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
+        let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'
+            AND (SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt' AND row > start.row) < 2
+            ORDER BY row DESC LIMIT 1";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<String>>(0))?;
+        Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
     }
 
     /// How often a session used each tool, and how many prompts it had.

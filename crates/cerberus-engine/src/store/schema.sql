@@ -46,6 +46,8 @@ CREATE TABLE IF NOT EXISTS event (
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
     tool TEXT,
+    -- How the session began, for a start.
+    start_source TEXT,
     -- The id of our process that reported it first.
     heard_by INTEGER,
     UNIQUE (session, key)

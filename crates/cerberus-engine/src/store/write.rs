@@ -136,10 +136,12 @@ impl<'a> FoldTransaction<'a> {
         }
         let kind = EventKind::of(&record.event).word();
         let tool = if let Event::Tool(used) = &record.event { Some(&*used.tool) } else { None };
-        let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, heard_by)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let begun = if let Event::Start { source, .. } = &record.event { Some(source.name()) } else { None };
+        let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, start_source, heard_by)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         loop {
-            let event = params![rank, session, &*record.key, record.at.millis(), kind, tool, record.heard_by];
+            let (key, at) = (&*record.key, record.at.millis());
+            let event = params![rank, session, key, at, kind, tool, begun, record.heard_by];
             if self.run(sql, event)? > 0 {
                 return Ok(Some(rank));
             }

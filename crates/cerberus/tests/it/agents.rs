@@ -101,8 +101,7 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
     let told = "proj:hydra\nimpl:a.rs\nimpl:load";
     let named = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told}});
     for (agent, expected) in [
-        ("codex", named.clone()),
-        ("gemini", named),
+        ("codex", named),
         ("copilot", json!({"additionalContext": told})),
         ("opencode", json!({"additionalContext": told})),
         ("cursor", json!({"additional_context": told})),
@@ -113,6 +112,32 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
         let sessions = env.sessions();
         assert!(sessions.len() == 2 && sessions.iter().all(|session| session["agent"] == agent), "{sessions:?}");
     }
+}
+
+#[test]
+fn gemini_is_told_with_the_first_prompt_after_each_start() {
+    let env = env();
+    for said in &story("gemini")[..2] {
+        hook(&env, "gemini", in_project(&env, said));
+    }
+    let say = |name: &str, time: u32, extra: Value| {
+        let base = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "hook_event_name": name,
+            "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
+        hook(&env, "gemini", in_project(&env, &merged(base, &extra)))
+    };
+    let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": text}});
+    assert_eq!(say("SessionStart", 1, json!({"source": "startup"})), Value::Null, "the prompt follows");
+    let first = say("BeforeAgent", 2, json!({"prompt": "go on"}));
+    assert_eq!(first, told("proj:hydra\nimpl:a.rs\nimpl:load"));
+    assert_eq!(say("BeforeAgent", 3, json!({"prompt": "and then"})), Value::Null);
+    // The other session goes on, so there is something new to tell when this one is resumed.
+    let later = json!({"timestamp": "2026-01-22T13:36:04Z", "tool_input": {"file_path": "$CWD/b.rs", "content": "x"}});
+    hook(&env, "gemini", in_project(&env, &merged(story("gemini")[1].clone(), &later)));
+    assert_eq!(say("SessionStart", 5, json!({"source": "resume"})), Value::Null);
+    assert_eq!(say("BeforeAgent", 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
+    assert_eq!(say("SessionStart", 7, json!({"source": "clear"})), Value::Null);
+    let again = say("BeforeAgent", 8, json!({"prompt": "from the start"}));
+    assert!(again.to_string().contains("impl:a.rs") && again.to_string().contains("impl:b.rs"), "{again}");
 }
 
 #[test]
