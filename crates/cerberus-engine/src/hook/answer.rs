@@ -37,6 +37,7 @@ use crate::sessions::sweep;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::health;
+use crate::store::recorder::Recorder;
 use crate::store::{SessionRow, Store, StoreError};
 use crate::summary::detached;
 
@@ -76,9 +77,12 @@ pub fn answer(
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !pending.is_echo(home, clock, &store)? {
+                let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
+                if let Some(ended) = &ended {
+                    recover::complete_ended(&mut Recorder::journal(home, clock, &mut store), surroundings, ended)?;
+                }
                 distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
-                    let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
                     detached::start_each(home, clock, ended.iter());
                 }
                 survey::ask_ahead(&store, &pending.located)?;
@@ -108,7 +112,7 @@ fn at_start(
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recent_sessions(&store, &pending.located, clock.now)?;
-    recover::recover_project(home, clock, &mut store, surroundings, &recent)?;
+    recover::recover_project(&mut Recorder::journal(home, clock, &mut store), surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);

@@ -87,6 +87,13 @@ impl Store {
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
 
+    /// Whether turns of the session ended and no hook reported the agent's message.
+    pub fn lacks_last_words(&self, session: &SessionRow) -> Result<bool> {
+        let sql = "SELECT 1 FROM session WHERE row = ?1 AND last_words = ''
+            AND EXISTS (SELECT 1 FROM event WHERE event.session = session.row AND kind = 'stop')";
+        Ok(!self.rows(sql, [session.row], |_| Ok(()))?.is_empty())
+    }
+
     /// The prompts before the last one, newest first.
     pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC

@@ -129,6 +129,14 @@ impl<'a> FoldTransaction<'a> {
         Ok(Applied::InOrder)
     }
 
+    /// Applies a record as if it were the newest of the journal.
+    pub(super) fn apply_newest(&self, record: &Record) -> Result<()> {
+        let last =
+            self.transaction.query_row("SELECT coalesce(max(row), 0) FROM event", [], |row| row.get::<_, i64>(0));
+        self.apply(self.with_path(last)? + 1, "", record)?;
+        Ok(())
+    }
+
     /// Adds an event and returns its row; `None` if it is known or the echo of a known one.
     fn event(&self, mut rank: i64, session: i64, record: &Record) -> Result<Option<i64>> {
         if self.is_echo(session, record)? {

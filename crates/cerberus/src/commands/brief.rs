@@ -7,9 +7,13 @@ use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::summary::render::Format;
+use cerberus_engine::agents::Surroundings;
 use cerberus_engine::brief::recall;
 use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
 use cerberus_engine::os::outside;
+use cerberus_engine::sessions::find::recent_sessions;
+use cerberus_engine::sessions::recover;
+use cerberus_engine::store::Store;
 use serde::Serialize;
 use serde_json::json;
 
@@ -46,6 +50,8 @@ pub struct BriefCommand {
     #[arg(long)]
     explain: bool,
 }
+
+const DOCTOR: &str = "`cerberus doctor` says more";
 
 /// A prompt is typed, or pasted; what is ranked by is far less.
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -101,8 +107,13 @@ impl BriefCommand {
             format: self.format.unwrap_or(config.summary.format()),
             session: None,
         };
-        let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
-        Ok((briefing, budget))
+        let located = context.located();
+        let read = |store: &Store| recall::brief(store, &located, &question);
+        let found = recent_sessions(&store, &located, context.clock.now).hint(DOCTOR)?;
+        let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
+        let briefing =
+            recover::with_recovered(&context.home, &context.clock, &store, &surroundings, found, read).hint(DOCTOR)?;
+        Ok((briefing.hint(DOCTOR)?, budget))
     }
 
     fn prompt_text(&self) -> Result<Option<String>> {

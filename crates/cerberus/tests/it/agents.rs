@@ -225,6 +225,12 @@ await hooks["chat.message"]({ sessionID: "child" }, { message: { id: "m2" }, par
 const system = ["You are an agent."]
 await hooks["experimental.chat.system.transform"]({ sessionID }, { system })
 await hooks["experimental.chat.system.transform"]({ sessionID: "child" }, { system })
+await hooks.config({ agent: { title: { prompt: "Name it." } } })
+for (const prompt of ["You are a title generator. You output ONLY a title.", "Name it."]) {
+  const asked = [prompt]
+  await hooks["experimental.chat.system.transform"]({ sessionID }, { system: asked })
+  system.push(...asked.slice(1))
+}
 const tool = (tool, callID, args, metadata = {}, id = sessionID) =>
   hooks["tool.execute.after"]({ tool, sessionID: id, callID, args }, { output: "text", metadata })
 await tool("write", "t1", { filePath: process.cwd() + "/a.rs", content: "pub fn load() {}\n" })
@@ -261,7 +267,9 @@ fn the_plugin_of_opencode_reports_and_injects() {
     assert_eq!((&session["agent"], &session["status"]), (&json!("opencode"), &json!("ended")));
     assert_eq!(session["tools_used"], json!({"bash": 1, "todowrite": 1, "write": 1}));
     assert_eq!(session["turn_count"], 1);
-    let told = run("ses_2", binary.to_str().unwrap())[1].as_str().unwrap().to_string();
+    let prompts = run("ses_2", binary.to_str().unwrap());
+    assert_eq!(prompts.as_array().unwrap().len(), 2, "a request for a title is told nothing: {prompts}");
+    let told = prompts[1].as_str().unwrap().to_string();
     for line in [
         "proj:hydra",
         "impl:a.rs",

@@ -26,6 +26,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     brief_occasion: Occasion::Start,
     has_exact_starts: false,
+    unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
     headless: Some(&HEADLESS),
 };

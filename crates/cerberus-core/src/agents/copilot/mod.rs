@@ -1,6 +1,7 @@
 //! Copilot CLI: everything it sends, writes and accepts.
 
 pub(super) mod payload;
+pub(super) mod todos;
 pub(super) mod transcript;
 
 use serde_json::json;
@@ -24,6 +25,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     brief_occasion: Occasion::Start,
     has_exact_starts: true,
+    unreported_tool: None,
     nesting_variables: &[],
     headless: None,
 };

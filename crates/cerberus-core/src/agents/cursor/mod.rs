@@ -20,6 +20,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     brief_occasion: Occasion::Start,
     has_exact_starts: false,
+    unreported_tool: None,
     nesting_variables: &[],
     headless: None,
 };

@@ -27,6 +27,7 @@ pub(super) static PROFILE: Profile = Profile {
     // that begin with context. A prompt's context follows the prompt.
     brief_occasion: Occasion::Prompt,
     has_exact_starts: true,
+    unreported_tool: None,
     nesting_variables: &[],
     headless: None,
 };

@@ -21,6 +21,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     brief_occasion: Occasion::Start,
     has_exact_starts: true,
+    unreported_tool: None,
     nesting_variables: &[],
     headless: None,
 };
