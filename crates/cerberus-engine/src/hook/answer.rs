@@ -6,8 +6,8 @@ use std::time::Duration;
 use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::CHARS_MAX;
-use cerberus_core::brief::MemoryItem;
 use cerberus_core::brief::memories::BOTH_TOKENS;
+use cerberus_core::brief::{MemoryItem, notice};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -158,9 +158,15 @@ fn start_brief(
         session: asked.session,
     };
     let brief = recall::brief(store, &pending.located, &question)?.brief;
+    let is_shown = config.brief.notice && asked.source != StartSource::Compact;
+    let notice = match is_shown {
+        true => notice(&brief, store.count_proposals(clock.now)?),
+        false => None,
+    };
     let codes = brief.items.into_iter().map(|item| item.code);
     let event = receipt(home, Some(asked.source), codes, &brief.memories);
-    Ok(pending.reply(home, clock, asked.occasion, &brief.text, event))
+    let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
+    Ok(answer)
 }
 
 fn on_prompt(
@@ -190,7 +196,7 @@ fn on_prompt(
     let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
     let brief = relevant.after(items, Vec::new());
     let event = receipt(home, None, codes, &brief.memories);
-    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, event))
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, None, event))
 }
 
 fn receipt(
@@ -238,10 +244,13 @@ impl PendingAnswer {
         clock: &Clock,
         occasion: Occasion,
         text: &str,
+        notice: Option<&str>,
         event: Event<'static>,
     ) -> Option<Answer> {
-        let reply =
-            Some(text).filter(|text| !text.is_empty()).and_then(|text| agents::reply(self.agent, occasion, text))?;
+        if text.is_empty() {
+            return None;
+        }
+        let reply = agents::reply(self.agent, occasion, text, notice)?;
         let receipt = Record {
             at: clock.now,
             key: home.cleaner().clean(self.receipt_key(), Keep::NAME),

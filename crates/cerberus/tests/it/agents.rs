@@ -16,6 +16,39 @@ fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
     }
 }
 
+/// The same without what the user is shown.
+fn told_by(env: &TestEnv, agent: &str, payload: Value) -> Value {
+    let mut reply = hook(env, agent, payload);
+    reply.as_object_mut().map(|reply| reply.remove("systemMessage"));
+    reply
+}
+
+#[test]
+fn the_user_sees_how_much_a_session_was_told() {
+    let env = env();
+    let say = |session: &str, name: &str, extra: Value| {
+        let base = json!({"session_id": session, "cwd": env.project(), "hook_event_name": name});
+        hook(&env, "claude-code", merged(base, &extra))
+    };
+    let start = |session: &str, source: &str| say(session, "SessionStart", json!({"source": source}));
+    assert_eq!(start("s1", "startup"), Value::Null, "nothing to tell, nothing to show");
+    env.write_file("s1", "t1", "a.rs", "pub fn load() {}\n");
+    say("s1", "Stop", json!({"last_assistant_message": "I used npm to install it."}));
+    say("s1", "UserPromptSubmit", json!({"prompt": "no, use pnpm instead of npm"}));
+    say("s1", "SessionEnd", json!({"reason": "other"}));
+    let proposals = env.json(&["memory", "propose"]);
+    let waiting = proposals.as_array().unwrap().iter().filter(|one| one["status"] == "proposed").count();
+    assert_eq!(waiting, 1, "one proposal waits");
+    let shown = start("s2", "startup")["systemMessage"].as_str().unwrap().to_string();
+    let brief = env.json(&["brief"]);
+    let (items, tokens) = (brief["items"].as_array().unwrap().len(), &brief["tokens"]);
+    assert_eq!(shown, format!("cerberus: {items} items, {tokens} tokens · 1 rule to review"));
+    assert_eq!(start("s2", "compact").get("systemMessage"), None, "the session goes on");
+    std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
+    let silent = start("s3", "startup");
+    assert!(silent.get("systemMessage").is_none() && silent["hookSpecificOutput"].is_object(), "{silent}");
+}
+
 #[test]
 fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
     let told = "rule:Run-database-migrations-through-the-pipeline";
@@ -36,7 +69,7 @@ fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
         let start = &story(agent)[0];
         hook(&env, agent, in_project(&env, start));
         env.ok(&["memory", "learn", "Run database migrations through the pipeline"]);
-        let reply = hook(&env, agent, in_project(&env, &merged(start.clone(), &prompt)));
+        let reply = told_by(&env, agent, in_project(&env, &merged(start.clone(), &prompt)));
         assert_eq!(reply, expected, "{agent}");
     }
 }
@@ -123,7 +156,7 @@ fn gemini_is_told_with_the_first_prompt_after_each_start() {
     let say = |name: &str, time: u32, extra: Value| {
         let base = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "hook_event_name": name,
             "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
-        hook(&env, "gemini", in_project(&env, &merged(base, &extra)))
+        told_by(&env, "gemini", in_project(&env, &merged(base, &extra)))
     };
     let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": text}});
     assert_eq!(say("SessionStart", 1, json!({"source": "startup"})), Value::Null, "the prompt follows");

@@ -24,6 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
     reply,
     // Claude Code shows the model only a preview of anything above 10,000 characters.
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
+    shows_notice: true,
     brief_occasion: Occasion::Start,
     has_exact_starts: false,
     unreported_tool: None,

@@ -19,6 +19,7 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     reply: |_, context| Some(json!({"additionalContext": context})),
     limits: Limits::NONE,
+    shows_notice: false,
     brief_occasion: Occasion::Start,
     has_exact_starts: true,
     unreported_tool: None,
