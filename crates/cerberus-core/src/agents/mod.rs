@@ -17,6 +17,7 @@ pub mod opencode;
 mod patch;
 #[cfg(test)]
 mod recorded;
+pub mod status;
 pub mod stream;
 mod tool;
 pub mod transcripts;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
+use self::status::Status;
 use self::transcripts::Transcript;
 use crate::clean::Cleaner;
 use crate::clean::text::Clean;
@@ -64,6 +66,8 @@ pub struct Profile {
     pub unreported_tool: Option<&'static str>,
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
+    /// Parses what the agent passes to the command of a status line, if it has one.
+    status: Option<fn(&[u8]) -> Option<Status>>,
     /// How a loop runs the agent, if it supports that.
     pub headless: Option<&'static Headless>,
 }
@@ -82,6 +86,12 @@ pub fn find(name: &str) -> Option<Agent> {
 pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
     let meant = ALL.iter().filter(|profile| is_meant(profile));
     meant.map(|profile| profile.agent.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Parses what an agent passes to the command of a status line.
+pub fn read_status(payload: &[u8]) -> Option<(Agent, Status)> {
+    let with_line = ALL.iter().filter_map(|profile| Some((profile.agent, profile.status?)));
+    with_line.into_iter().find_map(|(agent, read)| Some((agent, read(payload)?)))
 }
 
 /// Variables that child processes must not inherit.

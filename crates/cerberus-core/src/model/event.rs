@@ -115,6 +115,9 @@ pub enum Event<'a> {
         /// Ids only, never content: forgotten content must not survive here.
         #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<Clean<'a>>,
+        /// The estimated size of the text.
+        #[serde(default)]
+        tokens: usize,
     },
     /// A memory was created or changed. Belongs to no session.
     #[serde(borrow)]

@@ -16,6 +16,7 @@ pub mod hooks;
 mod json;
 mod program;
 pub mod servers;
+mod status_line;
 #[cfg(test)]
 mod tests;
 mod toml_server;
@@ -47,8 +48,17 @@ pub enum Part {
     Server(&'static ServerStyle),
     /// The same in TOML, inside the table of this name.
     TomlServer(&'static str),
+    /// Our status line. Without being wanted it is not added, but an existing one is updated and can be removed.
+    StatusLine { is_wanted: bool },
     /// A file that is entirely ours.
     Whole(&'static WholeFile),
+}
+
+impl Part {
+    /// Whether installing adds it, rather than only keeping it up to date.
+    pub fn is_added(&self) -> bool {
+        !matches!(self, Part::StatusLine { is_wanted: false })
+    }
 }
 
 impl fmt::Display for Part {
@@ -56,6 +66,7 @@ impl fmt::Display for Part {
         match self {
             Part::Hooks(style) => write!(f, "{} hooks", style.events.len()),
             Part::Server(_) | Part::TomlServer(_) => f.write_str("MCP server"),
+            Part::StatusLine { .. } => f.write_str("status line"),
             Part::Whole(_) => f.write_str("plugin"),
         }
     }
@@ -68,6 +79,8 @@ pub struct Wiring {
     pub hooks: Vec<WiredHook>,
     /// The programs of our servers.
     pub servers: Vec<String>,
+    /// The program of our status line, if there is one.
+    pub status_line: Option<String>,
     /// What installing would add: events, `mcp` for the server, `plugin` for a whole file.
     pub missing: Vec<&'static str>,
 }
@@ -84,12 +97,13 @@ pub struct WiredHook {
 
 impl Wiring {
     pub fn is_empty(&self) -> bool {
-        self.hooks.is_empty() && self.servers.is_empty()
+        self.hooks.is_empty() && self.servers.is_empty() && self.status_line.is_none()
     }
 
     /// The distinct programs; more than one means that some are out of date.
     pub fn commands(&self) -> BTreeSet<&str> {
-        self.hooks.iter().map(|hook| hook.command.as_str()).chain(self.servers.iter().map(String::as_str)).collect()
+        let hooks = self.hooks.iter().map(|hook| hook.command.as_str());
+        hooks.chain(self.servers.iter().chain(&self.status_line).map(String::as_str)).collect()
     }
 }
 
@@ -106,6 +120,7 @@ pub fn install(parts: &[Part], text: &str, command: &str) -> Result<String, Sett
             Part::Hooks(style) => hooks::install(style, &changed, command)?,
             Part::Server(style) => servers::install(style, &changed, command)?,
             Part::TomlServer(list) => toml_server::install(list, &changed, command)?,
+            Part::StatusLine { is_wanted } => status_line::install(*is_wanted, &changed, command)?,
             Part::Whole(file) => whole::install(file, &changed, command)?,
         };
     }
@@ -134,6 +149,7 @@ pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<Str
             Part::Hooks(style) => hooks::uninstall(style, &changed)?,
             Part::Server(style) => servers::uninstall(style, &changed)?,
             Part::TomlServer(list) => toml_server::uninstall(list, &changed)?,
+            Part::StatusLine { .. } => status_line::uninstall(&changed)?,
             Part::Whole(file) => whole::uninstall(file, &changed),
         };
     }
@@ -148,6 +164,7 @@ pub fn installed(parts: &[Part], text: &str) -> Result<Wiring, SettingsError> {
             Part::Hooks(style) => hooks::installed(style, text, &mut wiring)?,
             Part::Server(style) => servers::installed(style, text, &mut wiring)?,
             Part::TomlServer(list) => toml_server::installed(list, text, &mut wiring)?,
+            Part::StatusLine { .. } => wiring.status_line = status_line::program(text)?,
             Part::Whole(file) => whole::installed(file, text, &mut wiring),
         }
     }
@@ -159,9 +176,15 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
     let Some(command) = wiring.commands().first().copied() else {
         return false;
     };
+    let has_line = wiring.status_line.is_some();
+    let as_then = |part: &Part| match part {
+        Part::StatusLine { .. } => Part::StatusLine { is_wanted: has_line },
+        other => *other,
+    };
+    let as_then: Vec<Part> = parts.iter().map(as_then).collect();
     // An older installation in `before` must not come back on uninstall.
     installed(parts, before).is_ok_and(|wiring| wiring.is_empty())
-        && install(parts, before, command).is_ok_and(|after| after == text)
+        && install(&as_then, before, command).is_ok_and(|after| after == text)
 }
 
 /// Why a settings file was left unchanged.

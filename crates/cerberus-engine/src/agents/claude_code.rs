@@ -68,7 +68,8 @@ static SERVER: ServerStyle = ServerStyle {
     },
 };
 
-const SETTINGS: &[Part] = &[Part::Hooks(&HOOKS)];
+const SETTINGS: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: false }];
+const SETTINGS_WITH_LINE: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: true }];
 const SERVERS: &[Part] = &[Part::Server(&SERVER)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
@@ -76,14 +77,15 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
 }
 
 fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let settings = if surroundings.wants_status_line { SETTINGS_WITH_LINE } else { SETTINGS };
     if scope == Scope::Project {
         let project = Some(surroundings.project.clone());
-        return in_dir(project, &[(".claude/settings.json", SETTINGS), (".mcp.json", SERVERS)]);
+        return in_dir(project, &[(".claude/settings.json", settings), (".mcp.json", SERVERS)]);
     }
     // The list of servers is beside the folder, not in it, unless the user moved the folder.
     let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
     let servers = moved.or_else(|| surroundings.folder("HOME"));
-    [in_dir(dir(surroundings), &[("settings.json", SETTINGS)]), in_dir(servers, &[(".claude.json", SERVERS)])].concat()
+    [in_dir(dir(surroundings), &[("settings.json", settings)]), in_dir(servers, &[(".claude.json", SERVERS)])].concat()
 }
 
 /// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as Claude Code writes it.

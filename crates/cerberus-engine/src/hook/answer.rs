@@ -7,7 +7,7 @@ use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::brief::memories::BOTH_TOKENS;
-use cerberus_core::brief::{MemoryItem, notice};
+use cerberus_core::brief::{Brief, notice};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -163,8 +163,8 @@ fn start_brief(
         true => notice(&brief, store.count_proposals(clock.now)?),
         false => None,
     };
-    let codes = brief.items.into_iter().map(|item| item.code);
-    let event = receipt(home, Some(asked.source), codes, &brief.memories);
+    let codes: Vec<String> = brief.items.iter().map(|item| item.code.clone()).collect();
+    let event = receipt(home, Some(asked.source), codes, &brief);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
 }
@@ -195,7 +195,7 @@ fn on_prompt(
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
     let brief = relevant.after(items, Vec::new());
-    let event = receipt(home, None, codes, &brief.memories);
+    let event = receipt(home, None, codes, &brief);
     Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, None, event))
 }
 
@@ -203,11 +203,12 @@ fn receipt(
     home: &Home,
     source: Option<StartSource>,
     codes: impl IntoIterator<Item = String>,
-    memories: &[MemoryItem],
+    brief: &Brief,
 ) -> Event<'static> {
     let clean = |text: String| home.cleaner().clean(text, Keep::NAME);
-    let memories = memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
-    Event::Receipt { source, codes: codes.into_iter().map(clean).collect(), memories }
+    let memories = brief.memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
+    let codes = codes.into_iter().map(clean).collect();
+    Event::Receipt { source, codes, memories, tokens: brief.tokens }
 }
 
 impl PendingAnswer {

@@ -165,6 +165,14 @@ impl Store {
         Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
     }
 
+    /// How many lines and tokens a session was told.
+    pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<(usize, usize)> {
+        let sql = "SELECT coalesce(sum(json_array_length(codes) + json_array_length(memories)), 0),
+            coalesce(sum(tokens), 0) FROM receipt WHERE session = ?1 AND at <= ?2";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
     /// How a session last began, if it has had at most one prompt since.
     pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
         let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'

@@ -226,7 +226,8 @@ CREATE TABLE IF NOT EXISTS receipt (
     -- How the session began; NULL if it was told on a prompt.
     source TEXT,
     codes TEXT NOT NULL,
-    memories TEXT NOT NULL
+    memories TEXT NOT NULL,
+    tokens INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 

@@ -188,10 +188,11 @@ impl<'a> FoldTransaction<'a> {
             self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
         match &record.event {
-            Event::Receipt { source: begun, codes, memories } => {
-                let sql = "INSERT INTO receipt (session, at, source, codes, memories) VALUES (?1, ?2, ?3, ?4, ?5)";
+            Event::Receipt { source: begun, codes, memories, tokens } => {
+                let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
                 let begun = begun.map(StartSource::name);
-                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
+                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories), tokens])?;
                 self.used(source, memories)?;
             }
             // A transcript describes files as they were; the files on disk may differ now.

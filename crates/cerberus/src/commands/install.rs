@@ -20,6 +20,10 @@ use crate::render;
 pub struct Install {
     #[command(flatten)]
     target: Target,
+
+    /// Also show a status line where the agent has one; one that you already have is kept and shown first
+    #[arg(long)]
+    statusline: bool,
 }
 
 /// Take Cerberus out of the agents' settings again
@@ -57,7 +61,8 @@ struct Outcome {
 
 impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
-        let surroundings = surroundings(context);
+        let mut surroundings = surroundings(context);
+        surroundings.wants_status_line = self.statusline;
         let profiles: Vec<_> =
             self.target.named().into_iter().filter(|profile| self.target.is_meant(profile, &surroundings)).collect();
         if profiles.is_empty() {
@@ -151,7 +156,13 @@ impl Target {
                 }
                 Ok(change) => change,
             };
-            let parts = file.parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let parts = file
+                .parts
+                .iter()
+                .filter(|part| part.is_added())
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             match (change.is_none(), self.dry_run) {
                 (true, _) => render::line(&format!("{agent}: {path}: nothing to change")),
                 (false, true) => render::line(&format!("{agent}: {path}: would change ({parts})")),

@@ -17,6 +17,7 @@ mod run;
 mod scan;
 mod session;
 mod status;
+mod statusline;
 mod summarize;
 mod try_out;
 mod watch;
@@ -65,6 +66,8 @@ enum Command {
     Hook(Hook),
     Brief(brief::BriefCommand),
     Status(status::Status),
+    #[command(name = "statusline")]
+    StatusLine(statusline::StatusLineCommand),
     Import(import::Import),
     Record(record::RecordCommand),
     Run(run::Run),
@@ -110,6 +113,7 @@ pub fn run() -> ExitCode {
             Command::Hook(_) => Ok(()),
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
+            Command::StatusLine(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Run(command) => command.run(&context),

@@ -35,6 +35,7 @@ mod recover;
 mod secrets;
 mod seeds;
 mod simulation;
+mod statusline;
 mod style;
 mod summary;
 mod twice;

@@ -1,6 +1,7 @@
 //! Claude Code: everything it sends, writes and accepts.
 
 pub(super) mod payload;
+mod status;
 pub(super) mod stream;
 mod tool;
 pub(super) mod transcript;
@@ -29,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    status: Some(status::read),
     headless: Some(&HEADLESS),
 };
 

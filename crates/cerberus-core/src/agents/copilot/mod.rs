@@ -28,5 +28,6 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    status: None,
     headless: None,
 };
