@@ -158,6 +158,11 @@ pub fn complete_ended(
     Ok(())
 }
 
+/// Adds what the hooks of a session did not report.
+pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<(), FoldError> {
+    complete_from_transcript(recorder, surroundings, session, &mut Vec::new()).map(drop)
+}
+
 fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
     let agent = Agent::from_name(&session.agent)?;
     Some((agent, Profile::of(agent)?.transcripts?))

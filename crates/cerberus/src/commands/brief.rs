@@ -77,6 +77,11 @@ impl BriefCommand {
         BriefCommand { prompt, prompt_file, source: StartSource::Startup, budget, format, explain: false }
     }
 
+    /// As for a session whose context was cleared.
+    pub fn after_clear() -> BriefCommand {
+        BriefCommand { source: StartSource::Clear, ..BriefCommand::for_start(None) }
+    }
+
     pub fn run(self, context: &Context) -> Result<()> {
         let (briefing, budget) = self.briefing(context)?;
         if context.json {

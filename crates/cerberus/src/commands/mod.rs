@@ -4,6 +4,7 @@ pub mod brief;
 mod completions;
 mod doctor;
 mod forget;
+mod handoff;
 mod import;
 mod install;
 mod loops;
@@ -70,6 +71,7 @@ enum Command {
     StatusLine(statusline::StatusLineCommand),
     Import(import::Import),
     Record(record::RecordCommand),
+    Handoff(handoff::HandoffCommand),
     Run(run::Run),
     Loop(loops::Loop),
     Watch(watch::Watch),
@@ -116,6 +118,7 @@ pub fn run() -> ExitCode {
             Command::StatusLine(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
+            Command::Handoff(command) => command.run(&context),
             Command::Run(command) => command.run(&context),
             Command::Loop(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),

@@ -2,6 +2,7 @@
 //! in flight is told to the next session.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use cerberus_testkit::env::{TestEnv, codes};
 use serde_json::{Value, json};
@@ -406,6 +407,49 @@ fn an_edit_in_flight_counts_in_an_import() {
         assert_eq!(env.json(&import)["events"], 0, "{}", case.agent);
         assert_eq!(env.sessions(), [session], "{}", case.agent);
     }
+}
+
+/// A session whose context is full writes its handoff; after `/clear` it is told all of it.
+#[test]
+fn a_handoff_outlives_a_cleared_context() {
+    let mut env = env();
+    let case = &CASES[0];
+    env.set_now(Some(&at(0)));
+    let (project, path) = (env.project(), case.place(&env));
+    let cwd = project.to_str().unwrap();
+    for payload in heard_by_claude(cwd, Some(&path)) {
+        env.hook_of("claude-code", payload.to_string().as_bytes());
+    }
+    case.write(&path, cwd);
+    env.set_now(Some(&at(14)));
+    let hand_over = |text: &str| {
+        let mut command = env.command();
+        let child =
+            command.args(["handoff", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let refused = hand_over("nothing of the kind");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("handoff --form"));
+    let text = "## Current Objective\nOne store for all\n## Completed\n- [x] open the store\n## Pending\n- [ ] bound the retries\n\
+        ## Key Decisions\n- use WAL (readers must not wait)\n## Known Issues\n- [HIGH] the key has expired\n";
+    let output = hand_over(text);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let written: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(written["recorded"].as_array().unwrap().len(), 5, "{written}");
+    let empty = hand_over("");
+    assert!(empty.status.success(), "without input, the transcript is read");
+    let end = json!({"session_id": ID, "cwd": cwd, "hook_event_name": "SessionEnd", "reason": "clear"});
+    env.hook_of("claude-code", end.to_string().as_bytes());
+    let told = env.start("after", "clear");
+    for code in
+        ["impl:store.rs", "impl:late.rs", "next:bound-the-retries", "dec:use-WAL", "block:", "goal:One-store-for-all"]
+    {
+        assert!(told.lines().any(|line| line.starts_with(code)), "{code} in {told}");
+    }
+    assert_eq!(written["text"], told);
 }
 
 /// Codex's hooks do not report its plan.
