@@ -27,7 +27,7 @@ use serde_json::Value;
 use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
-use self::status::Status;
+use self::status::{ReadStatus, Status};
 use self::transcripts::Transcript;
 use crate::clean::Cleaner;
 use crate::clean::text::Clean;
@@ -67,7 +67,7 @@ pub struct Profile {
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
     /// Parses what the agent passes to the command of a status line, if it has one.
-    status: Option<fn(&[u8]) -> Option<Status>>,
+    status: Option<ReadStatus>,
     /// How a loop runs the agent, if it supports that.
     pub headless: Option<&'static Headless>,
 }

@@ -1,5 +1,8 @@
 //! What an agent says about a running session when it asks for a status line.
 
+/// Parses what an agent passes to the command of a status line.
+pub(super) type ReadStatus = fn(&[u8]) -> Option<Status>;
+
 /// The state of a session, as far as the agent knows it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use cerberus_core::agents;
 use cerberus_engine::brief::status_line::status_line;
 use cerberus_engine::os::output::read_until;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -35,10 +36,14 @@ impl StatusLineCommand {
             render::own_output(wrapped.trim_ascii_end());
             render::own_output(b"\n");
         }
-        render::line(&match agents::read_status(&input) {
+        let line = match agents::read_status(&input) {
             Some((agent, status)) => status_line(&context.home, &context.clock, agent, &status),
             None => "cerberus: the agent did not describe its session".to_string(),
-        });
+        };
+        match context.json {
+            true => render::json(&json!({"text": line})),
+            false => render::line(&line),
+        }
         Ok(())
     }
 }

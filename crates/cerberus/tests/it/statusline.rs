@@ -12,7 +12,7 @@ use crate::env;
 fn print(env: &TestEnv, args: &[&str], input: &Value) -> String {
     let mut command = env.command();
     let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input.to_string().as_bytes());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{args:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -59,6 +59,22 @@ fn the_users_own_line_comes_first() {
     assert!(lines[1].starts_with("hydra · told nothing"), "{shown}");
     let silent = print(&env, &["statusline", "--wrap", "exit 1"], &input);
     assert_eq!(silent.lines().count(), 1, "{silent}");
+}
+
+#[test]
+fn what_is_read_has_limits() {
+    let env = env();
+    env.start("s1", "startup");
+    let endless = print(&env, &["statusline", "--wrap", "exec yes"], &state(&env, "s1", json!(1)));
+    assert_eq!(endless.lines().count(), 1, "too much output is left out");
+    let long = json!({"session_id": "s1", "cwd": env.project(), "filler": "x".repeat(2 << 20)});
+    assert!(print(&env, &["statusline"], &long).contains("did not describe"), "the rest is not read");
+    let handoff = format!("## Pending\n- [ ] first\n## Notes\n- {}\n## Pending\n- [ ] last\n", "x".repeat(300 << 10));
+    let mut command = env.command();
+    let mut child = command.args(["handoff", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(handoff.as_bytes());
+    let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(printed.contains("next:first") && !printed.contains("next:last"), "{printed}");
 }
 
 #[test]

@@ -49,11 +49,8 @@ struct Cost<'a> {
 pub(in crate::agents) fn read(payload: &[u8]) -> Option<Status> {
     let Object(Payload { session_id, cwd, workspace, context_window, cost }) = serde_json::from_slice(payload).ok()?;
     let number = |raw: Raw<'_>| raw.0.parse::<f64>().ok().filter(|number| number.is_finite());
-    if session_id.0.is_none() {
-        return None;
-    }
     Some(Status {
-        session: session_id.0.map(Cow::into_owned),
+        session: Some(session_id.0?.into_owned()),
         // The hooks' folder follows the agent; the project's does not.
         cwd: workspace.0.project_dir.0.or(cwd.0).map(Cow::into_owned),
         percent: number(context_window.0.used_percentage),
