@@ -15,6 +15,15 @@ const TEXT_CHARS_MAX = 200_000 // limit for each text that is sent
 const REPLY_CHARS_MAX = 100_000
 const SESSIONS_MAX = 500
 
+// opencode asks the model for titles and summaries through the same hook, without saying so. Only the system prompt of
+// these agents tells such a request from one of the session.
+const OWN_AGENTS = ["title", "summary", "compaction"]
+const OWN_PROMPTS = [
+  "You are a title generator.",
+  "Summarize what was done in this conversation.",
+  "You are a context summarization agent.",
+]
+
 /** Runs the hook with one message. Resolves to its output, or to "" after `limit` milliseconds or on any failure. */
 function hook(message, limit) {
   return new Promise((resolve) => {
@@ -63,6 +72,7 @@ function contextOf(printed) {
 export const Cerberus = async ({ directory, worktree }) => {
   const cwd = directory || worktree || process.cwd()
   const sessions = new Map() // id → { parent, brief, lastWords }
+  const ownPrompts = [...OWN_PROMPTS] // the user may have replaced them
 
   const known = (id) => {
     if (!sessions.has(id)) {
@@ -130,6 +140,11 @@ export const Cerberus = async ({ directory, worktree }) => {
   }
 
   return {
+    config: quietly((config) => {
+      const prompts = OWN_AGENTS.map((name) => config.agent?.[name]?.prompt)
+      ownPrompts.push(...prompts.filter((prompt) => typeof prompt === "string" && prompt.trim()))
+    }),
+
     event: quietly(({ event }) => handlers[event?.type]?.(event.properties ?? {})),
 
     "chat.message": quietly(async (input, { message, parts }) => {
@@ -158,6 +173,7 @@ export const Cerberus = async ({ directory, worktree }) => {
 
     "experimental.chat.system.transform": quietly(async ({ sessionID }, { system }) => {
       if (!sessionID || !Array.isArray(system) || known(sessionID).parent) return
+      if (ownPrompts.some((prompt) => String(system[0] ?? "").startsWith(prompt))) return
       const text = await brief(sessionID)
       if (text) system.push(text)
     }),

@@ -194,7 +194,7 @@ impl Hiding<'_> {
                 }
             }
         }
-        for task in kept.todos.iter_mut().flatten().chain(&mut kept.task) {
+        for task in kept.todos.iter_mut().flatten().chain(&mut kept.task).chain(&mut kept.tasks) {
             if let Some(hidden) = self.task(task) {
                 *task = hidden;
             }
@@ -205,7 +205,8 @@ impl Hiding<'_> {
     /// Does any output, question or plan name a private file?
     fn is_mentioned(&self, used: &ToolUse) -> bool {
         let names = |text: &Clean, speech| self.privacy_rules.private_words(text, speech).next().is_some();
-        let tasks = used.todos.iter().flatten().chain(&used.task).filter_map(|task| task.subject.as_ref());
+        let tasks =
+            used.todos.iter().flatten().chain(&used.task).chain(&used.tasks).filter_map(|task| task.subject.as_ref());
         let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
         used.error.iter().chain(&used.output).any(|text| names(text, Speech::Exact))
             || used.plan.iter().chain(answers).chain(tasks).any(|text| names(text, Speech::Spoken))

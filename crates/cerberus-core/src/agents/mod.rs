@@ -17,6 +17,7 @@ pub mod opencode;
 mod patch;
 #[cfg(test)]
 mod recorded;
+pub mod status;
 pub mod stream;
 mod tool;
 pub mod transcripts;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
+use self::status::{ReadStatus, Status};
 use self::transcripts::Transcript;
 use crate::clean::Cleaner;
 use crate::clean::text::Clean;
@@ -53,11 +55,19 @@ pub struct Profile {
     /// The hook output that passes the context to the model; `None` if the host accepts no context.
     reply: fn(Occasion, context: &str) -> Option<Value>,
     pub limits: Limits,
+    /// Whether a reply may have a `systemMessage`, which the host shows to its user.
+    pub shows_notice: bool,
+    /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
+    pub brief_occasion: Occasion,
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
     /// sent to two hooks has the same key in both.
     pub has_exact_starts: bool,
+    /// A tool that the hooks do not report, but the transcript does. If it was used, a session is completed at its end.
+    pub unreported_tool: Option<&'static str>,
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
+    /// Parses what the agent passes to the command of a status line, if it has one.
+    status: Option<ReadStatus>,
     /// How a loop runs the agent, if it supports that.
     pub headless: Option<&'static Headless>,
 }
@@ -76,6 +86,12 @@ pub fn find(name: &str) -> Option<Agent> {
 pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
     let meant = ALL.iter().filter(|profile| is_meant(profile));
     meant.map(|profile| profile.agent.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Parses what an agent passes to the command of a status line.
+pub fn read_status(payload: &[u8]) -> Option<(Agent, Status)> {
+    let with_line = ALL.iter().filter_map(|profile| Some((profile.agent, profile.status?)));
+    with_line.into_iter().find_map(|(agent, read)| Some((agent, read(payload)?)))
 }
 
 /// Variables that child processes must not inherit.
@@ -102,9 +118,15 @@ pub fn parse<'a>(cleaner: &'a Cleaner, agent: Agent, payload: &'a [u8]) -> Resul
     }
 }
 
-/// The hook output that passes `context` to the model; `None` if the host accepts no context.
-pub fn reply(agent: Agent, occasion: Occasion, context: &str) -> Option<String> {
-    profile(agent).and_then(|profile| (profile.reply)(occasion, context)).map(|reply| reply.to_string())
+/// The hook output that passes `context` to the model and, where the host can, shows `notice` to the user; `None` if the
+/// host accepts no context.
+pub fn reply(agent: Agent, occasion: Occasion, context: &str, notice: Option<&str>) -> Option<String> {
+    let profile = profile(agent)?;
+    let mut reply = (profile.reply)(occasion, context)?;
+    if let Some(notice) = notice.filter(|_| profile.shows_notice) {
+        reply["systemMessage"] = notice.into();
+    }
+    Some(reply.to_string())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -211,7 +233,7 @@ mod tests {
     fn an_agent_without_hooks_is_an_error() {
         for agent in [Agent::MANUAL, Agent::SEED, Agent::new("unheard-of")] {
             assert!(matches!(parse(&BUILT_IN, agent, b"{}"), Err(PayloadError::NoHooks(_))), "{agent}");
-            assert_eq!(reply(agent, Occasion::Start, "x"), None);
+            assert_eq!(reply(agent, Occasion::Start, "x", None), None);
         }
     }
 
@@ -237,8 +259,16 @@ mod tests {
             (opencode::AGENT, flat("additionalContext"), flat("additionalContext")),
             (cursor::AGENT, flat("additional_context"), None),
         ] {
-            let value = |occasion| reply(agent, occasion, "a\n\"b\"").map(|text| serde_json::from_str(&text).unwrap());
-            assert_eq!((value(Occasion::Start), value(Occasion::Prompt)), (at_start, at_prompt), "{agent}");
+            let value = |occasion, notice| -> Option<Value> {
+                reply(agent, occasion, "a\n\"b\"", notice).map(|text| serde_json::from_str(&text).unwrap())
+            };
+            let without = (value(Occasion::Start, None), value(Occasion::Prompt, None));
+            assert_eq!(without, (at_start.clone(), at_prompt), "{agent}");
+            let mut shown = at_start;
+            if [claude_code::AGENT, gemini::AGENT].contains(&agent) {
+                shown.as_mut().unwrap()["systemMessage"] = json!("n");
+            }
+            assert_eq!(value(Occasion::Start, Some("n")), shown, "{agent}");
         }
     }
 }

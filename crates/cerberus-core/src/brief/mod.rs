@@ -9,6 +9,7 @@ mod fit;
 mod gather;
 mod likely;
 pub mod memories;
+mod notice;
 mod prompted;
 pub mod rank;
 mod relevance;
@@ -25,6 +26,7 @@ use crate::model::time::Timestamp;
 pub use gather::done_by_reference;
 pub(crate) use gather::open_items;
 pub use memories::MemoryItem;
+pub use notice::notice;
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
 

@@ -69,6 +69,11 @@ pub fn extract(event: &Event) -> Extracted {
 
 fn tool_use(used: &ToolUse, out: &mut Extracted) {
     shell(used, out);
+    if used.outcome == Outcome::Interrupted {
+        // An edit in flight: it may have been made, and the file is where the work stopped.
+        let edited = used.files.iter().filter(|touched| touched.how == Touch::Edited);
+        out.facts.extend(edited.map(|touched| Fact::file(Kind::File, &touched.path)));
+    }
     if used.outcome != Outcome::Done {
         return;
     }
@@ -105,9 +110,7 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
             }
         }
     }
-    if let Some(task) = &used.task {
-        single_task(task, out);
-    }
+    used.task.iter().chain(&used.tasks).for_each(|task| single_task(task, out));
 }
 
 /// A command is recorded with its result, whether it failed or not.

@@ -12,5 +12,6 @@ pub mod meter;
 pub mod preserve;
 pub mod redline;
 pub mod settings;
+pub mod status_line;
 pub mod stop;
 pub mod totals;

@@ -115,6 +115,9 @@ pub enum Event<'a> {
         /// Ids only, never content: forgotten content must not survive here.
         #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<Clean<'a>>,
+        /// The estimated size of the text.
+        #[serde(default)]
+        tokens: usize,
     },
     /// A memory was created or changed. Belongs to no session.
     #[serde(borrow)]
@@ -321,6 +324,9 @@ pub struct ToolUse<'a> {
     pub todos: Option<Vec<Task<'a>>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Task<'a>>,
+    /// Tasks that were added or changed, for agents that change several at once.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<Task<'a>>,
 }
 
 impl ToolUse<'_> {
@@ -338,6 +344,7 @@ impl ToolUse<'_> {
             plan: owned(self.plan),
             todos: self.todos.map(|todos| todos.into_iter().map(Task::into_owned).collect()),
             task: self.task.map(Task::into_owned),
+            tasks: self.tasks.into_iter().map(Task::into_owned).collect(),
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod hooks;
 mod json;
 mod program;
 pub mod servers;
+mod status_line;
 pub mod strict;
 #[cfg(test)]
 mod tests;
@@ -51,16 +52,24 @@ pub enum Part {
     Server(&'static ServerStyle),
     /// The same in TOML, inside the table of this name.
     TomlServer(&'static str),
+    /// Our status line. Without being wanted it is not added, but an existing one is updated and can be removed.
+    StatusLine { is_wanted: bool },
     /// A file that is entirely ours.
     Whole(&'static WholeFile),
 }
 
 impl Part {
+    /// Whether installing adds it, rather than only keeping it up to date.
+    pub fn is_added(&self) -> bool {
+        !matches!(self, Part::StatusLine { is_wanted: false })
+    }
+
     /// What it is, in a few words, as installed for this version of the agent.
     pub fn describe(&self, client: Option<Version>) -> String {
         match self {
             Part::Hooks(style) => format!("{} hooks", style.events_for(client).count()),
             Part::Server(_) | Part::TomlServer(_) => "MCP server".to_owned(),
+            Part::StatusLine { .. } => "status line".to_owned(),
             Part::Whole(_) => "plugin".to_owned(),
         }
     }
@@ -102,6 +111,8 @@ pub struct Wiring {
     /// In file order.
     pub hooks: Vec<WiredHook>,
     pub servers: Vec<WiredServer>,
+    /// The program of our status line, if there is one.
+    pub status_line: Option<String>,
     /// What installing would add: events, `mcp` for the server, `plugin` for a whole file.
     pub missing: Vec<&'static str>,
 }
@@ -133,13 +144,14 @@ pub struct WiredServer {
 
 impl Wiring {
     pub fn is_empty(&self) -> bool {
-        self.hooks.is_empty() && self.servers.is_empty()
+        self.hooks.is_empty() && self.servers.is_empty() && self.status_line.is_none()
     }
 
     /// The distinct programs; more than one means that some are out of date.
     pub fn commands(&self) -> BTreeSet<&str> {
         let servers = self.servers.iter().map(|server| server.command.as_str());
-        self.hooks.iter().map(|hook| hook.command.as_str()).chain(servers).collect()
+        let others = servers.chain(self.status_line.as_deref());
+        self.hooks.iter().map(|hook| hook.command.as_str()).chain(others).collect()
     }
 }
 
@@ -157,6 +169,7 @@ pub fn install(parts: &[Part], text: &str, target: &Target<'_>) -> Result<String
             Part::Hooks(style) => hooks::install(style, &changed, target)?,
             Part::Server(style) => servers::install(style, &changed, target)?,
             Part::TomlServer(list) => toml_server::install(list, &changed, target)?,
+            Part::StatusLine { is_wanted } => status_line::install(*is_wanted, &changed, target.command)?,
             Part::Whole(file) => whole::install(file, &changed, target.command)?,
         };
     }
@@ -185,6 +198,7 @@ pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<Str
             Part::Hooks(style) => hooks::uninstall(style, &changed)?,
             Part::Server(style) => servers::uninstall(style, &changed)?,
             Part::TomlServer(list) => toml_server::uninstall(list, &changed)?,
+            Part::StatusLine { .. } => status_line::uninstall(&changed)?,
             Part::Whole(file) => whole::uninstall(file, &changed),
         };
     }
@@ -199,6 +213,7 @@ pub fn installed(parts: &[Part], text: &str, client: Option<Version>) -> Result<
             Part::Hooks(style) => hooks::installed(style, text, client, &mut wiring)?,
             Part::Server(style) => servers::installed(style, text, &mut wiring)?,
             Part::TomlServer(list) => toml_server::installed(list, text, &mut wiring)?,
+            Part::StatusLine { .. } => wiring.status_line = status_line::program(text)?,
             Part::Whole(file) => whole::installed(file, text, &mut wiring),
         }
     }
@@ -210,6 +225,12 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
     let Some(command) = wiring.commands().first().copied() else {
         return false;
     };
+    let has_line = wiring.status_line.is_some();
+    let as_then = |part: &Part| match part {
+        Part::StatusLine { .. } => Part::StatusLine { is_wanted: has_line },
+        other => *other,
+    };
+    let as_then: Vec<Part> = parts.iter().map(as_then).collect();
     // An older installation in `before` must not come back on uninstall.
     if !installed(parts, before, None).is_ok_and(|wiring| wiring.is_empty()) {
         return false;
@@ -218,7 +239,7 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
     let versions: BTreeSet<Version> = parts.iter().flat_map(Part::thresholds).collect();
     let clients = versions.into_iter().rev().map(Some).chain([None]);
     let mut targets = clients.map(|client| Target { command, client, home });
-    targets.any(|target| install(parts, before, &target).is_ok_and(|after| after == text))
+    targets.any(|target| install(&as_then, before, &target).is_ok_and(|after| after == text))
 }
 
 /// Why a settings file was left unchanged.

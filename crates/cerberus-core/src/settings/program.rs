@@ -43,6 +43,35 @@ pub(super) fn shell_program(line: &str, args: &[&str]) -> Option<String> {
     one_word(rest).filter(|_| is_program(rest))
 }
 
+/// The words of a shell line that runs one program; `None` if it does more than that, or needs expansion.
+pub(super) fn words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut rest = line.trim();
+    while !rest.is_empty() {
+        let end = word_end(rest);
+        words.push(one_word(&rest[..end])?);
+        rest = rest[end..].trim_start();
+    }
+    Some(words)
+}
+
+/// Where the first word ends: at the first space outside quotes.
+fn word_end(text: &str) -> usize {
+    let mut quote = None;
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '\\') => drop(characters.next()),
+            (None, _) if character.is_whitespace() => return at,
+            (None, _) => {}
+        }
+    }
+    text.len()
+}
+
 /// The word that a shell would read here; `None` if it is several words or needs expansion.
 fn one_word(text: &str) -> Option<String> {
     let mut quote = None;

@@ -78,7 +78,8 @@ static SERVER: ServerStyle = ServerStyle {
     },
 };
 
-const SETTINGS: &[Part] = &[Part::Hooks(&HOOKS)];
+const SETTINGS: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: false }];
+const SETTINGS_WITH_LINE: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: true }];
 const SERVERS: &[Part] = &[Part::Server(&SERVER)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
@@ -86,15 +87,16 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
 }
 
 fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let settings = if surroundings.wants_status_line { SETTINGS_WITH_LINE } else { SETTINGS };
     if scope == Scope::Project {
         let project = Some(surroundings.project.clone());
-        let files = [(".claude/settings.json", SETTINGS, Syntax::Strict), (".mcp.json", SERVERS, Syntax::Strict)];
+        let files = [(".claude/settings.json", settings, Syntax::Strict), (".mcp.json", SERVERS, Syntax::Strict)];
         return in_dir(project, &files);
     }
     // The list of servers is beside the folder, not in it, unless the user moved the folder.
     let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
     let servers = moved.or_else(|| surroundings.folder("HOME"));
-    let settings = in_dir(dir(surroundings), &[("settings.json", SETTINGS, Syntax::Strict)]);
+    let settings = in_dir(dir(surroundings), &[("settings.json", settings, Syntax::Strict)]);
     [settings, in_dir(servers, &[(".claude.json", SERVERS, Syntax::Strict)])].concat()
 }
 

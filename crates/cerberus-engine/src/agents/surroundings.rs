@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 pub struct Surroundings<'a> {
     variable: &'a dyn Fn(&str) -> Option<OsString>,
     pub project: PathBuf,
+    /// Whether the user asked for our status line.
+    pub wants_status_line: bool,
 }
 
 impl<'a> Surroundings<'a> {
     pub fn new(variable: &'a dyn Fn(&str) -> Option<OsString>, project: PathBuf) -> Surroundings<'a> {
-        Surroundings { variable, project }
+        Surroundings { variable, project, wants_status_line: false }
     }
 
     /// A folder below the user's home.

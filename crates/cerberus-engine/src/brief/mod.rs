@@ -4,4 +4,5 @@
 
 pub mod recall;
 pub(crate) mod remember;
+pub mod status_line;
 pub mod survey;

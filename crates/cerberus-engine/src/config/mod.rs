@@ -67,11 +67,13 @@ struct ProjectConfig {
 pub struct BriefConfig {
     /// The token budget of the session part.
     pub session_tokens: usize,
+    /// Whether the user sees a line about what a session was told.
+    pub notice: bool,
 }
 
 impl Default for BriefConfig {
     fn default() -> Self {
-        BriefConfig { session_tokens: BUDGET_TOKENS }
+        BriefConfig { session_tokens: BUDGET_TOKENS, notice: true }
     }
 }
 
@@ -181,6 +183,7 @@ mod tests {
             "[brief]\nsesion_tokens = 700",
             "[brief",
             "[brief]\nsession_tokens = \"x\"",
+            "[brief]\nnotice = 1",
             "[summary]\nprovider = \"oracle\"",
             "[summary]\ntimeout_secs = 0",
             "[summary]\nformat = \"prose\"",

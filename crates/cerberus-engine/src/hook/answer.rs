@@ -6,8 +6,8 @@ use std::time::Duration;
 use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::CHARS_MAX;
-use cerberus_core::brief::MemoryItem;
 use cerberus_core::brief::memories::BOTH_TOKENS;
+use cerberus_core::brief::{Brief, notice};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -19,7 +19,7 @@ use crate::brief::recall::{Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
-use crate::config::{self, ConfigError};
+use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
@@ -37,7 +37,8 @@ use crate::sessions::sweep;
 use crate::store::fold;
 use crate::store::fold::FoldError;
 use crate::store::health;
-use crate::store::{Store, StoreError};
+use crate::store::recorder::Recorder;
+use crate::store::{SessionRow, Store, StoreError};
 use crate::summary::detached;
 
 /// The agent waits for its brief. Names that are not found in time are found later.
@@ -76,9 +77,12 @@ pub fn answer(
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !pending.is_echo(home, clock, &store)? {
+                let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
+                if let Some(ended) = &ended {
+                    recover::complete_ended(&mut Recorder::journal(home, clock, &mut store), surroundings, ended)?;
+                }
                 distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
-                    let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
                     detached::start_each(home, clock, ended.iter());
                 }
                 survey::ask_ahead(&store, &pending.located)?;
@@ -108,30 +112,61 @@ fn at_start(
     name::name_edits(home, clock, &mut store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
     let recent = recent_sessions(&store, &pending.located, clock.now)?;
-    recover::recover_project(home, clock, &mut store, surroundings, &recent)?;
+    recover::recover_project(&mut Recorder::journal(home, clock, &mut store), surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
-    let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
+    if pending.brief_occasion() == Occasion::Prompt {
+        return Ok(None);
+    }
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
+    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
+    start_brief(home, clock, folders, pending, &store, &config, &asked)
+}
+
+/// What the brief of a session answers.
+struct Asked<'a> {
+    occasion: Occasion,
+    source: StartSource,
+    prompt: Option<&'a str>,
+    session: Option<&'a SessionRow>,
+}
+
+/// The brief of a session that has just begun.
+fn start_brief(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    pending: &PendingAnswer,
+    store: &Store,
+    config: &Config,
+    asked: &Asked,
+) -> Result<Option<Answer>, AnswerError> {
+    let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
-        source,
+        source: asked.source,
         budget: Budget { both_tokens: BOTH_TOKENS.min(limits.tokens_max), ..budget },
         chars_max: CHARS_MAX.min(limits.chars_max),
-        prompt: None,
+        prompt: asked.prompt,
         folders,
         format: config.summary.format(),
-        session: session.as_ref(),
+        session: asked.session,
     };
-    let brief = recall::brief(&store, &pending.located, &question)?.brief;
-    let codes = brief.items.into_iter().map(|item| item.code);
-    let event = receipt(home, Some(source), codes, &brief.memories);
-    Ok(pending.reply(home, clock, Occasion::Start, &brief.text, event))
+    let brief = recall::brief(store, &pending.located, &question)?.brief;
+    let is_shown = config.brief.notice && asked.source != StartSource::Compact;
+    let notice = match is_shown {
+        true => notice(&brief, store.count_proposals(clock.now)?),
+        false => None,
+    };
+    let codes: Vec<String> = brief.items.iter().map(|item| item.code.clone()).collect();
+    let event = receipt(home, Some(asked.source), codes, &brief);
+    let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
+    Ok(answer)
 }
 
 fn on_prompt(
@@ -146,6 +181,12 @@ fn on_prompt(
         return Ok(None);
     }
     let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
+    if pending.brief_occasion() == Occasion::Prompt
+        && let Some(source) = store.recent_start(&session, clock.now)?
+    {
+        let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
+        return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+    }
     let joined = joined(&store, &pending.located, clock.now)?;
     let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
@@ -154,19 +195,20 @@ fn on_prompt(
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
     let brief = relevant.after(items, Vec::new());
-    let event = receipt(home, None, codes, &brief.memories);
-    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, event))
+    let event = receipt(home, None, codes, &brief);
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, None, event))
 }
 
 fn receipt(
     home: &Home,
     source: Option<StartSource>,
     codes: impl IntoIterator<Item = String>,
-    memories: &[MemoryItem],
+    brief: &Brief,
 ) -> Event<'static> {
     let clean = |text: String| home.cleaner().clean(text, Keep::NAME);
-    let memories = memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
-    Event::Receipt { source, codes: codes.into_iter().map(clean).collect(), memories }
+    let memories = brief.memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
+    let codes = codes.into_iter().map(clean).collect();
+    Event::Receipt { source, codes, memories, tokens: brief.tokens }
 }
 
 impl PendingAnswer {
@@ -189,6 +231,10 @@ impl PendingAnswer {
         Ok(first.is_some_and(|first| first != own))
     }
 
+    fn brief_occasion(&self) -> Occasion {
+        agents::profile(self.agent).map_or(Occasion::Start, |profile| profile.brief_occasion)
+    }
+
     fn receipt_key(&self) -> String {
         format!("receipt-{}", &*self.key)
     }
@@ -199,10 +245,13 @@ impl PendingAnswer {
         clock: &Clock,
         occasion: Occasion,
         text: &str,
+        notice: Option<&str>,
         event: Event<'static>,
     ) -> Option<Answer> {
-        let reply =
-            Some(text).filter(|text| !text.is_empty()).and_then(|text| agents::reply(self.agent, occasion, text))?;
+        if text.is_empty() {
+            return None;
+        }
+        let reply = agents::reply(self.agent, occasion, text, notice)?;
         let receipt = Record {
             at: clock.now,
             key: home.cleaner().clean(self.receipt_key(), Keep::NAME),

@@ -125,26 +125,46 @@ impl Import<'_> {
         transcript.cwd = hints.cwd.map(Into::into).or(transcript.cwd);
         if let Some(parent) = hints.parent {
             let parent = self.home.cleaner().clean(parent, Keep::NAME);
+            let edits = transcript.in_flight.iter_mut().filter_map(|unfinished| unfinished.edit.as_mut());
+            edits.for_each(|edit| edit.session = parent.clone());
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
-        self.read(store, transcript, true)
+        self.read(store, transcript)
     }
 
-    /// Journals what is new in a parsed transcript, which may be only the end of one.
-    pub fn read(&self, store: &Store, transcript: Transcript, is_whole: bool) -> Result<Report, FoldError> {
+    /// Journals what is new in a parsed transcript.
+    pub fn read(&self, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
+        let (report, records) = self.new_records(store, transcript, true)?;
+        journal::append_all(self.home, self.clock.wall, &records)?;
+        Ok(report)
+    }
+
+    /// The records of what is new in a parsed transcript, which may be only the end of one.
+    pub fn new_records<'t>(
+        &self,
+        store: &Store,
+        transcript: Transcript<'t>,
+        is_whole: bool,
+    ) -> Result<(Report, Vec<Record<'t>>), FoldError> {
         let first = transcript.events.first().map(|told| told.at.minus(HOOK_LEAD_MAX));
-        journal_new(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
+        new_records(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
     }
 }
 
 /// `since` is where the transcript begins: earlier events of the view have no counterpart in it.
-fn journal_new(import: &Import, store: &Store, transcript: Transcript, since: Timestamp) -> Result<Report, FoldError> {
+fn new_records<'t>(
+    import: &Import,
+    store: &Store,
+    transcript: Transcript<'t>,
+    since: Timestamp,
+) -> Result<(Report, Vec<Record<'t>>), FoldError> {
     let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
     if is_private(import, &transcript) {
         let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();
-        return Ok(Report { private_sessions: sessions.len(), ..report });
+        return Ok((Report { private_sessions: sessions.len(), ..report }, Vec::new()));
     }
     let origin = Origin::of(&transcript, import);
+    let transcript = with_edits_in_flight(import.agent, store, transcript)?;
     let transcript = match store.has_forgotten()? {
         true => without_forgotten(import, store, transcript, &mut report)?,
         false => transcript,
@@ -174,8 +194,22 @@ fn journal_new(import: &Import, store: &Store, transcript: Transcript, since: Ti
         }
     }
     report.sessions = sessions.len();
-    journal::append_all(import.home, import.clock.wall, &records)?;
-    Ok(report)
+    Ok((report, records))
+}
+
+/// Adds the edits that have no result in the transcript, unless a hook reported their result.
+fn with_edits_in_flight<'a>(
+    agent: Agent,
+    store: &Store,
+    mut transcript: Transcript<'a>,
+) -> Result<Transcript<'a>, FoldError> {
+    for unfinished in std::mem::take(&mut transcript.in_flight) {
+        let Some(edit) = &unfinished.edit else { continue };
+        if !unfinished.is_finished(&store.event_keys(agent, &edit.session)?) {
+            transcript.events.extend(unfinished.edit);
+        }
+    }
+    Ok(transcript)
 }
 
 /// Removes forgotten events from the transcript. If the user wants them back, keeps them and records that they are no

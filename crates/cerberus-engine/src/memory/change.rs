@@ -184,11 +184,8 @@ impl MemoryWriter<'_> {
         Ok(records.len())
     }
 
-    /// Records changes with one sync and folds them. Changes that came second are left out.
-    pub(super) fn write(&self, store: &mut Store, changes: Vec<Change>) -> Result<(), FoldError> {
-        let records: Vec<Record> = changes.into_iter().map(|change| self.change_record(change)).collect();
-        journal::append_all(self.home, self.clock.wall, &records)?;
-        fold::fold(self.home, store)
+    pub(super) fn records(&self, changes: Vec<Change>) -> Vec<Record<'static>> {
+        changes.into_iter().map(|change| self.change_record(change)).collect()
     }
 
     /// Records one change. Returns whether it was made, or refused because another one came first. Only the fold knows,

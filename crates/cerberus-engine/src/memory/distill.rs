@@ -15,6 +15,7 @@ use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
 use crate::memory::change::{Change, MemoryWriter, superseding};
 use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
+use crate::store::recorder::Recorder;
 use crate::store::{self, CorrectionRow, MemoryRow, Store};
 
 /// Only this many of the last corrections count as evidence.
@@ -31,7 +32,13 @@ pub struct Distilled {
 
 /// Turns corrections that were not processed yet into proposals and memories.
 pub fn distill(writer: &MemoryWriter, store: &mut Store) -> Result<Distilled, FoldError> {
+    distill_into(writer, &mut Recorder::journal(writer.home, writer.clock, store))
+}
+
+/// The same, with the changes recorded by `recorder`.
+pub fn distill_into(writer: &MemoryWriter, recorder: &mut Recorder) -> Result<Distilled, FoldError> {
     let now = writer.clock.now;
+    let store = recorder.store();
     if !store.has_new_corrections()? {
         return Ok(Distilled::default());
     }
@@ -62,8 +69,8 @@ pub fn distill(writer: &MemoryWriter, store: &mut Store) -> Result<Distilled, Fo
         changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
-    writer.write(store, changes)?;
-    store.set_distilled()?;
+    recorder.record(&writer.records(changes))?;
+    recorder.store().set_distilled()?;
     Ok(distilled)
 }
 

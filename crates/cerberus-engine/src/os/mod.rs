@@ -8,7 +8,7 @@ pub mod device;
 pub mod failures;
 pub mod fault;
 pub mod home;
-pub(crate) mod output;
+pub mod output;
 pub mod outside;
 pub mod process;
 pub mod replace;

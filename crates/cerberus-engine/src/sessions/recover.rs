@@ -1,26 +1,35 @@
 //! Crash recovery: completes a crashed session from its transcript, and records what it was in the middle of.
 //! Recovering twice equals recovering once.
+//!
+//! An ended session is completed too, where its agent's hooks do not report everything.
 
 use std::path::Path;
 
+use cerberus_core::agents;
 use cerberus_core::agents::transcripts::{self, TranscriptEvent};
 use cerberus_core::clean::text::{Keep, line};
 use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
-use cerberus_core::model::session::Status;
+use cerberus_core::model::session::{IDLE_AFTER, Status};
 
+use crate::agents::transcripts::TranscriptFiles;
 use crate::agents::{Profile, Surroundings};
+use crate::import::ending::Ending;
 use crate::import::{Import, TakeForgotten, ending};
-use crate::journal::{self, own_record};
+use crate::journal::own_record;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity;
-use crate::store::fold;
+use crate::sessions::sweep::derive_state;
 use crate::store::fold::FoldError;
+use crate::store::recorder::Recorder;
 use crate::store::{FactFilter, SessionRow, Store};
+
+/// How many ended sessions are looked at for their last message.
+const SILENT_MAX: usize = 3;
 
 /// What fits into one line of a brief.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
@@ -34,9 +43,7 @@ pub struct Recovered {
 
 /// Recovers a crashed session. A session that was recovered before is left alone.
 pub fn recover(
-    home: &Home,
-    clock: &Clock,
-    store: &mut Store,
+    recorder: &mut Recorder,
     surroundings: &Surroundings,
     session: &SessionRow,
     is_automatic: bool,
@@ -44,14 +51,16 @@ pub fn recover(
     if session.state.status != Status::Crashed {
         return Ok(None);
     }
+    let (home, clock) = (recorder.home, recorder.clock);
     let mut actions = Vec::new();
-    let mut in_flight = complete_from_transcript(home, clock, store, surroundings, session, &mut actions)?;
+    let mut in_flight = complete_from_transcript(recorder, surroundings, session, &mut actions)?;
+    let store = recorder.store();
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
     }
     let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
-    actions.extend(learn(home, clock, store, session)?);
+    actions.extend(learn(recorder, session)?);
     if !in_flight.is_empty() {
         actions.push(format!("recorded interrupted work: {}", in_flight.join("; ")));
     }
@@ -65,15 +74,15 @@ pub fn recover(
     let crash = Event::Crash { evidence: home.cleaner().clean(evidence, Keep::SUBJECT) };
     let key = format!("crash-{}", session.last_activity.millis());
     let crash = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, crash);
-    journal::append_all(home, clock.wall, &[crash, record])?;
-    fold::fold(home, store)?;
+    recorder.record(&[crash, record])?;
     Ok(Some(Recovered { actions, in_flight }))
 }
 
 /// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.
-fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) -> Result<Vec<String>, FoldError> {
+fn learn(recorder: &mut Recorder, session: &SessionRow) -> Result<Vec<String>, FoldError> {
     let located = identity::locate(Path::new(&session.root));
-    let Distilled { proposed, approved } = distill::distill(&MemoryWriter { home, clock, located: &located }, store)?;
+    let writer = MemoryWriter { home: recorder.home, clock: recorder.clock, located: &located };
+    let Distilled { proposed, approved } = distill::distill_into(&writer, recorder)?;
     let said = |count: usize, what: &str| {
         let things = if count == 1 { "correction" } else { "corrections" };
         (count > 0).then(|| format!("{what} {count} {things}"))
@@ -82,50 +91,127 @@ fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) ->
     Ok(said.into_iter().flatten().collect())
 }
 
-/// Recovers the crashed sessions of a project, without being asked.
+/// Recovers the crashed sessions of a project, without being asked, and adds the last words of ended ones.
 pub fn recover_project(
-    home: &Home,
-    clock: &Clock,
-    store: &mut Store,
+    recorder: &mut Recorder,
     surroundings: &Surroundings,
     sessions: &[SessionRow],
 ) -> Result<(), FoldError> {
-    for session in sessions.iter().filter(|session| session.state.status == Status::Crashed) {
-        recover(home, clock, store, surroundings, session, true)?;
+    for session in needs_transcript(recorder.store(), sessions)? {
+        match session.state.status {
+            Status::Crashed => drop(recover(recorder, surroundings, &session, true)?),
+            _ => drop(complete_from_transcript(recorder, surroundings, &session, &mut Vec::new())?),
+        }
     }
     Ok(())
 }
 
-/// Imports the end of the session's transcript. Returns the tool uses in it that never got a result.
-fn complete_from_transcript(
+/// Calls `read` with the view as the next session of the project will find it: crashed sessions are recovered, and
+/// nothing of that is kept.
+pub fn with_recovered<T>(
     home: &Home,
     clock: &Clock,
-    store: &mut Store,
+    store: &Store,
+    surroundings: &Surroundings,
+    sessions: Vec<SessionRow>,
+    read: impl FnOnce(&Store) -> T,
+) -> Result<T, FoldError> {
+    let derived = sessions.into_iter().map(|session| derive_state(session, clock, IDLE_AFTER).0);
+    let open = needs_transcript(store, &derived.collect::<Vec<_>>())?;
+    if open.is_empty() {
+        return Ok(read(store));
+    }
+    let mut preview = match Recorder::preview(home, clock, store) {
+        // Another process is writing. What it has committed so far is all there is to show.
+        Err(FoldError::Store(error)) if error.is_busy() => return Ok(read(store)),
+        begun => begun?,
+    };
+    recover_project(&mut preview, surroundings, &open)?;
+    Ok(read(preview.store()))
+}
+
+/// Crashed sessions, and the newest ended ones whose hooks did not report the agent's last message.
+fn needs_transcript(store: &Store, sessions: &[SessionRow]) -> Result<Vec<SessionRow>, FoldError> {
+    let crashed = sessions.iter().filter(|session| session.state.status == Status::Crashed);
+    let ended = sessions.iter().rev().filter(|session| session.state.status == Status::Ended).take(SILENT_MAX);
+    let mut all: Vec<SessionRow> = crashed.cloned().collect();
+    for session in ended {
+        if store.lacks_last_words(session)? {
+            all.push(session.clone());
+        }
+    }
+    Ok(all)
+}
+
+/// Adds what the hooks of an ended session did not report, if its agent used a tool that only the transcript reports.
+pub fn complete_ended(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    session: &SessionRow,
+) -> Result<(), FoldError> {
+    let Some((agent, kept)) = transcripts_of(session) else { return Ok(()) };
+    let Some(tool) = agents::profile(agent).and_then(|profile| profile.unreported_tool) else { return Ok(()) };
+    let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(()) };
+    if ending.bytes.windows(tool.len()).any(|window| window == tool.as_bytes()) {
+        import_ending(recorder, session, &ending, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
+/// Adds what the hooks of a session did not report.
+pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<(), FoldError> {
+    complete_from_transcript(recorder, surroundings, session, &mut Vec::new()).map(drop)
+}
+
+fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
+    let agent = Agent::from_name(&session.agent)?;
+    Some((agent, Profile::of(agent)?.transcripts?))
+}
+
+/// Imports the end of the session's transcript. Returns the tool uses in it that never got a result.
+fn complete_from_transcript(
+    recorder: &mut Recorder,
     surroundings: &Surroundings,
     session: &SessionRow,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {
-    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(Vec::new()) };
-    let Some(kept) = Profile::of(agent).and_then(|profile| profile.transcripts) else { return Ok(Vec::new()) };
-    let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(Vec::new()) };
+    let Some((_, kept)) = transcripts_of(session) else { return Ok(Vec::new()) };
+    match ending::ending(surroundings, kept, session) {
+        Some(ending) => import_ending(recorder, session, &ending, actions),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn import_ending(
+    recorder: &mut Recorder,
+    session: &SessionRow,
+    ending: &Ending,
+    actions: &mut Vec<String>,
+) -> Result<Vec<String>, FoldError> {
+    let (home, clock) = (recorder.home, recorder.clock);
+    let Some((agent, kept)) = transcripts_of(session) else { return Ok(Vec::new()) };
     let Some(mut transcript) = transcripts::read(home.cleaner(), agent, &ending.bytes) else { return Ok(Vec::new()) };
-    // The transcript may contain other sessions.
-    transcript.events.retain(|told| *told.session == *session.agent_session_id);
+    // The transcript may contain other sessions, and what happened after the time that is asked about.
+    let is_meant = |told: &TranscriptEvent| *told.session == *session.agent_session_id && told.at <= clock.now;
+    transcript.events.retain(is_meant);
+    transcript
+        .in_flight
+        .retain(|unfinished| unfinished.began_at <= clock.now && unfinished.edit.as_ref().is_none_or(is_meant));
     // The last message may announce a tool use that is not written yet; only a hook knows that a turn has ended.
     let ends_with_words = matches!(transcript.events.last(), Some(TranscriptEvent { event: Event::Stop { .. }, .. }));
     if kept.writes_uses_at_end && ends_with_words {
         transcript.events.pop();
     }
     transcript.cwd = Some(session.root.as_str().into());
-    let in_flight = std::mem::take(&mut transcript.in_flight);
+    let in_flight = transcript.in_flight.clone();
     let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No };
-    let report = import.read(store, transcript, ending.is_whole)?;
+    let (report, records) = import.new_records(recorder.store(), transcript, ending.is_whole)?;
+    recorder.record(&records)?;
     if report.new_events > 0 {
-        fold::fold(home, store)?;
         let events = if report.new_events == 1 { "event" } else { "events" };
         actions.push(format!("added {} {events} from the transcript", report.new_events));
     }
-    let known = store.event_keys(agent, &session.agent_session_id)?;
+    let known = recorder.store().event_keys(agent, &session.agent_session_id)?;
     let open = in_flight.into_iter().filter(|used| !used.is_finished(&known));
     Ok(open.map(|used| line(&used.shown(&session.root), IN_FLIGHT_CHARS_MAX)).collect())
 }

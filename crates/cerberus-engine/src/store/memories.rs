@@ -162,6 +162,12 @@ impl FoldTransaction<'_> {
 }
 
 impl Store {
+    /// How many proposals wait for the user's decision.
+    pub fn count_proposals(&self, now: Timestamp) -> Result<usize> {
+        let sql = format!("SELECT count(*) FROM memory WHERE status = 'proposed' AND {IS_CURRENT}");
+        Ok(self.rows(&sql, [now.millis()], |row| row.get(0))?.into_iter().next().unwrap_or(0))
+    }
+
     /// The memory with this id, or with the only id that starts with it.
     pub fn memory(&self, id: &str, now: Timestamp) -> Result<Option<MemoryRow>> {
         let exact = self.memory_rows("id = ?2", params![now.millis(), id], now)?;

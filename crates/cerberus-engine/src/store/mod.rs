@@ -13,6 +13,7 @@ mod known;
 mod memories;
 mod projects;
 mod read;
+pub mod recorder;
 mod search;
 mod sessions;
 mod summary;
@@ -196,6 +197,12 @@ impl Store {
             }
             begun => begun.map(|transaction| FoldTransaction::new(transaction, path)),
         }
+    }
+
+    /// A fold that is seen by this store and undone when it is dropped.
+    fn begin_preview(&self) -> Result<FoldTransaction<'_>> {
+        let begun = rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        self.with_path(begun).map(|transaction| FoldTransaction::new(transaction, self.path.clone()))
     }
 
     /// Moves a long write-ahead log into the database. If others are using the view, this is left for next time.

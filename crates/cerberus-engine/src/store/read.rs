@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
-use cerberus_core::model::event::{AgentProcess, Location};
+use cerberus_core::model::event::{AgentProcess, Location, StartSource};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
 use cerberus_core::model::session;
 use cerberus_core::model::session::{Mark, MarkKind, State};
@@ -87,6 +87,13 @@ impl Store {
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }
 
+    /// Whether turns of the session ended and no hook reported the agent's message.
+    pub fn lacks_last_words(&self, session: &SessionRow) -> Result<bool> {
+        let sql = "SELECT 1 FROM session WHERE row = ?1 AND last_words = ''
+            AND EXISTS (SELECT 1 FROM event WHERE event.session = session.row AND kind = 'stop')";
+        Ok(!self.rows(sql, [session.row], |_| Ok(()))?.is_empty())
+    }
+
     /// The prompts before the last one, newest first.
     pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC
@@ -156,6 +163,23 @@ impl Store {
         let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
         Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
+    }
+
+    /// How many lines and tokens a session was told.
+    pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<(usize, usize)> {
+        let sql = "SELECT coalesce(sum(json_array_length(codes) + json_array_length(memories)), 0),
+            coalesce(sum(tokens), 0) FROM receipt WHERE session = ?1 AND at <= ?2";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// How a session last began, if it has had at most one prompt since.
+    pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
+        let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'
+            AND (SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt' AND row > start.row) < 2
+            ORDER BY row DESC LIMIT 1";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<String>>(0))?;
+        Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
     }
 
     /// How often a session used each tool, and how many prompts it had.

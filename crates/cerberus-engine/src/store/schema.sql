@@ -46,6 +46,8 @@ CREATE TABLE IF NOT EXISTS event (
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
     tool TEXT,
+    -- How the session began, for a start.
+    start_source TEXT,
     -- The id of our process that reported it first.
     heard_by INTEGER,
     UNIQUE (session, key)
@@ -224,7 +226,8 @@ CREATE TABLE IF NOT EXISTS receipt (
     -- How the session began; NULL if it was told on a prompt.
     source TEXT,
     codes TEXT NOT NULL,
-    memories TEXT NOT NULL
+    memories TEXT NOT NULL,
+    tokens INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 

@@ -129,6 +129,14 @@ impl<'a> FoldTransaction<'a> {
         Ok(Applied::InOrder)
     }
 
+    /// Applies a record as if it were the newest of the journal.
+    pub(super) fn apply_newest(&self, record: &Record) -> Result<()> {
+        let last =
+            self.transaction.query_row("SELECT coalesce(max(row), 0) FROM event", [], |row| row.get::<_, i64>(0));
+        self.apply(self.with_path(last)? + 1, "", record)?;
+        Ok(())
+    }
+
     /// Adds an event and returns its row; `None` if it is known or the echo of a known one.
     fn event(&self, mut rank: i64, session: i64, record: &Record) -> Result<Option<i64>> {
         if self.is_echo(session, record)? {
@@ -136,10 +144,12 @@ impl<'a> FoldTransaction<'a> {
         }
         let kind = EventKind::of(&record.event).word();
         let tool = if let Event::Tool(used) = &record.event { Some(&*used.tool) } else { None };
-        let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, heard_by)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let begun = if let Event::Start { source, .. } = &record.event { Some(source.name()) } else { None };
+        let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, start_source, heard_by)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         loop {
-            let event = params![rank, session, &*record.key, record.at.millis(), kind, tool, record.heard_by];
+            let (key, at) = (&*record.key, record.at.millis());
+            let event = params![rank, session, key, at, kind, tool, begun, record.heard_by];
             if self.run(sql, event)? > 0 {
                 return Ok(Some(rank));
             }
@@ -178,10 +188,11 @@ impl<'a> FoldTransaction<'a> {
             self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
         match &record.event {
-            Event::Receipt { source: begun, codes, memories } => {
-                let sql = "INSERT INTO receipt (session, at, source, codes, memories) VALUES (?1, ?2, ?3, ?4, ?5)";
+            Event::Receipt { source: begun, codes, memories, tokens } => {
+                let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
                 let begun = begun.map(StartSource::name);
-                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories)])?;
+                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories), tokens])?;
                 self.used(source, memories)?;
             }
             // A transcript describes files as they were; the files on disk may differ now.

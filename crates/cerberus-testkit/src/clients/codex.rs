@@ -33,6 +33,8 @@ impl Codex {
             ("model_providers.stub.env_key", json!("CERBERUS_STUB_KEY")),
             ("model_providers.stub.supports_websockets", json!(false)),
             ("features.daemon_auto_start", json!(false)),
+            // Not offered by default.
+            ("tools.update_plan.enabled", json!(true)),
         ] {
             command.arg("-c").arg(format!("{key}={value}"));
         }
@@ -65,9 +67,8 @@ impl Client for Codex {
         Reply::tool("exec_command", json!({ "cmd": command, "yield_time_ms": 30_000 }))
     }
 
-    /// It offers its model no todo list.
-    fn todo(&self, _: &str) -> Vec<Reply> {
-        Vec::new()
+    fn todo(&self, what: &str) -> Vec<Reply> {
+        vec![Reply::tool("update_plan", json!({ "plan": [{ "step": what, "status": "pending" }] }))]
     }
 }
 

@@ -41,10 +41,12 @@ impl Client for Copilot {
         Reply::tool("bash", json!({ "command": command, "description": "Run it", "initial_wait": 30 }))
     }
 
-    /// Its model keeps todos in a database with SQL, which is not read here.
-    fn todo(&self, _: &str) -> Vec<Reply> {
-        Vec::new()
+    /// Its model keeps a list in a database, with SQL.
+    fn todo(&self, what: &str) -> Vec<Reply> {
+        let query = format!("INSERT INTO todos (id, title, description) VALUES ('todo', '{what}', 'Soon')");
+        vec![Reply::tool("sql", json!({ "description": "Insert todos", "query": query }))]
     }
+
     fn ours(&self, tool: &str, input: Value) -> Reply {
         Reply::tool(format!("cerberus-{tool}"), input)
     }

@@ -33,6 +33,7 @@ use cerberus_engine::project::identity;
 use cerberus_engine::same_project::joined::{self, Joined, joined};
 use cerberus_engine::same_project::repository::{self, Effort};
 use cerberus_engine::sessions::{lifecycle, recover, sweep};
+use cerberus_engine::store::recorder::Recorder;
 use cerberus_engine::store::{MemoryRow, Store, fold};
 
 use super::agents::{AGENTS, anything, start, transcript};
@@ -294,7 +295,7 @@ impl World {
         let (home, clock) = (&self.home, &self.clock());
         let transcript = transcripts::read(home.cleaner(), agent, transcript).expect("a transcript");
         let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No };
-        import.read(&store, transcript, true).expect("an import");
+        import.read(&store, transcript).expect("an import");
     }
 
     fn forget_session(&mut self) -> String {
@@ -399,7 +400,8 @@ impl World {
         let clock = self.clock();
         sweep::sweep(&self.home, &clock, &mut store, IDLE_AFTER).expect("a sweep");
         let crashed = sweep::crashed(&store, &clock).expect("sessions");
-        recover::recover_project(&self.home, &clock, &mut store, &no_agents(), &crashed).expect("recovery");
+        let recorder = &mut Recorder::journal(&self.home, &clock, &mut store);
+        recover::recover_project(recorder, &no_agents(), &crashed).expect("recovery");
         format!("a sweep; {} recovered", crashed.len())
     }
 

@@ -7,9 +7,13 @@ use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::summary::render::Format;
+use cerberus_engine::agents::Surroundings;
 use cerberus_engine::brief::recall;
 use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
 use cerberus_engine::os::outside;
+use cerberus_engine::sessions::find::recent_sessions;
+use cerberus_engine::sessions::recover;
+use cerberus_engine::store::Store;
 use serde::Serialize;
 use serde_json::json;
 
@@ -47,6 +51,8 @@ pub struct BriefCommand {
     explain: bool,
 }
 
+const DOCTOR: &str = "run `cerberus doctor` for details";
+
 /// Far more than a prompt that was typed or pasted.
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -69,6 +75,11 @@ impl BriefCommand {
     pub fn for_start(prompt: Option<String>) -> BriefCommand {
         let (prompt_file, budget, format) = (None, None, None);
         BriefCommand { prompt, prompt_file, source: StartSource::Startup, budget, format, explain: false }
+    }
+
+    /// As for a session whose context was cleared.
+    pub fn after_clear() -> BriefCommand {
+        BriefCommand { source: StartSource::Clear, ..BriefCommand::for_start(None) }
     }
 
     pub fn run(self, context: &Context) -> Result<()> {
@@ -101,9 +112,13 @@ impl BriefCommand {
             format: self.format.unwrap_or(config.summary.format()),
             session: None,
         };
+        let located = context.located();
+        let read = |store: &Store| recall::brief(store, &located, &question);
+        let found = recent_sessions(&store, &located, context.clock.now).hint(DOCTOR)?;
+        let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
         let briefing =
-            recall::brief(&store, &context.located(), &question).hint("run `cerberus doctor` for details")?;
-        Ok((briefing, budget))
+            recover::with_recovered(&context.home, &context.clock, &store, &surroundings, found, read).hint(DOCTOR)?;
+        Ok((briefing.hint(DOCTOR)?, budget))
     }
 
     fn prompt_text(&self) -> Result<Option<String>> {

@@ -26,6 +26,10 @@ pub struct Install {
     /// was is kept in the backups
     #[arg(long)]
     repair_json: bool,
+
+    /// Also show a status line where the agent has one; one that you already have is kept and shown first
+    #[arg(long)]
+    statusline: bool,
 }
 
 /// Remove Cerberus from the agents' settings
@@ -68,7 +72,8 @@ const TRIES_MAX: usize = 5;
 
 impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
-        let surroundings = surroundings(context);
+        let mut surroundings = surroundings(context);
+        surroundings.wants_status_line = self.statusline;
         let selection = &self.selection;
         let profiles: Vec<_> =
             selection.named().into_iter().filter(|profile| selection.is_wanted(profile, &surroundings)).collect();
@@ -208,7 +213,8 @@ impl Selection {
                 }
                 Ok(change) => change,
             };
-            let mut parts: Vec<String> = file.parts.iter().map(|part| part.describe(*client)).collect();
+            let mut parts: Vec<String> =
+                file.parts.iter().filter(|part| part.is_added()).map(|part| part.describe(*client)).collect();
             parts.extend(file.trusts.as_ref().filter(|_| parts.is_empty()).map(|_| "trust in hooks".to_string()));
             let parts = parts.join(", ");
             match (change.is_none(), self.dry_run) {

@@ -4,6 +4,7 @@ pub mod brief;
 mod completions;
 mod doctor;
 mod forget;
+mod handoff;
 mod import;
 mod install;
 mod loops;
@@ -17,6 +18,7 @@ mod run;
 mod scan;
 mod session;
 mod status;
+mod statusline;
 mod summarize;
 mod try_out;
 mod watch;
@@ -67,8 +69,11 @@ enum Command {
     Hook(Hook),
     Brief(brief::BriefCommand),
     Status(status::Status),
+    #[command(name = "statusline")]
+    StatusLine(statusline::StatusLineCommand),
     Import(import::Import),
     Record(record::RecordCommand),
+    Handoff(handoff::HandoffCommand),
     Run(run::Run),
     Loop(loops::Loop),
     Watch(watch::Watch),
@@ -115,8 +120,10 @@ pub fn run() -> ExitCode {
             Command::Hook(_) => Ok(()),
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
+            Command::StatusLine(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
+            Command::Handoff(command) => command.run(&context),
             Command::Run(command) => command.run(&context),
             Command::Loop(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),

@@ -101,25 +101,37 @@ impl RecordCommand {
             custom_key: self.key.as_deref().map(clean),
             resolved: self.resolve,
         };
-        let store = context.store()?;
-        let live = live_session(&store, &located, &context.clock).hint("run `cerberus doctor` to see what is wrong")?;
-        let (agent, session, location) = match &live {
-            Some(session) => {
-                let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
-                (agent, session.agent_session_id.clone(), session.location())
-            }
-            None => {
-                let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
-                (Agent::MANUAL, name, located.location(context.home.cleaner()))
-            }
-        };
-        let encoded = serde_json::to_vec(&note).hint("this is a bug; please report it")?;
-        let key = format!("{:016x}-{}", fnv1a(&encoded), context.clock.now.millis());
-        let facts = cerberus_core::extract::extract(&Event::Note(note.clone()));
-        let record = own_record(&context.home, &context.clock, agent, &session, location, key, Event::Note(note));
-        let append = journal::append(&context.home, context.clock.wall, &record);
-        append.hint("nothing was recorded; free disk space or fix the folder's permissions, then try again")?;
-        let code = facts.facts.first().map_or("resolved", |fact| fact.code.as_str());
-        Ok(Recorded { code: code.to_string(), agent: agent.name().to_string(), agent_session_id: session })
+        append(context, vec![note])?.pop().ok_or_else(|| anyhow::anyhow!("nothing was recorded")).hint(BUG)
     }
+}
+
+const BUG: &str = "this is a bug; please report it";
+
+/// Appends notes to the project's live session; when there is none, a manual one is opened.
+pub fn append(context: &Context, notes: Vec<Note<'static>>) -> Result<Vec<Recorded>> {
+    let (located, store) = (context.located(), context.store()?);
+    let live = live_session(&store, &located, &context.clock).hint("run `cerberus doctor` to see what is wrong")?;
+    let (agent, session, location) = match &live {
+        Some(session) => {
+            let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
+            (agent, session.agent_session_id.clone(), session.location())
+        }
+        None => {
+            let name = format!("{}-{}", context.clock.wall.millis(), std::process::id());
+            (Agent::MANUAL, name, located.location(context.home.cleaner()))
+        }
+    };
+    let (mut records, mut recorded) = (Vec::new(), Vec::new());
+    for note in notes {
+        let encoded = serde_json::to_vec(&note).hint(BUG)?;
+        let key = format!("{:016x}-{}", fnv1a(&encoded), context.clock.now.millis());
+        let event = Event::Note(note);
+        let facts = cerberus_core::extract::extract(&event).facts;
+        let code = facts.first().map_or("resolved", |fact| fact.code.as_str()).to_string();
+        recorded.push(Recorded { code, agent: agent.name().to_string(), agent_session_id: session.clone() });
+        records.push(own_record(&context.home, &context.clock, agent, &session, location.clone(), key, event));
+    }
+    let append = journal::append_all(&context.home, context.clock.wall, &records);
+    append.hint("nothing was recorded; free disk space or fix the folder's permissions, then try again")?;
+    Ok(recorded)
 }

@@ -41,6 +41,11 @@ pub fn json_text(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", printable_json(text));
 }
 
+/// The output of the user's own command, unchanged: it may have colours.
+pub fn own_output(bytes: &[u8]) {
+    let _ = std::io::stdout().write_all(bytes);
+}
+
 /// One line of a message that is not a result.
 pub fn talk(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(&text.replace('\n', " ")));

@@ -16,6 +16,39 @@ fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
     }
 }
 
+/// The same without what the user is shown.
+fn told_by(env: &TestEnv, agent: &str, payload: Value) -> Value {
+    let mut reply = hook(env, agent, payload);
+    reply.as_object_mut().map(|reply| reply.remove("systemMessage"));
+    reply
+}
+
+#[test]
+fn the_user_sees_how_much_a_session_was_told() {
+    let env = env();
+    let say = |session: &str, name: &str, extra: Value| {
+        let base = json!({"session_id": session, "cwd": env.project(), "hook_event_name": name});
+        hook(&env, "claude-code", merged(base, &extra))
+    };
+    let start = |session: &str, source: &str| say(session, "SessionStart", json!({"source": source}));
+    assert_eq!(start("s1", "startup"), Value::Null, "nothing to tell, nothing to show");
+    env.write_file("s1", "t1", "a.rs", "pub fn load() {}\n");
+    say("s1", "Stop", json!({"last_assistant_message": "I used npm to install it."}));
+    say("s1", "UserPromptSubmit", json!({"prompt": "no, use pnpm instead of npm"}));
+    say("s1", "SessionEnd", json!({"reason": "other"}));
+    let proposals = env.json(&["memory", "propose"]);
+    let waiting = proposals.as_array().unwrap().iter().filter(|one| one["status"] == "proposed").count();
+    assert_eq!(waiting, 1, "one proposal waits");
+    let shown = start("s2", "startup")["systemMessage"].as_str().unwrap().to_string();
+    let brief = env.json(&["brief"]);
+    let (items, tokens) = (brief["items"].as_array().unwrap().len(), &brief["tokens"]);
+    assert_eq!(shown, format!("cerberus: {items} items, {tokens} tokens · 1 rule to review"));
+    assert_eq!(start("s2", "compact").get("systemMessage"), None, "the session goes on");
+    std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
+    let silent = start("s3", "startup");
+    assert!(silent.get("systemMessage").is_none() && silent["hookSpecificOutput"].is_object(), "{silent}");
+}
+
 #[test]
 fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
     let told = "rule:Run-database-migrations-through-the-pipeline";
@@ -36,7 +69,7 @@ fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
         let start = &story(agent)[0];
         hook(&env, agent, in_project(&env, start));
         env.ok(&["memory", "learn", "Run database migrations through the pipeline"]);
-        let reply = hook(&env, agent, in_project(&env, &merged(start.clone(), &prompt)));
+        let reply = told_by(&env, agent, in_project(&env, &merged(start.clone(), &prompt)));
         assert_eq!(reply, expected, "{agent}");
     }
 }
@@ -101,8 +134,7 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
     let told = "proj:hydra\nimpl:a.rs\nimpl:load";
     let named = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told}});
     for (agent, expected) in [
-        ("codex", named.clone()),
-        ("gemini", named),
+        ("codex", named),
         ("copilot", json!({"additionalContext": told})),
         ("opencode", json!({"additionalContext": told})),
         ("cursor", json!({"additional_context": told})),
@@ -113,6 +145,32 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
         let sessions = env.sessions();
         assert!(sessions.len() == 2 && sessions.iter().all(|session| session["agent"] == agent), "{sessions:?}");
     }
+}
+
+#[test]
+fn gemini_is_told_with_the_first_prompt_after_each_start() {
+    let env = env();
+    for said in &story("gemini")[..2] {
+        hook(&env, "gemini", in_project(&env, said));
+    }
+    let say = |name: &str, time: u32, extra: Value| {
+        let base = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "hook_event_name": name,
+            "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
+        told_by(&env, "gemini", in_project(&env, &merged(base, &extra)))
+    };
+    let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": text}});
+    assert_eq!(say("SessionStart", 1, json!({"source": "startup"})), Value::Null, "the prompt follows");
+    let first = say("BeforeAgent", 2, json!({"prompt": "go on"}));
+    assert_eq!(first, told("proj:hydra\nimpl:a.rs\nimpl:load"));
+    assert_eq!(say("BeforeAgent", 3, json!({"prompt": "and then"})), Value::Null);
+    // The other session goes on, so there is something new to tell when this one is resumed.
+    let later = json!({"timestamp": "2026-01-22T13:36:04Z", "tool_input": {"file_path": "$CWD/b.rs", "content": "x"}});
+    hook(&env, "gemini", in_project(&env, &merged(story("gemini")[1].clone(), &later)));
+    assert_eq!(say("SessionStart", 5, json!({"source": "resume"})), Value::Null);
+    assert_eq!(say("BeforeAgent", 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
+    assert_eq!(say("SessionStart", 7, json!({"source": "clear"})), Value::Null);
+    let again = say("BeforeAgent", 8, json!({"prompt": "from the start"}));
+    assert!(again.to_string().contains("impl:a.rs") && again.to_string().contains("impl:b.rs"), "{again}");
 }
 
 #[test]
@@ -200,6 +258,12 @@ await hooks["chat.message"]({ sessionID: "child" }, { message: { id: "m2" }, par
 const system = ["You are an agent."]
 await hooks["experimental.chat.system.transform"]({ sessionID }, { system })
 await hooks["experimental.chat.system.transform"]({ sessionID: "child" }, { system })
+await hooks.config({ agent: { title: { prompt: "Name it." } } })
+for (const prompt of ["You are a title generator. You output ONLY a title.", "Name it."]) {
+  const asked = [prompt]
+  await hooks["experimental.chat.system.transform"]({ sessionID }, { system: asked })
+  system.push(...asked.slice(1))
+}
 const tool = (tool, callID, args, metadata = {}, id = sessionID) =>
   hooks["tool.execute.after"]({ tool, sessionID: id, callID, args }, { output: "text", metadata })
 await tool("write", "t1", { filePath: process.cwd() + "/a.rs", content: "pub fn load() {}\n" })
@@ -236,7 +300,9 @@ fn the_plugin_of_opencode_reports_and_injects() {
     assert_eq!((&session["agent"], &session["status"]), (&json!("opencode"), &json!("ended")));
     assert_eq!(session["tools_used"], json!({"bash": 1, "todowrite": 1, "write": 1}));
     assert_eq!(session["turn_count"], 1);
-    let told = run("ses_2", binary.to_str().unwrap())[1].as_str().unwrap().to_string();
+    let prompts = run("ses_2", binary.to_str().unwrap());
+    assert_eq!(prompts.as_array().unwrap().len(), 2, "a request for a title is told nothing: {prompts}");
+    let told = prompts[1].as_str().unwrap().to_string();
     for line in [
         "proj:hydra",
         "impl:a.rs",

@@ -36,6 +36,7 @@ mod recover;
 mod secrets;
 mod seeds;
 mod simulation;
+mod statusline;
 mod style;
 mod summary;
 mod twice;

@@ -2,6 +2,7 @@
 //! in flight is told to the next session.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use cerberus_testkit::env::{TestEnv, codes};
 use serde_json::{Value, json};
@@ -335,22 +336,27 @@ impl Case {
 
     fn check(&self, env: &TestEnv) {
         let agent = self.agent;
+        let shown = env.ok(&["brief"]);
+        let before = journal(env);
+        assert_eq!(env.ok(&["brief", "--now", &at(14)]), shown, "{agent}");
+        assert!(journal(env) == before, "{agent}: showing it changes nothing");
         let told = env.start("next", "startup");
-        for code in ["impl:store.rs", "impl:late.rs", "next:interrupted:Write-the-store"] {
+        assert_eq!(shown.trim_end(), told, "{agent}");
+        for code in ["impl:store.rs", "impl:late.rs", "impl:half.rs", "next:interrupted:Write-the-store"] {
             assert_eq!(told.lines().filter(|line| *line == code).count(), 1, "{agent}: {code} in {told}");
         }
         for what in [self.edit, self.command] {
             let code = format!("next:interrupted:{what}");
             assert_eq!(told.lines().filter(|line| **line == code).count(), 1, "{agent}: {code} in {told}");
         }
-        assert!(!told.contains("impl:half.rs") && !told.contains("other.rs"), "{agent}: {told}");
+        assert!(!told.contains("other.rs"), "{agent}: {told}");
         let dead =
             |env: &TestEnv| env.sessions().into_iter().find(|session| session["agent_session_id"] == ID).unwrap();
         let session = dead(env);
         assert_eq!((&session["status"], &session["turn_count"]), (&json!("recovered"), &json!(1)), "{agent}");
         let mut edited = codes(&session, "file");
         edited.sort();
-        assert_eq!(edited, ["impl:late.rs", "impl:store.rs"], "{agent}");
+        assert_eq!(edited, ["impl:half.rs", "impl:late.rs", "impl:store.rs"], "{agent}");
         let id = session["id"].as_str().unwrap();
         assert_eq!(
             env.json(&["memory", "recover", id])["recovery_actions"],
@@ -360,6 +366,164 @@ impl Case {
         env.rebuild();
         assert_eq!(dead(env), session, "{agent}: twice equals once");
     }
+}
+
+/// Everything in the journal.
+fn journal(env: &TestEnv) -> Vec<u8> {
+    let mut segments: Vec<_> =
+        std::fs::read_dir(env.home().join("journal")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    segments.sort();
+    segments.into_iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn a_brief_of_the_past_shows_nothing_of_a_later_transcript() {
+    let mut env = env();
+    let case = &CASES[0];
+    let path = case.place(&env);
+    case.die(&mut env, &path, None);
+    let shown = env.ok(&["brief", "--now", &at(4)]);
+    assert!(shown.contains("next:interrupted:Write-the-store") && shown.contains("impl:store.rs"), "{shown}");
+    assert!(!shown.contains("late.rs") && !shown.contains("half.rs"), "{shown}");
+}
+
+#[test]
+fn an_edit_in_flight_counts_in_an_import() {
+    for case in CASES.into_iter().filter(|case| case.agent != "opencode") {
+        let env = env();
+        let project = env.project();
+        let path = case.place(&env);
+        // Gemini's files say nothing of their folder; this one stands beside them.
+        let folder = env.root().join("user/.gemini/tmp/hydra");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(".project_root"), project.to_str().unwrap()).unwrap();
+        case.write(&path, project.to_str().unwrap());
+        let import = ["import", case.agent, "--project", project.to_str().unwrap(), path.to_str().unwrap()];
+        env.ok(&import);
+        let session = env.sessions()[0].clone();
+        let mut edited = codes(&session, "file");
+        edited.sort();
+        assert_eq!(edited, ["impl:half.rs", "impl:late.rs", "impl:store.rs"], "{}", case.agent);
+        assert_eq!(env.json(&import)["events"], 0, "{}", case.agent);
+        assert_eq!(env.sessions(), [session], "{}", case.agent);
+    }
+}
+
+/// A session whose context is full writes its handoff; after `/clear` it is told all of it.
+#[test]
+fn a_handoff_outlives_a_cleared_context() {
+    let mut env = env();
+    let case = &CASES[0];
+    env.set_now(Some(&at(0)));
+    let (project, path) = (env.project(), case.place(&env));
+    let cwd = project.to_str().unwrap();
+    for payload in heard_by_claude(cwd, Some(&path)) {
+        env.hook_of("claude-code", payload.to_string().as_bytes());
+    }
+    case.write(&path, cwd);
+    env.set_now(Some(&at(14)));
+    let hand_over = |text: &str| {
+        let mut command = env.command();
+        let child =
+            command.args(["handoff", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let refused = hand_over("nothing of the kind");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("handoff --form"));
+    let text = "## Current Objective\nOne store for all\n## Completed\n- [x] open the store\n## Pending\n- [ ] bound the retries\n\
+        ## Key Decisions\n- use WAL (readers must not wait)\n## Known Issues\n- [HIGH] the key has expired\n";
+    let output = hand_over(text);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let written: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(written["recorded"].as_array().unwrap().len(), 5, "{written}");
+    let empty = hand_over("");
+    assert!(empty.status.success(), "without input, the transcript is read");
+    let end = json!({"session_id": ID, "cwd": cwd, "hook_event_name": "SessionEnd", "reason": "clear"});
+    env.hook_of("claude-code", end.to_string().as_bytes());
+    let told = env.start("after", "clear");
+    for code in
+        ["impl:store.rs", "impl:late.rs", "next:bound-the-retries", "dec:use-WAL", "block:", "goal:One-store-for-all"]
+    {
+        assert!(told.lines().any(|line| line.starts_with(code)), "{code} in {told}");
+    }
+    assert_eq!(written["text"], told);
+}
+
+/// Codex's hooks do not report its plan.
+#[test]
+fn the_plan_of_codex_is_told() {
+    let env = env();
+    let project = env.project();
+    let cwd = project.to_str().unwrap();
+    let path = CASES[1].place(&env);
+    let [start, prompt, _] = &heard_by_codex(cwd, Some(&path))[..] else { panic!("three payloads") };
+    env.hook_of("codex", start.to_string().as_bytes());
+    env.hook_of("codex", prompt.to_string().as_bytes());
+    let plan = json!({"plan": [{"step": "Parse it", "status": "completed"}, {"step": "Test it", "status": "pending"}]});
+    let line = |second, kind: &str, payload: Value| json!({"timestamp": at(second), "type": kind, "payload": payload});
+    let call = json!({"type": "function_call", "name": "update_plan", "call_id": "t1", "arguments": plan.to_string()});
+    let output = json!({"type": "function_call_output", "call_id": "t1", "output": "Plan updated"});
+    let written = lines(&[
+        line(0, "session_meta", json!({"id": ID, "cwd": cwd, "source": "cli"})),
+        line(1, "event_msg", json!({"type": "user_message", "message": "Write the store"})),
+        line(2, "response_item", call),
+        line(3, "response_item", output),
+    ]);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, written).unwrap();
+    let end = json!({"session_id": ID, "cwd": cwd, "hook_event_name": "SessionEnd", "transcript_path": path, "reason": "other"});
+    env.hook_of("codex", end.to_string().as_bytes());
+    let session = env.sessions()[0].clone();
+    assert_eq!((&session["status"], &session["turn_count"]), (&json!("ended"), &json!(1)));
+    assert_eq!(session["tools_used"], json!({"update_plan": 1}));
+    assert_eq!(codes(&session, "next"), ["next:Test-it"]);
+    assert!(env.start("next", "startup").contains("next:Test-it"));
+}
+
+/// Copilot's hooks do not report what it said last, and it writes its events down with a delay.
+#[test]
+fn the_last_words_of_copilot_are_told() {
+    let mut env = env();
+    let project = env.project();
+    let cwd = project.to_str().unwrap();
+    env.set_now(Some(&at(0)));
+    let say = |second, extra| {
+        let payload = merged(json!({"sessionId": ID, "timestamp": millis(second), "cwd": cwd}), extra);
+        env.hook_of("copilot", payload.to_string().as_bytes());
+    };
+    say(0, json!({"source": "new", "initialPrompt": "Write the store"}));
+    say(1, json!({"prompt": "Write the store"}));
+    say(3, json!({"stopReason": "end_turn", "transcriptPath": "/nowhere/events.jsonl"}));
+    say(4, json!({"reason": "complete"}));
+    let path = CASES[2].place(&env);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let written = lines(&[
+        copilot_line(0, "session.start", json!({"sessionId": ID, "context": {"cwd": cwd, "gitRoot": cwd}})),
+        copilot_line(1, "user.message", json!({"content": "Write the store"})),
+        copilot_line(
+            2,
+            "assistant.message",
+            json!({"content": "It is written.\n\nNext: wire the store into the server"}),
+        ),
+        copilot_line(2, "assistant.turn_end", json!({})),
+        copilot_line(5, "session.shutdown", json!({})),
+    ]);
+    std::fs::write(&path, written).unwrap();
+    env.set_now(Some(&at(14)));
+    let before = journal(&env);
+    let shown = env.ok(&["brief"]);
+    assert!(journal(&env) == before, "showing it changes nothing");
+    assert!(shown.contains("next:wire-the-store-into-the-server"), "{shown}");
+    assert_eq!(env.start("next", "startup"), shown.trim_end());
+    let session = |env: &TestEnv| env.sessions().into_iter().find(|one| one["agent_session_id"] == ID).unwrap();
+    assert_eq!(session(&env)["status"], "ended");
+    assert_eq!((&session(&env)["turn_count"], codes(&session(&env), "next").len()), (&json!(1), 1));
+    let after = journal(&env);
+    env.ok(&["brief"]);
+    assert!(journal(&env) == after, "it is completed once");
 }
 
 #[test]

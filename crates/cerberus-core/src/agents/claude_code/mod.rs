@@ -1,6 +1,7 @@
 //! Claude Code: everything it sends, writes and accepts.
 
 pub(super) mod payload;
+mod status;
 pub(super) mod stream;
 mod tool;
 pub(super) mod transcript;
@@ -24,8 +25,12 @@ pub(super) static PROFILE: Profile = Profile {
     reply,
     // Claude Code shows the model only a preview of anything above 10,000 characters.
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
+    shows_notice: true,
+    brief_occasion: Occasion::Start,
     has_exact_starts: false,
+    unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    status: Some(status::read),
     headless: Some(&HEADLESS),
 };
 

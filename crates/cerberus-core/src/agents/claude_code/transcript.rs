@@ -12,7 +12,7 @@ use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
-use crate::agents::transcripts::{Transcript, TranscriptEvent, Unfinished};
+use crate::agents::transcripts::{Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key};
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
@@ -98,7 +98,7 @@ struct LineContext<'a> {
 /// A tool use that has no result yet.
 struct Pending<'a> {
     number: usize,
-    began_at: Timestamp,
+    context: LineContext<'a>,
     tool: Cow<'a, str>,
     input: ToolInput<'a>,
 }
@@ -169,8 +169,8 @@ impl<'a> Reader<'a> {
                     if let (Some(id), Some(tool)) = (block.id.0, block.name.0) {
                         self.uses += 1;
                         self.is_at_work |= !is_sidechain;
-                        let (number, began_at, input) = (self.uses, context.at, block.input.0);
-                        self.pending.insert(id, Pending { number, began_at, tool, input });
+                        let (number, context, input) = (self.uses, context.clone(), block.input.0);
+                        self.pending.insert(id, Pending { number, context, tool, input });
                     }
                 }
                 Some("text") if !is_sidechain && !block.text.0.is_empty() => {
@@ -254,11 +254,7 @@ impl<'a> Reader<'a> {
         }
         let mut pending: Vec<_> = self.pending.into_iter().collect();
         pending.sort_by_key(|(_, call)| call.number);
-        let unfinished = pending.into_iter().map(|(id, Pending { began_at, tool, input, .. })| {
-            let target = input.command.0.or(input.file_path.0).or(input.notebook_path.0).map(Cow::into_owned);
-            let key = self.cleaner.clean(id, Keep::NAME).to_string();
-            Unfinished { key, began_at, tool: tool.into_owned(), target }
-        });
+        let unfinished = pending.into_iter().map(|(id, call)| unfinished(self.cleaner, id, call));
         self.read.in_flight = unfinished.collect();
         self.read
     }
@@ -268,6 +264,25 @@ impl<'a> Reader<'a> {
         let (session, branch) = (clean(&context.session), context.branch.as_ref().map(clean));
         self.read.events.push(TranscriptEvent { at: context.at, key, session, branch, event });
     }
+}
+
+fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: Pending<'_>) -> Unfinished {
+    let Pending { context, tool, input, .. } = pending;
+    let target = [&input.command, &input.file_path, &input.notebook_path].into_iter().find_map(|named| named.0.clone());
+    let (target, name) = (target.map(Cow::into_owned), tool.to_string());
+    let key = cleaner.clean(id, Keep::NAME).to_string();
+    let (response, error, outcome) = (Object(ToolResponse::default()), None, Outcome::Done);
+    let used = tool_use(cleaner, Call { tool, input: Object(input), response, error, outcome }).into_owned();
+    let clean = |text: Cow<'_, str>| cleaner.clean(text.into_owned(), Keep::NAME);
+    let LineContext { at, session, branch } = context;
+    let edit = edit_in_flight(used).map(|used| TranscriptEvent {
+        at,
+        key: in_flight_key(cleaner, &key),
+        session: clean(session),
+        branch: branch.map(clean),
+        event: Event::Tool(used),
+    });
+    Unfinished { key, began_at: at, tool: name, target, edit }
 }
 
 /// A rejected or interrupted use is marked as an error too; only its text shows the difference.

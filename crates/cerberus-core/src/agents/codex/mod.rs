@@ -28,8 +28,12 @@ pub(super) static PROFILE: Profile = Profile {
     reply,
     // Codex truncates at about 2,500 tokens by its own count.
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
+    shows_notice: false,
+    brief_occasion: Occasion::Start,
     has_exact_starts: false,
+    unreported_tool: Some("update_plan"),
     nesting_variables: &[],
+    status: None,
     headless: Some(&HEADLESS),
 };
 

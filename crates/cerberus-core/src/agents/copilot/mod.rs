@@ -1,11 +1,12 @@
 //! Copilot CLI: everything it sends, writes and accepts.
 
 pub(super) mod payload;
+pub(super) mod todos;
 pub(super) mod transcript;
 
 use serde_json::json;
 
-use super::{Limits, Profile};
+use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
 pub const AGENT: Agent = Agent::new("copilot");
@@ -22,7 +23,11 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     reply: |_, context| Some(json!({"additionalContext": context})),
     limits: Limits::NONE,
+    shows_notice: false,
+    brief_occasion: Occasion::Start,
     has_exact_starts: true,
+    unreported_tool: None,
     nesting_variables: &[],
+    status: None,
     headless: None,
 };

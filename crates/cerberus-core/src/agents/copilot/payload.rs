@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::AGENT;
+use super::{AGENT, todos};
 use crate::agents::key::prompt_key_prefix;
 use crate::agents::loose::{Escaped, Object, Text, TextOrList};
 use crate::agents::tool;
@@ -76,6 +76,8 @@ struct Input<'a> {
     /// A patch.
     #[serde(borrow)]
     input: Escaped<'a>,
+    #[serde(borrow)]
+    query: Text<'a>,
     /// A list in Markdown.
     #[serde(borrow)]
     todos: TextOrList<'a, Text<'a>>,
@@ -168,6 +170,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result
         ("create", _) => tool::edited(&mut used, input.path, [input.file_text], Vec::new()),
         ("edit", _) => tool::edited(&mut used, input.path, [input.new_str], vec![FileTouch::SOMEWHERE]),
         ("view", _) => tool::read(&mut used, input.path),
+        ("sql", _) => todos::changed(&mut used, &input.query.0.unwrap_or_default()),
         ("update_todo", _) => {
             if let TextOrList::Text(list) = input.todos {
                 tool::todos(&mut used, checked_items(&list));
@@ -313,6 +316,13 @@ mod tests {
                 json!({"todos": "# List\n- [x] Parse\n- [ ] Test\n"}),
                 "",
                 json!({"todos": [{"subject": "Parse", "state": "done"}, {"subject": "Test", "state": "open"}]}),
+            ),
+            (
+                "sql",
+                "sql",
+                json!({"description": "Add", "query": "INSERT INTO todos (id, title) VALUES ('t', 'Test it')"}),
+                "1 row(s) inserted. Last inserted row ID: 1.",
+                json!({"tasks": [{"id": "t", "subject": "Test it", "state": "open"}]}),
             ),
             ("grep", "Grep", json!({"pattern": "x"}), "found", json!({})),
         ] {

@@ -18,8 +18,12 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: None,
     reply,
     limits: Limits::NONE,
+    shows_notice: false,
+    brief_occasion: Occasion::Start,
     has_exact_starts: false,
+    unreported_tool: None,
     nesting_variables: &[],
+    status: None,
     headless: None,
 };
 

@@ -23,8 +23,14 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     reply,
     limits: Limits::NONE,
+    shows_notice: true,
+    // Its headless mode puts a start's context before the prompt in one message, and a resumed session drops messages
+    // that begin with context. A prompt's context follows the prompt.
+    brief_occasion: Occasion::Prompt,
     has_exact_starts: true,
+    unreported_tool: None,
     nesting_variables: &[],
+    status: None,
     headless: None,
 };
 

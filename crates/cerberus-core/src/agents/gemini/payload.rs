@@ -167,16 +167,22 @@ fn without_repeated_end(answer: &str) -> String {
     answer[..kept].trim_end().to_string()
 }
 
-/// The user's text: the prompt without the hook contexts before it.
+/// The user's text: the prompt without the hook contexts before and after it.
 pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
     let mut rest = &*prompt;
     while let Some((_, after)) = rest.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
         rest = after.trim_start();
     }
-    let cut = prompt.len() - rest.len();
+    let start = prompt.len() - rest.len();
+    if let Some((before, _)) =
+        rest.trim_end().strip_suffix("</hook_context>").and_then(|it| it.rsplit_once("\n<hook_context>"))
+    {
+        rest = before.trim_end();
+    }
+    let kept = start..start + rest.len();
     match prompt {
-        Cow::Borrowed(prompt) => Cow::Borrowed(&prompt[cut..]),
-        Cow::Owned(prompt) => Cow::Owned(prompt[cut..].to_string()),
+        Cow::Borrowed(prompt) => Cow::Borrowed(&prompt[kept]),
+        Cow::Owned(prompt) => Cow::Owned(prompt[kept].to_string()),
     }
 }
 
@@ -285,6 +291,11 @@ mod tests {
                 "BeforeAgent",
                 json!({"prompt": "<hook_context>proj:x\nnext:y</hook_context>\n<hook_context>z</hook_context>\n\ngo on"}),
                 json!({"prompt": {"text": "go on"}}),
+            ),
+            (
+                "BeforeAgent",
+                json!({"prompt": "go\non\n<hook_context>proj:x\nnext:y</hook_context>"}),
+                json!({"prompt": {"text": "go\non"}}),
             ),
             ("BeforeAgent", json!({"prompt": "<hook_context>go"}), json!({"prompt": {"text": "<hook_context>go"}})),
             (

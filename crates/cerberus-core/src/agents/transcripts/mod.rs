@@ -12,14 +12,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use self::tools::Arguments;
+use self::tools::{Answer, Arguments};
 use crate::agents;
 use crate::agents::key::prompt_key;
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
-use crate::model::event::{CompactStage, Event, ToolUse};
+use crate::model::event::{CompactStage, Event, Outcome, ToolUse, Touch};
 use crate::model::id::{Agent, fnv1a};
 use crate::model::path;
 use crate::model::time::Timestamp;
@@ -28,7 +28,7 @@ use crate::model::time::Timestamp;
 pub(crate) const MESSAGES_MAX: usize = 1_000_000;
 
 /// One event of a transcript.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TranscriptEvent<'a> {
     pub at: Timestamp,
     pub key: Clean<'a>,
@@ -50,7 +50,7 @@ pub struct Transcript<'a> {
 }
 
 /// A tool use that has no result in the transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Unfinished {
     /// The key its event would have.
     pub key: String,
@@ -58,6 +58,8 @@ pub struct Unfinished {
     pub tool: String,
     /// The command it runs, or the file it touches.
     pub target: Option<String>,
+    /// If it edits files: the edit, which may have been made.
+    pub edit: Option<TranscriptEvent<'static>>,
 }
 
 impl Unfinished {
@@ -95,6 +97,19 @@ pub fn shared_part(key: &str) -> Option<&str> {
 /// `other` to tell equal ones apart.
 pub(crate) fn use_key(cleaner: &Cleaner, arguments: &str, other: impl Display) -> Clean<'static> {
     cleaner.clean(format!("tool-{:016x}-{other}", fnv1a(arguments.as_bytes())), Keep::NAME)
+}
+
+/// What is kept of a use without a result: the files that it edits. `None` if it edits none.
+pub(crate) fn edit_in_flight(used: ToolUse<'static>) -> Option<ToolUse<'static>> {
+    let ToolUse { tool, mut files, .. } = used;
+    files.retain(|touched| touched.how == Touch::Edited);
+    let is_edit = !files.is_empty();
+    is_edit.then(|| ToolUse { tool, outcome: Outcome::Interrupted, files, ..ToolUse::default() })
+}
+
+/// The key of an edit in flight. It differs from the key of the use, which may still be reported.
+pub(crate) fn in_flight_key(cleaner: &Cleaner, key: &str) -> Clean<'static> {
+    cleaner.clean(format!("in-flight-{key}"), Keep::NAME)
 }
 
 /// Whether the client wrote this text, not the user.
@@ -236,12 +251,20 @@ impl<'a> TranscriptBuilder<'a> {
 
     /// A tool use that has no result, and when it began.
     pub(crate) fn in_flight(&mut self, key: UseKey<'a>, began_at: Option<Timestamp>, tool: &str, given: &Arguments) {
-        self.read.in_flight.push(Unfinished {
-            key: key.clean(self.cleaner).to_string(),
-            began_at: began_at.unwrap_or(Timestamp::EPOCH),
-            tool: tool.to_string(),
-            target: given.target(tool),
+        let key = key.clean(self.cleaner).to_string();
+        let edit = edit_in_flight(tools::tool_use(self.cleaner, tool, given, &Answer::default()));
+        let edit = edit.zip(began_at).zip(self.session.clone()).map(|((mut used, at), session)| {
+            if let Some(cwd) = self.cwd.as_deref() {
+                tools::resolve_paths(self.cleaner, &mut used, cwd);
+            }
+            let session = self.cleaner.clean(session.into_owned(), Keep::NAME);
+            let branch = self.branch.as_deref().map(|branch| self.cleaner.clean(branch.to_string(), Keep::NAME));
+            let key = in_flight_key(self.cleaner, &key);
+            TranscriptEvent { at, key, session, branch, event: Event::Tool(used) }
         });
+        let (began_at, tool) = (began_at.unwrap_or(Timestamp::EPOCH), tool.to_string());
+        let target = given.target(&tool);
+        self.read.in_flight.push(Unfinished { key, began_at, tool, target, edit });
     }
 
     pub(crate) fn push(&mut self, key: Clean<'a>, event: Event<'a>) {

@@ -299,7 +299,8 @@ fn a_tool_use_without_an_id_is_matched_by_its_arguments() {
 #[test]
 fn a_use_that_a_hook_reported_is_not_in_flight() {
     let began_at = Timestamp::parse("2026-02-03T09:00:10Z").unwrap();
-    let open = |key: &str| Unfinished { key: key.to_string(), began_at, tool: "x".to_string(), target: None };
+    let open =
+        |key: &str| Unfinished { key: key.to_string(), began_at, tool: "x".to_string(), target: None, edit: None };
     let earlier = Timestamp::parse("2026-02-03T09:00:09Z").unwrap();
     for (key, known, at, is_finished) in [
         ("call_1", "call_1", earlier, true),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::agents::loose::{Escaped, List, Object, Raw, Text, TextOrList};
 use crate::agents::tool::{Question, Todo, Use};
-use crate::agents::{patch, tool};
+use crate::agents::{copilot, patch, tool};
 use crate::clean::Cleaner;
 use crate::clean::text::Keep;
 use crate::model::event::{Outcome, ToolUse, Touch};
@@ -23,6 +23,7 @@ enum Verb {
     List,
     Ask,
     Plan,
+    Query,
     Other,
 }
 
@@ -35,6 +36,7 @@ fn verb(tool: &str) -> Verb {
         "update_plan" | "update_todo" | "todowrite" | "write_todos" => Verb::List,
         "ask_user" | "question" | "request_user_input" => Verb::Ask,
         "exit_plan_mode" => Verb::Plan,
+        "sql" => Verb::Query,
         _ => Verb::Other,
     }
 }
@@ -78,6 +80,8 @@ pub struct Arguments<'a> {
     todos: TextOrList<'a, Object<Todo<'a>>>,
     #[serde(borrow)]
     plan: TextOrList<'a, Object<Todo<'a>>>,
+    #[serde(borrow)]
+    query: Text<'a>,
     #[serde(borrow)]
     summary: Text<'a>,
     #[serde(borrow)]
@@ -199,6 +203,7 @@ pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer
             tool::answers(&mut used, arguments.question_texts().map(Cow::Borrowed).zip(chosen));
         }
         Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| cleaner.clean(plan, Keep::PROMPT)),
+        Verb::Query => copilot::todos::changed(&mut used, arguments.query.0.as_deref().unwrap_or_default()),
         Verb::Other => {}
     }
     used.of(Cow::Borrowed(name)).into_owned()

@@ -5,6 +5,7 @@ use cerberus_engine::sessions::recover;
 use cerberus_engine::sessions::sweep;
 use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::fold;
+use cerberus_engine::store::recorder::Recorder;
 use cerberus_engine::store::{FactFilter, SessionRow};
 use serde_json::json;
 
@@ -93,9 +94,9 @@ fn find(context: &Context, store: &cerberus_engine::store::Store, id: &str) -> R
 fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = find(context, &store, id)?;
-    let recovered =
-        recover::recover(&context.home, &context.clock, &mut store, &surroundings(context), &session, false);
-    let recovered = recovered.hint(DOCTOR)?;
+    let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
+    let recovered = recover::recover(&mut recorder, &surroundings(context), &session, false).hint(DOCTOR)?;
+    drop(recorder);
     if recovered.is_some() {
         context.ended(std::slice::from_ref(&session))?;
     }

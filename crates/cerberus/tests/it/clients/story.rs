@@ -25,6 +25,7 @@ test('an empty bucket refuses', () => {
 ";
 const DECISION: &str = "Let's use a token bucket instead of a fixed window.";
 const TODO: &str = "Document the limiter";
+const LAST_WORDS: &str = "make the bucket refuse";
 
 /// What the next session is told, whichever client it is held with.
 const TOLD: [&str; 6] = [
@@ -55,7 +56,7 @@ fn tell(client: &dyn Client, end: End) {
     script.push(client.run("node --test"));
     script.extend(todo);
     script.push(match end {
-        End::Exit => Reply::text("The test fails."),
+        End::Exit => Reply::text(format!("The test fails.\n\nNext: {LAST_WORDS}")),
         End::Kill => Reply::hang(),
     });
     let requests = script.len();
@@ -73,6 +74,8 @@ fn tell(client: &dyn Client, end: End) {
     for code in TOLD {
         assert_eq!(times(&text, code), 1, "{code} is told once");
     }
+    let last_words = times(&text, "next:make-the-bucket-refuse");
+    assert_eq!(last_words, usize::from(matches!(end, End::Exit)), "{}", stage.cerberus(&["brief"]));
     let states: Vec<String> = stage.sessions().iter().map(|session| session["status"].to_string()).collect();
     let first = match end {
         End::Exit => "\"ended\"",
@@ -83,7 +86,8 @@ fn tell(client: &dyn Client, end: End) {
 }
 
 /// Killed while a command runs, which no hook reported yet: the client's own transcript tells of it.
-fn interrupt(client: &dyn Client, is_written_at_once: bool) {
+/// `is_written` says whether the transcript has it by then; `None` if that depends on the moment.
+fn interrupt(client: &dyn Client, is_written: Option<bool>) {
     let stage = Stage::new(client);
     let started = stage.scratch.repo().join("started");
     let code = stage.scratch.repo().join("limiter.mjs");
@@ -92,8 +96,10 @@ fn interrupt(client: &dyn Client, is_written_at_once: bool) {
     if let Err(late) = wait_until("the command to run", LIMIT, || started.exists().then_some(())) {
         panic!("{late}\n{:?}", running.wait(Duration::ZERO));
     }
-    let is_written = || is_written_below(&stage.scratch.home(), b"touch started").then_some(());
-    if is_written_at_once && let Err(late) = wait_until("the command in the transcript", LIMIT, is_written) {
+    let is_in_transcript = || is_written_below(&stage.scratch.home(), b"touch started").then_some(());
+    if is_written == Some(true)
+        && let Err(late) = wait_until("the command in the transcript", LIMIT, is_in_transcript)
+    {
         panic!("{late}\n{:?}", running.wait(Duration::ZERO));
     }
     kill_group(running.pid()).unwrap();
@@ -104,7 +110,7 @@ fn interrupt(client: &dyn Client, is_written_at_once: bool) {
     assert_eq!((times(&text, "impl:limiter.mjs"), &killed["status"]), (1, &json!("recovered")), "{killed}");
     assert_eq!(times(&text, "next:interrupted:Wait-for-it"), 1, "{killed}");
     let is_told = text.lines().any(|line| line.contains("next:interrupted:") && line.contains("touch-started"));
-    assert_eq!(is_told, is_written_at_once, "the brief is {}", stage.cerberus(&["brief"]));
+    assert!(is_written.is_none_or(|expected| is_told == expected), "the brief is {}", stage.cerberus(&["brief"]));
     assert_eq!(killed["turn_count"], 1, "{killed}");
 }
 
@@ -168,22 +174,62 @@ fn codex_is_killed() {
 
 #[test]
 fn claude_code_is_interrupted() {
-    interrupt(&ClaudeCode, true);
+    interrupt(&ClaudeCode, Some(true));
 }
 
 #[test]
 fn codex_is_interrupted() {
-    interrupt(&Codex, true);
+    interrupt(&Codex, Some(true));
 }
 
 #[cfg(feature = "all-clients")]
 mod all {
+    use cerberus_testkit::clients::Client;
     use cerberus_testkit::clients::claude_code::OLD;
     use cerberus_testkit::clients::copilot::Copilot;
     use cerberus_testkit::clients::gemini::Gemini;
     use cerberus_testkit::clients::opencode::Opencode;
 
+    use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+
+    use super::super::{Stage, finish, times};
     use super::{End, interrupt, record, tell};
+
+    /// A headless session that is resumed still has its first prompt, and what it was told.
+    #[test]
+    fn gemini_keeps_its_first_prompt_when_resumed() {
+        let stage = Stage::new(&Gemini);
+        stage.cerberus(&["record", "next", "bound the retries"]);
+        let server = ModelServer::start([Reply::text("It is blue."), Reply::text("It was blue.")]);
+        finish(&mut Gemini.session(&stage.place(&server), "Remember the colour of the sky"));
+        stage.cerberus(&["record", "next", "document the limiter"]);
+        finish(Gemini.session(&stage.place(&server), "Which colour was it").args(["--resume", "latest"]));
+        let requests = server.main_requests();
+        let resumed = request_text(requests.last().unwrap());
+        for (text, count) in [
+            ("Remember the colour of the sky", 1),
+            ("Which colour was it", 1),
+            ("next:bound-the-retries", 1),
+            ("next:document-the-limiter", 1),
+        ] {
+            assert_eq!(times(&resumed, text), count, "{text} in {resumed}");
+        }
+        let turns: Vec<_> = stage.sessions().iter().map(|session| session["turn_count"].clone()).collect();
+        assert!(turns.contains(&serde_json::json!(2)), "{turns:?}");
+    }
+
+    #[test]
+    fn opencode_asks_for_a_title_without_the_brief() {
+        let stage = Stage::new(&Opencode);
+        stage.cerberus(&["record", "next", "bound the retries"]);
+        let server = ModelServer::start([Reply::text("I know.")]);
+        finish(&mut Opencode.session(&stage.place(&server), "Go on"));
+        let is_told = |request: &serde_json::Value| times(&request_text(request), "next:bound-the-retries") > 0;
+        assert!(server.main_requests().iter().all(is_told));
+        let titles: Vec<_> =
+            server.requests().into_iter().filter(|request| request_text(request).contains("title generator")).collect();
+        assert!(!titles.is_empty() && !titles.iter().any(is_told), "{titles:?}");
+    }
 
     #[test]
     fn older_claude_code_exits() {
@@ -218,7 +264,7 @@ mod all {
     #[test]
     fn gemini_is_interrupted() {
         // It writes a tool use down when it has ended.
-        interrupt(&Gemini, false);
+        interrupt(&Gemini, Some(false));
     }
 
     #[test]
@@ -238,7 +284,7 @@ mod all {
 
     #[test]
     fn opencode_is_interrupted() {
-        interrupt(&Opencode, true);
+        interrupt(&Opencode, Some(true));
     }
 
     #[test]
@@ -258,6 +304,7 @@ mod all {
 
     #[test]
     fn copilot_is_interrupted() {
-        interrupt(&Copilot, true);
+        // It writes its events down with a delay.
+        interrupt(&Copilot, None);
     }
 }

@@ -1,0 +1,99 @@
+use std::io::{IsTerminal, Read};
+
+use cerberus_core::clean::text::Keep;
+use cerberus_core::loops::handoff::written;
+use cerberus_core::model::event::Note;
+use cerberus_core::model::fact::Kind;
+use cerberus_engine::agents::Surroundings;
+use cerberus_engine::sessions::find::live_session;
+use cerberus_engine::sessions::recover;
+use cerberus_engine::store::recorder::Recorder;
+use serde_json::json;
+
+use crate::commands::brief::BriefCommand;
+use crate::commands::record;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Write a handoff, so that the context can be cleared and nothing is lost
+///
+/// Takes the agent's own handoff on standard input: Markdown with the headings Current Objective, Completed, Pending, Key
+/// Decisions, Known Issues and Notes (`--form` prints it). Records every item in the live session, together with what
+/// the session's transcript has beyond its hooks. Then shows what the next session will be told. Without input, only the
+/// transcript is read.
+#[derive(clap::Args)]
+pub struct HandoffCommand {
+    /// Print the form of a handoff
+    #[arg(long)]
+    form: bool,
+}
+
+const HANDOFF_BYTES_MAX: u64 = 256 * 1024;
+
+impl HandoffCommand {
+    pub fn run(self, context: &Context) -> Result<()> {
+        if self.form {
+            render::block(&written::request());
+            return Ok(());
+        }
+        let located = context.located();
+        context.may_store(&located)?;
+        let notes = notes(context)?;
+        complete_live_session(context)?;
+        let recorded = record::append(context, notes)?;
+        let (briefing, _) = BriefCommand::after_clear().briefing(context)?;
+        let text = briefing.brief.text;
+        if context.json {
+            let codes: Vec<&str> = recorded.iter().map(|one| one.code.as_str()).collect();
+            render::json(&json!({"recorded": codes, "text": text}));
+            return Ok(());
+        }
+        render::talk(&format!(
+            "cerberus: {} recorded; the next session will be told:",
+            render::count(recorded.len(), "item")
+        ));
+        if !text.is_empty() {
+            render::block(&text);
+        }
+        Ok(())
+    }
+}
+
+/// The items of the handoff on standard input.
+fn notes(context: &Context) -> Result<Vec<Note<'static>>> {
+    let stdin = std::io::stdin();
+    let mut text = String::new();
+    if !stdin.is_terminal() {
+        let read = stdin.take(HANDOFF_BYTES_MAX).read_to_string(&mut text);
+        read.hint("the handoff must be UTF-8 text")?;
+    }
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let written = written::read(&text).ok_or_else(|| anyhow::anyhow!("no handoff was found in the text"));
+    let written = written.hint("`cerberus handoff --form` prints the form")?;
+    let objective = written.objective.as_deref().map(|text| Note {
+        kind: Kind::Objective,
+        text: context.home.cleaner().clean(text.to_string(), Keep::SUBJECT),
+        why: None,
+        sort: None,
+        severity: None,
+        custom_key: None,
+        resolved: false,
+    });
+    Ok(objective.into_iter().chain(written.notes(context.home.cleaner())).collect())
+}
+
+/// Adds what the hooks of the live session did not report.
+fn complete_live_session(context: &Context) -> Result<()> {
+    const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+    let located = context.located();
+    let mut store = context.store()?;
+    if let Some(session) = live_session(&store, &located, &context.clock).hint(DOCTOR)? {
+        let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root);
+        let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
+        recover::complete(&mut recorder, &surroundings, &session).hint(DOCTOR)?;
+    }
+    Ok(())
+}
