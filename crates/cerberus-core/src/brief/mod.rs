@@ -13,6 +13,7 @@ mod prompted;
 pub mod rank;
 mod relevance;
 mod shorten;
+pub mod stopped;
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +23,8 @@ use crate::model::fact::{Closing, Fact, Kind};
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-pub use gather::done_by_reference;
 pub(crate) use gather::open_items;
+pub use gather::{Worked, done_by_reference};
 pub use memories::MemoryItem;
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
@@ -71,6 +72,10 @@ pub struct Request<'a> {
     pub memories: &'a [MemoryItem],
     /// What this session already knows; `None` at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
+    /// The conversations of the last sessions, oldest first.
+    pub turns: &'a [stopped::Turn],
+    /// The sessions that changed something; items that they passed over fade out.
+    pub worked: &'a [Worked],
 }
 
 /// What is known about the project's files and branches. It orders items and removes stale ones.
@@ -96,17 +101,30 @@ pub struct AlreadyKnown {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
-    Files,
-    Functions,
-    Decisions,
+    /// The last session: what was asked and what came of it.
+    Stopped,
+    Git,
     Blockers,
     Next,
+    Decisions,
+    /// Quotes from sessions before the last one.
+    Earlier,
+    Files,
+    Functions,
 }
 
 impl Section {
     /// In display order.
-    pub const ALL: [Section; 5] =
-        [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
+    pub const ALL: [Section; 8] = [
+        Section::Stopped,
+        Section::Git,
+        Section::Blockers,
+        Section::Next,
+        Section::Decisions,
+        Section::Earlier,
+        Section::Files,
+        Section::Functions,
+    ];
 
     pub(crate) fn of(kind: Kind) -> Option<Section> {
         match kind {
@@ -115,6 +133,8 @@ impl Section {
             Kind::Decision => Some(Section::Decisions),
             Kind::Blocker => Some(Section::Blockers),
             Kind::Next | Kind::Objective | Kind::Note => Some(Section::Next),
+            Kind::Last | Kind::Asked | Kind::Said => Some(Section::Stopped),
+            Kind::Git => Some(Section::Git),
             Kind::Done | Kind::Test | Kind::Commit => None,
         }
     }
@@ -134,8 +154,10 @@ pub struct Item {
     pub tokens: usize,
     /// How often it was stated.
     pub times: usize,
-    /// Why a file has its rank.
+    /// Why a file has its rank, or why a sentence is quoted.
     pub place: Option<String>,
+    /// What its fact is called by, such as the list it stands on.
+    pub reference: Option<String>,
 }
 
 impl Item {
@@ -174,7 +196,7 @@ pub struct Brief {
 /// Composes a brief.
 pub fn compose(request: &Request) -> Brief {
     let mut dropped = Vec::new();
-    let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
+    let mut items = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));
     if let Some(known) = request.known {
         items.retain(|item| !item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session)));
@@ -185,7 +207,9 @@ pub fn compose(request: &Request) -> Brief {
     likely::remove_stale(&mut items, request.likely, &mut dropped);
     likely::place_files(&mut items, request, &mut dropped);
     likely::trim_functions(&mut items, &mut dropped);
+    likely::trim_statements(&mut items, &mut dropped);
     shorten::name_files(&mut items, request.files);
+    items.extend(quotes(request, &items));
     if let Some(known) = request.known {
         items.retain(|item| !known.shown_codes.contains(&item.code));
     }
@@ -193,6 +217,20 @@ pub fn compose(request: &Request) -> Brief {
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
+}
+
+/// So much of a request is compared with what was interrupted.
+const INTERRUPTED_CHARS_COMPARED: usize = 60;
+
+/// What the last sessions said. A request that was cut off is already told as such.
+fn quotes(request: &Request, items: &[Item]) -> Vec<Item> {
+    let is_own = |turn: &&stopped::Turn| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
+    let turns: Vec<stopped::Turn> = request.turns.iter().filter(is_own).cloned().collect();
+    let is_interrupted = |turn: &stopped::Turn| {
+        let asked = text::line(&turn.request, INTERRUPTED_CHARS_COMPARED);
+        items.iter().any(|item| fit::is_interrupted(item) && item.text.contains(asked.as_str()))
+    };
+    stopped::items(&turns, request.now, request.budget_tokens / 2, is_interrupted)
 }
 
 impl Brief {
@@ -218,8 +256,25 @@ fn render(header: &str, items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let lines: Vec<&str> = std::iter::once(header).chain(items.iter().map(|item| item.code.as_str())).collect();
-    lines.join("\n")
+    let mut text = header.to_string();
+    for item in items.iter().filter(|item| !is_behind_its_file(items, item)) {
+        text.push('\n');
+        text.push_str(&item.code);
+        let of_file = |other: &&Item| other.section == Section::Functions && other.path == item.path;
+        let functions = items.iter().filter(of_file).filter(|_| item.section == Section::Files && item.path.is_some());
+        for (at, function) in functions.enumerate() {
+            text.push_str(if at == 0 { " " } else { ", " });
+            text.push_str(function.code.trim_start_matches(Kind::Function.prefix()));
+        }
+    }
+    text
+}
+
+/// A function stands on the line of its file, if that is told.
+fn is_behind_its_file(items: &[Item], item: &Item) -> bool {
+    item.section == Section::Functions
+        && item.path.is_some()
+        && items.iter().any(|file| file.section == Section::Files && file.path == item.path)
 }
 
 #[cfg(test)]

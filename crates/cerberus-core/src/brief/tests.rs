@@ -45,6 +45,8 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
     })
 }
 
@@ -190,6 +192,8 @@ fn a_resumed_session_gets_only_what_is_new_to_it() {
         prompt: None,
         memories: &[],
         known: Some(&known),
+        turns: &[],
+        worked: &[],
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
     let nothing_new = compose(&Request { facts: &facts[..2], ..request });
@@ -214,6 +218,8 @@ fn items_related_to_the_prompt_come_first() {
             prompt,
             memories: &[],
             known: None,
+            turns: &[],
+            worked: &[],
         })
         .text
     };
@@ -233,11 +239,12 @@ fn item(section: Section, code: &str, tokens: usize) -> Item {
         tokens,
         times: 1,
         place: None,
+        reference: None,
     }
 }
 
 /// How many items of each section fit, in the order of [`Section::ALL`].
-fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 5] {
+fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 8] {
     let files = FileNames::default();
     let request = Request {
         project: "hydra",
@@ -251,6 +258,8 @@ fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 
         prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
     };
     let total = items.len();
     let mut dropped = Vec::new();
@@ -438,6 +447,8 @@ proptest! {
             project: &project, facts: &facts, settlements: &[], files: &files, likely: &Likely::default(), now: at(9), budget_tokens, chars_max: 900, prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
         };
         let brief = compose(&request);
         prop_assert!(brief.tokens <= budget_tokens && brief.text.chars().count() <= 900);

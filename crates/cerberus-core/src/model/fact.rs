@@ -22,10 +22,18 @@ pub enum Kind {
     Commit,
     Objective,
     Note,
+    /// The last request of the person, in a brief.
+    Last,
+    /// An earlier request, in a brief.
+    Asked,
+    /// The agent's own words, in a brief.
+    Said,
+    /// The state of the repository, in a brief.
+    Git,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 15] = [
         Kind::File,
         Kind::Read,
         Kind::Function,
@@ -37,6 +45,10 @@ impl Kind {
         Kind::Commit,
         Kind::Objective,
         Kind::Note,
+        Kind::Last,
+        Kind::Asked,
+        Kind::Said,
+        Kind::Git,
     ];
 
     pub fn word(self) -> &'static str {
@@ -52,6 +64,10 @@ impl Kind {
             Kind::Commit => "commit",
             Kind::Objective => "objective",
             Kind::Note => "note",
+            Kind::Last => "last",
+            Kind::Asked => "asked",
+            Kind::Said => "said",
+            Kind::Git => "git",
         }
     }
 
@@ -72,6 +88,10 @@ impl Kind {
             Kind::Commit => "commit:",
             Kind::Objective => "goal:",
             Kind::Note => "note:",
+            Kind::Last => "last:",
+            Kind::Asked => "asked:",
+            Kind::Said => "said:",
+            Kind::Git => "git:",
         }
     }
 }

@@ -36,6 +36,8 @@ fn codes(facts: Vec<Fact>) -> Brief {
         prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
     })
 }
 

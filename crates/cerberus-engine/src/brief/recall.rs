@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
-use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, failing};
+use cerberus_core::brief::rank::SessionWork;
+use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, Worked, failing};
 use cerberus_core::extract::injected::SUMMARY_TITLE;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
@@ -100,7 +101,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let history = store.history(&joined.ids, now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
-    carried.add(failing::blockers(&store.runs(&sessions, now)?));
+    carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
+    let worked = worked(&history);
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -123,6 +125,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
+        turns: &store.turns(&sessions, now)?,
+        worked: &worked,
     };
     let brief = match &summary {
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
@@ -208,6 +212,8 @@ pub fn on_prompt(
         prompt: Some(prompt),
         memories,
         known: Some(&known),
+        turns: &[],
+        worked: &[],
     };
     let prompted = match turns {
         0 | 1 => Prompted::First,
@@ -242,6 +248,12 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
             && other.started_at <= forked.started_at
     });
     candidates.max_by_key(|other| (other.last_activity, other.row))
+}
+
+/// The sessions that changed files, and when they last did.
+fn worked(history: &[SessionWork]) -> Vec<Worked> {
+    let last = |work: &SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
+    history.iter().filter_map(|work| Some(Worked { session: work.session.clone(), at: last(work)? })).collect()
 }
 
 /// Every known file that has the same base name as a file that may appear in the brief.

@@ -16,6 +16,7 @@ mod read;
 mod search;
 mod sessions;
 mod summary;
+mod turns;
 mod write;
 
 use std::path::{Path, PathBuf};

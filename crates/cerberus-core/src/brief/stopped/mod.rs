@@ -1,0 +1,135 @@
+//! Where the work stopped: the person's last request, what the agent said when it finished, and what else the last
+//! sessions said that is worth knowing, quoted sentence by sentence.
+//!
+//! Which sentences are quoted is decided by where they stand and how they look, not by words: how many sessions and
+//! turns ago, how far from the end of the message, how long, how many names of the code. So it works in any language.
+//! A sentence that repeats what is already quoted is left out. Pasted text is never quoted as the person's request.
+
+mod choose;
+mod sentences;
+
+use super::{Item, Section};
+use crate::clean::text;
+use crate::extract::words::own;
+use crate::language::tokens;
+use crate::model::fact::Kind;
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
+
+pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
+
+/// Older sessions, and older turns of a session, are not quoted.
+pub const SESSIONS_MAX: usize = 4;
+pub const TURNS_MAX: usize = 8;
+
+/// All quotes together.
+pub const QUOTES_TOKENS: usize = 420;
+
+/// A request and the message with which the agent finished. In chronological order.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub session: SessionId,
+    pub at: Timestamp,
+    /// The person's prompt as it was typed; empty if the agent worked without one.
+    pub request: String,
+    /// Empty if the turn was cut off.
+    pub reply: String,
+}
+
+/// The lines of a brief that quote `turns`, the newest turn first. `is_told` says whether another line tells the request.
+pub fn items(turns: &[Turn], now: Timestamp, budget_tokens: usize, is_told: impl Fn(&Turn) -> bool) -> Vec<Item> {
+    let found = candidates(turns);
+    let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS));
+    let mut items = Vec::new();
+    for (index, turn) in turns.iter().enumerate().rev() {
+        for is_reply in [false, true] {
+            let quoted =
+                chosen.iter().map(|at| &found[*at]).filter(|one| one.turn == index && one.is_reply == is_reply);
+            let quoted = join(quoted.map(|candidate| candidate.text.as_str()));
+            if !quoted.is_empty() && (is_reply || !is_told(turn)) {
+                items.push(item(turns, index, is_reply, &quoted, now));
+            }
+        }
+    }
+    items
+}
+
+/// What the person asked for in a prompt, without pasted text. A slash command is its name and arguments, a plan that
+/// was handed over its title.
+pub fn request(prompt: &str) -> String {
+    if let Some(name) = between(prompt, "<command-name>", "</command-name>") {
+        let arguments = between(prompt, "<command-args>", "</command-args>").unwrap_or_default();
+        return format!("{} {}", name.trim(), arguments.trim()).trim().to_string();
+    }
+    let typed = own::without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
+    let own = own::own(&typed).lines.join("\n");
+    if !own.trim().is_empty() {
+        return own;
+    }
+    let title = typed.lines().find_map(|line| line.trim().strip_prefix("# "));
+    title.map(|title| format!("Implement the plan: {}", title.trim())).unwrap_or_default()
+}
+
+/// A request says what it wants at the beginning.
+const REQUEST_BYTES_MAX: usize = 2_000;
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(open)?;
+    rest.split_once(close).map(|(inside, _)| inside)
+}
+
+/// Sentences in one line. What does not end like a sentence is separated by a semicolon.
+fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
+    let mut joined = String::new();
+    for sentence in sentences {
+        if !joined.is_empty() {
+            let is_ended = joined.ends_with(['.', '!', '?', ';', ':', '。', '！', '？']);
+            joined.push_str(if is_ended { " " } else { "; " });
+        }
+        joined.push_str(sentence);
+    }
+    joined
+}
+
+fn item(turns: &[Turn], index: usize, is_reply: bool, quoted: &str, now: Timestamp) -> Item {
+    let turn = &turns[index];
+    let is_last_session = turns.last().is_some_and(|last| last.session == turn.session);
+    let kind = match is_reply {
+        true => Kind::Said,
+        false if index + 1 == turns.len() => Kind::Last,
+        false => Kind::Asked,
+    };
+    let age = if is_last_session { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
+    let code = format!("{}{}{age}", kind.prefix(), text::code(quoted));
+    let place = match kind {
+        Kind::Said => "the agent's own words at the end of a turn",
+        Kind::Last => "the last request",
+        _ => "an earlier request",
+    };
+    Item {
+        section: if is_last_session { Section::Stopped } else { Section::Earlier },
+        kind,
+        tokens: tokens::line(&code),
+        code,
+        text: quoted.to_string(),
+        path: None,
+        session: Some(turn.session.clone()),
+        at: turn.at,
+        times: 1,
+        place: Some(format!("{place}, {} in {}", turn.at, turn.session)),
+        reference: None,
+    }
+}
+
+/// `5m`, `3h`, `2d`.
+pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+    let minutes = now.millis().saturating_sub(at.millis()).max(0) / 60_000;
+    match minutes {
+        0..60 => format!("{minutes}m"),
+        60..2_880 => format!("{}h", minutes / 60),
+        _ => format!("{}d", minutes / 1_440),
+    }
+}
+
+#[cfg(test)]
+mod tests;
