@@ -1,7 +1,7 @@
-//! The budgets of a session's start, save and clean-up, with ten sessions of facts in the project.
+//! The time budgets of a session's start, save and clean-up, with ten sessions of facts in the project.
 //!
-//! The facts are made through the hook itself. Whole processes are measured against the floor; what happens inside
-//! them is measured here too, by calling the same crates.
+//! The facts are recorded through the hook. Whole processes are measured against the floor; their parts are measured by
+//! calling the same crates.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use cerberus_engine::store::FactFilter;
 use cerberus_engine::store::fold;
 use serde_json::json;
 
-use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, spawn_to_exit, table};
+use crate::measure::{self, Contender, TIME_COLUMNS, Target, Times, say, spawn_to_exit, table};
 use crate::payload;
 use crate::programs::Programs;
 use crate::scratch::{Scratch, copy_home, stored_records};
@@ -34,10 +34,10 @@ use crate::trace::{self, COUNT_COLUMNS, Counts};
 
 const SESSIONS: usize = 10;
 const RUNS: usize = 200;
-/// Before each of these the home is copied.
+/// The home is copied before each of these runs.
 const CLEAN_UP_RUNS: usize = 50;
 
-/// Between two sessions: ten of them lie within the week that carries over.
+/// Time between two sessions: ten of them fit into the week that carries over.
 const APART: Duration = Duration::from_secs(12 * 60 * 60);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -46,11 +46,11 @@ const BRIEF: &str = "load and format: cerberus brief";
 const START: &str = "SessionStart hook, told its brief";
 const CLEAN_UP: &str = "session-cleanup, 10 expired";
 
-const AIM_LOAD_MS: Aim = Aim::AtMost(5.0);
-const AIM_FORMAT_MS: Aim = Aim::AtMost(1.0);
-const AIM_BRIEF_MS: Aim = Aim::AtMost(6.0);
-const AIM_SAVE_MS: Aim = Aim::AtMost(5.0);
-const AIM_CLEAN_UP_MS: Aim = Aim::AtMost(100.0);
+const TARGET_LOAD_MS: Target = Target::AtMost(5.0);
+const TARGET_FORMAT_MS: Target = Target::AtMost(1.0);
+const TARGET_BRIEF_MS: Target = Target::AtMost(6.0);
+const TARGET_SAVE_MS: Target = Target::AtMost(5.0);
+const TARGET_CLEAN_UP_MS: Target = Target::AtMost(100.0);
 
 pub fn run(programs: &Programs) -> Result<()> {
     let scratch = Scratch::new()?;
@@ -60,17 +60,17 @@ pub fn run(programs: &Programs) -> Result<()> {
     let brief = scratch.json(programs, &home, &["brief"])?;
     let (told, tokens) = (brief["items"].as_array().map_or(0, Vec::len), &brief["tokens"]);
     ensure!(told > 0, "the brief of {SESSIONS} sessions is empty");
-    say(&format!("{SESSIONS} sessions, {records} records; the brief tells {told} things in {tokens} tokens\n"))?;
+    say(&format!("{SESSIONS} sessions, {records} records; the brief has {told} items in {tokens} tokens\n"))?;
     let stage = Stage::new(&scratch, programs, &home, now)?;
     say("whole processes")?;
     stage.times()?;
     say("")?;
     stage.counts()?;
-    say("\ninside, without starting a process")?;
+    say("\ninside one process")?;
     in_process(&scratch, &home, now)
 }
 
-/// Ten sessions as the hook hears them, the last one hours ago. Returns how many records they left.
+/// Records ten sessions through the hook, the last one hours ago. Returns the number of records.
 fn make_sessions(scratch: &Scratch, programs: &Programs, home: &Path, now: Timestamp) -> Result<usize> {
     for number in 0..SESSIONS {
         let begun = now.minus(APART * (SESSIONS - number) as u32);
@@ -79,7 +79,7 @@ fn make_sessions(scratch: &Scratch, programs: &Programs, home: &Path, now: Times
             scratch.heard(programs, home, Some(&at.to_string()), said)?;
         }
     }
-    // Names are shortened by what git tracks.
+    // Tracked files determine how names are shortened.
     for number in 0..200 {
         let dir = scratch.repo().join(format!("crates/part{}/src", number % 20));
         std::fs::create_dir_all(&dir)?;
@@ -122,16 +122,16 @@ fn session(scratch: &Scratch, number: usize) -> Vec<Vec<u8>> {
     said
 }
 
-/// What is measured must not change what the others find: each has a home of its own.
+/// Each measurement has its own home, so that it cannot affect the others.
 struct Stage<'a> {
     scratch: &'a Scratch,
     programs: &'a Programs,
     briefing: PathBuf,
     starting: PathBuf,
     saving: PathBuf,
-    /// What is saved.
+    /// The payload that saves a record.
     write: PathBuf,
-    /// A session that begins.
+    /// The payload that starts a session.
     start: PathBuf,
     clean_up: CleanUp<'a>,
 }
@@ -166,7 +166,7 @@ impl<'a> Stage<'a> {
         self.scratch.cerberus(self.programs, &self.briefing, &["brief"])
     }
 
-    /// Each start is of a session of its own: the same one at once again would be the echo of a second hook.
+    /// Each start is a new session: the same one again would count as the echo of a second hook.
     fn start_another(&self, starts: &Cell<usize>) -> Result<Duration> {
         let name = format!("starting-{}", starts.replace(starts.get() + 1));
         let start = payload::payload(&self.scratch.repo(), &name, "SessionStart", json!({"source": "startup"}));
@@ -186,13 +186,13 @@ impl<'a> Stage<'a> {
             Contender::new(CLEAN_UP, CLEAN_UP_RUNS, || self.clean_up.run()),
         ])?;
         let told = stored_records(&self.starting)? - before;
-        // One that it began, one that it was told.
+        // One record for the start, one for the receipt.
         ensure!(told >= 2 * RUNS, "{RUNS} starts left only {told} records");
-        let aims = [AIM_SAVE_MS, AIM_BRIEF_MS, AIM_BRIEF_MS, AIM_CLEAN_UP_MS].map(Some);
-        print_with_aims(&measured, std::iter::once(None).chain(aims))
+        let targets = [TARGET_SAVE_MS, TARGET_BRIEF_MS, TARGET_BRIEF_MS, TARGET_CLEAN_UP_MS].map(Some);
+        print_with_targets(&measured, std::iter::once(None).chain(targets))
     }
 
-    /// What the times come from, as far as it can be counted: on a slow disk, the syncs above all.
+    /// Counts that explain the times: on a slow disk mainly the syncs.
     fn counts(&self) -> Result<()> {
         let hook = |home: &Path| Ok(self.scratch.hook(self.programs, home));
         let floor = Counts::of(self.scratch, || Ok(self.floor()), &self.write)?;
@@ -207,20 +207,20 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn print_with_aims(measured: &[Times], aims: impl Iterator<Item = Option<Aim>>) -> Result<()> {
+fn print_with_targets(measured: &[Times], targets: impl Iterator<Item = Option<Target>>) -> Result<()> {
     let rows: Vec<Vec<String>> = measured
         .iter()
-        .zip(aims)
-        .map(|(times, aim)| {
-            let aim = aim.map(|aim| aim.beside(times.median_ms())).unwrap_or_default();
-            times.cells(&measured[0]).into_iter().chain([aim]).collect()
+        .zip(targets)
+        .map(|(times, target)| {
+            let target = target.map(|target| target.beside(times.median_ms())).unwrap_or_default();
+            times.cells(&measured[0]).into_iter().chain([target]).collect()
         })
         .collect();
-    let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["aim ms"]).collect();
+    let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["target ms"]).collect();
     table(&columns, &rows)
 }
 
-/// Archiving changes the home, so each run gets it as it was.
+/// Archiving changes the home, so each run gets a fresh copy.
 struct CleanUp<'a> {
     scratch: &'a Scratch,
     programs: &'a Programs,
@@ -264,7 +264,7 @@ impl<'a> CleanUp<'a> {
     }
 }
 
-/// The parts of a brief, timed one after another in each run.
+/// Times the parts of a brief, one after another in each run.
 #[derive(Default)]
 struct Parts {
     open: Vec<Duration>,
@@ -294,7 +294,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         };
         let briefing = recall::brief(&store, &located, &question)?;
         let loaded = begun.elapsed();
-        // The same once more, the last step alone.
+        // The last step once more, on its own.
         let joined = joined(&store, &located, now)?;
         let sessions = recent_sessions(&store, &located, now)?;
         let history = store.history(&joined.ids, now)?;
@@ -336,20 +336,20 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
 
 impl Parts {
     fn print(self, facts: usize) -> Result<()> {
-        let row = |name: &'static str, times: Vec<Duration>, aim: Option<Aim>| {
+        let row = |name: &'static str, times: Vec<Duration>, target: Option<Target>| {
             let times = Times::new(name, times);
-            let aim = aim.map(|aim| aim.beside(times.median_ms())).unwrap_or_default();
+            let target = target.map(|target| target.beside(times.median_ms())).unwrap_or_default();
             let cells = times.cells(&times).into_iter().take(4);
-            cells.chain([aim]).collect::<Vec<_>>()
+            cells.chain([target]).collect::<Vec<_>>()
         };
         let rows = [
             row("fold::open, nothing new", self.open, None),
             row("recall::brief", self.brief, None),
-            row("both: load and format", self.load, Some(AIM_LOAD_MS)),
-            row("brief::compose alone: format", self.format, Some(AIM_FORMAT_MS)),
+            row("both: load and format", self.load, Some(TARGET_LOAD_MS)),
+            row("brief::compose alone: format", self.format, Some(TARGET_FORMAT_MS)),
             row("closing the view", self.close, None),
         ];
-        table(&["", "runs", "median ms", "p95 ms", "aim ms"], &rows)?;
+        table(&["", "runs", "median ms", "p95 ms", "target ms"], &rows)?;
         say(&format!("{facts} facts of {SESSIONS} sessions"))
     }
 }

@@ -1,4 +1,4 @@
-//! The crash harness at length: real processes killed with SIGKILL at random instants, ten thousand times.
+//! A long run of the crash harness: kills real processes with SIGKILL at random instants, ten thousand times.
 
 use anyhow::{Result, bail};
 use cerberus_testkit::env::TestEnv;
@@ -10,11 +10,11 @@ use crate::programs::Programs;
 const ROUNDS: usize = 10_000;
 const SEED: u64 = 20_260_122;
 
-/// How often everything is checked on the way; a violation is then found near the round that caused it.
+/// Rounds between two checks, so that a violation is found close to its cause.
 const CHECK_EVERY: usize = 2_500;
 
 pub fn run(programs: &Programs) -> Result<()> {
-    // Labelled points exist in development builds only; there the tests pass them all.
+    // Labelled points exist only in development builds; the tests cover all of them.
     let mut harness = Harness::new(TestEnv::new(&programs.cerberus), SEED, &[]);
     let mut violations = Vec::new();
     for round in 1..=ROUNDS {

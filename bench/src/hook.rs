@@ -1,6 +1,6 @@
-//! One hook: a written file of 200 lines, durably recorded, against the least that a durable process can do.
+//! One hook: durably records a written file of 200 lines, compared with the minimum that a durable process can do.
 //!
-//! Every hook that was measured must have stored its record, or the figures are not given.
+//! Every measured hook must have stored its record; otherwise no figures are printed.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 use cerberus_engine::journal;
 use cerberus_engine::os::home::Home;
 
-use crate::measure::{self, Aim, Contender, TIME_COLUMNS, Times, say, table};
+use crate::measure::{self, Contender, TIME_COLUMNS, Target, Times, say, table};
 use crate::payload;
 use crate::programs::{Programs, interpreter};
 use crate::scratch::{Scratch, stored_records};
@@ -24,12 +24,12 @@ const LINES: usize = 200;
 
 const SYNC_ALONE: &str = "write and sync, no process";
 
-const AIM_X_FLOOR: Aim = Aim::AtMost(2.0);
-const AIM_NODE_X_HOOK: Aim = Aim::AtLeast(30.0);
-const AIM_INSTRUCTIONS: Aim = Aim::AtMost(250_000.0);
-const AIM_SYNCS: Aim = Aim::Exactly(1.0);
+const TARGET_X_FLOOR: Target = Target::AtMost(2.0);
+const TARGET_NODE_X_HOOK: Target = Target::AtLeast(30.0);
+const TARGET_INSTRUCTIONS: Target = Target::AtMost(250_000.0);
+const TARGET_SYNCS: Target = Target::Exactly(1.0);
 
-/// An interpreter doing nothing: how to call it, and how it says where it is.
+/// An interpreter that does nothing: how to call it, and how to find its path.
 struct Interpreter {
     name: &'static str,
     program: &'static str,
@@ -58,7 +58,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     let content = payload::rust_code(0, LINES);
     let session = "0f8fad5b-d9cb-469f-a165-70867728950e";
     let said = payload::write(&scratch.repo(), session, "toolu_01", "src/ledger.rs", &content);
-    // The first record of a day also makes a file and syncs its folder: measured is every other one.
+    // The first record of a day also creates a file and syncs its folder, so it is not measured.
     scratch.heard(programs, &home, None, &said)?;
     let record = journal_bytes(&home)?;
     say(&format!(
@@ -92,9 +92,9 @@ struct Stage<'a> {
     programs: &'a Programs,
     scratch: Scratch,
     home: PathBuf,
-    /// What the hook and the floor are given.
+    /// The input of the hook and the floor.
     payload: PathBuf,
-    /// What the hook makes of it.
+    /// The record that the hook makes of it.
     record: PathBuf,
 }
 
@@ -133,12 +133,12 @@ impl Stage<'_> {
             print_times(floor, hook, others)?;
         }
         for program in missing {
-            say(&format!("{program} is not installed: not compared"))?;
+            say(&format!("{program} is not installed and not compared"))?;
         }
         Ok(())
     }
 
-    /// The disk's share: the record written and synced, without a process.
+    /// The share of the disk: writes and syncs the record without starting a process.
     fn sync_alone(&self) -> Result<Contender<'static>> {
         let record = std::fs::read(&self.record)?;
         let path = self.scratch.path("synced");
@@ -154,10 +154,14 @@ impl Stage<'_> {
     fn counts(&self) -> Result<()> {
         let floor = Counts::of(&self.scratch, || Ok(self.floor("payloads")), &self.payload)?;
         let hook = Counts::of(&self.scratch, || Ok(self.hook()), &self.payload)?;
-        let beside = |aim: Aim, count: Option<u64>| count.map_or_else(String::new, |count| aim.beside(count as f64));
-        let aims =
-            vec!["aim".to_string(), beside(AIM_INSTRUCTIONS, hook.instructions), beside(AIM_SYNCS, hook.syncs())];
-        table(&COUNT_COLUMNS, &[floor.cells("floor"), hook.cells("hook"), aims])?;
+        let beside =
+            |target: Target, count: Option<u64>| count.map_or_else(String::new, |count| target.beside(count as f64));
+        let targets = vec![
+            "target".to_string(),
+            beside(TARGET_INSTRUCTIONS, hook.instructions),
+            beside(TARGET_SYNCS, hook.syncs()),
+        ];
+        table(&COUNT_COLUMNS, &[floor.cells("floor"), hook.cells("hook"), targets])?;
         if let (Some(floor), Some(hook)) = (&floor.calls, &hook.calls) {
             say(&format!("floor calls: {}\nhook calls:  {}", floor.list(), hook.list()))?;
         }
@@ -166,21 +170,21 @@ impl Stage<'_> {
 }
 
 fn print_times(floor: &Times, hook: &Times, others: &[Times]) -> Result<()> {
-    let row = |times: &Times, aim: String| {
+    let row = |times: &Times, target: String| {
         let x_hook = format!("{:.2}", times.median_ms() / hook.median_ms());
-        times.cells(floor).into_iter().chain([x_hook, aim]).collect::<Vec<_>>()
+        times.cells(floor).into_iter().chain([x_hook, target]).collect::<Vec<_>>()
     };
-    let x_floor = AIM_X_FLOOR.beside(hook.median_ms() / floor.median_ms());
+    let x_floor = TARGET_X_FLOOR.beside(hook.median_ms() / floor.median_ms());
     let mut rows = vec![row(floor, String::new()), row(hook, format!("x floor {x_floor}"))];
     for other in others {
-        let x_hook = AIM_NODE_X_HOOK.beside(other.median_ms() / hook.median_ms());
-        let aim = match other.name.starts_with("node") {
+        let x_hook = TARGET_NODE_X_HOOK.beside(other.median_ms() / hook.median_ms());
+        let target = match other.name.starts_with("node") {
             true => format!("x hook {x_hook}"),
             false => String::new(),
         };
-        rows.push(row(other, aim));
+        rows.push(row(other, target));
     }
-    let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["x hook", "aim"]).collect();
+    let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["x hook", "target"]).collect();
     table(&columns, &rows)?;
     let sync = others.iter().find(|times| times.name == SYNC_ALONE);
     if sync.is_some_and(|sync| sync.median_ms() > floor.median_ms() / 2.0) {

@@ -1,6 +1,6 @@
-//! How fast the past is taken over: `cerberus import` against a plain JSON parse of the same lines.
+//! The speed of `cerberus import`, compared with a plain JSON parse of the same lines.
 //!
-//! With `--data DIR` it takes the transcripts in there, otherwise it makes some.
+//! Uses the transcripts in `--data DIR`, or else generates some.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use cerberus_core::agents::claude_code;
 use cerberus_engine::import::files;
 use serde_json::{Value, json};
 
-use crate::measure::{Aim, ms, say, table};
+use crate::measure::{Target, ms, say, table};
 use crate::payload::rust_code;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
@@ -43,7 +43,7 @@ pub fn run(programs: &Programs) -> Result<()> {
                 "cerberus import, folded".into(),
                 format!("{:.0}", ms(imported)),
                 speed(imported),
-                format!("{ratio:.2}, {}", Aim::AtMost(2.0).beside(ratio)),
+                format!("{ratio:.2}, {}", Target::AtMost(2.0).beside(ratio)),
             ],
         ],
     )

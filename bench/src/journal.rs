@@ -1,6 +1,6 @@
-//! Many hooks at once: how many records a second 64 workers store, and that every one of them is there afterwards.
+//! Many concurrent hooks: how many records per second 64 workers store, and that none is lost.
 //!
-//! Each round has a home of its own. A lost or doubled record is an error, not a figure.
+//! Each round has its own home. A lost or duplicate record is an error, not a figure.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,9 @@ const LINES: usize = 40;
 pub fn run(programs: &Programs) -> Result<()> {
     let scratch = Scratch::new()?;
     let inputs = inputs(&scratch)?;
-    say(&format!("{WORKERS} workers, each {HOOKS_EACH} processes one after another, a Write of {LINES} lines each\n"))?;
+    say(&format!(
+        "{WORKERS} workers, {HOOKS_EACH} processes each, one after another, each with a Write of {LINES} lines\n"
+    ))?;
     let (mut floors, mut hooks) = (Load::new("floor"), Load::new("hook"));
     let mut folds = Vec::new();
     for round in 0..ROUNDS {
@@ -44,7 +46,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-/// A file for every process: each says something else, in the session of its worker.
+/// One input file per process, each with a different event in the session of its worker.
 fn inputs(scratch: &Scratch) -> Result<Vec<Vec<PathBuf>>> {
     std::fs::create_dir(scratch.path("inputs"))?;
     let repo = scratch.repo();
@@ -57,7 +59,7 @@ fn inputs(scratch: &Scratch) -> Result<Vec<Vec<PathBuf>>> {
     (0..WORKERS).map(|worker| (0..HOOKS_EACH).map(|number| input(worker, number)).collect()).collect()
 }
 
-/// What one contender did in all rounds.
+/// The results of one contender in all rounds.
 struct Load {
     name: &'static str,
     walls: Vec<Duration>,
@@ -69,7 +71,7 @@ impl Load {
         Load { name, walls: Vec::new(), processes: Vec::new() }
     }
 
-    /// All workers at once, each with a command of its own.
+    /// Runs all workers at once, each with its own command.
     fn add(&mut self, inputs: &[Vec<PathBuf>], command: impl Fn() -> Command) -> Result<()> {
         let work = |mut command: Command, inputs: &[PathBuf]| -> Result<Vec<Duration>> {
             inputs.iter().map(|input| spawn_to_exit(&mut command, input)).collect()
@@ -110,7 +112,7 @@ impl Load {
     }
 }
 
-/// The baseline must have done its work too.
+/// Checks that the baseline did its work too.
 fn check_floor(inputs: &[Vec<PathBuf>], file: &Path) -> Result<()> {
     let mut expected = 0;
     for input in inputs.iter().flatten() {
@@ -121,7 +123,7 @@ fn check_floor(inputs: &[Vec<PathBuf>], file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every event is in the journal, and counted once in the view; how long the first question took.
+/// Checks that every event is in the journal and counted once in the view. Returns the time of the first query.
 fn check_hooks(scratch: &Scratch, programs: &Programs, home: &Path) -> Result<Duration> {
     let stored = stored_records(home)?;
     ensure!(stored == RECORDS, "{stored} of {RECORDS} records are in the journal");

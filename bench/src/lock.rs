@@ -1,4 +1,4 @@
-//! Hooks while another process holds the view's write lock: they answer from what is readable and wait for nobody.
+//! Hooks while another process holds the view's write lock: they answer from what is readable and never wait.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -10,15 +10,15 @@ use cerberus_engine::store::view_file;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::measure::{self, Aim, Contender, TIME_COLUMNS, spawn_to_exit, table};
+use crate::measure::{self, Contender, TIME_COLUMNS, Target, spawn_to_exit, table};
 use crate::payload;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
 const RUNS: usize = 60;
 
-/// How much longer a hook may take than when nobody holds the lock.
-const AIM_EXTRA_MS: Aim = Aim::AtMost(50.0);
+/// How much longer a hook may take than without the lock.
+const TARGET_EXTRA_MS: Target = Target::AtMost(50.0);
 
 const EVENTS: [(&str, &str); 3] =
     [("SessionStart", "session start"), ("UserPromptSubmit", "prompt"), ("SessionEnd", "session end")];
@@ -52,18 +52,18 @@ pub fn run(programs: &Programs) -> Result<()> {
             Contender::new("lock held", RUNS, || hook(&held)),
         ])?;
         let [without, with] = measured.as_slice() else { continue };
-        for (times, aim) in [
+        for (times, target) in [
             (without, String::new()),
-            (with, format!("ms more {}", AIM_EXTRA_MS.beside(with.percentile_ms(95) - without.percentile_ms(95)))),
+            (with, format!("ms more {}", TARGET_EXTRA_MS.beside(with.percentile_ms(95) - without.percentile_ms(95)))),
         ] {
             let mut cells = times.cells(without);
             cells[0] = format!("{name}, {}", times.name);
-            cells.push(aim);
+            cells.push(target);
             rows.push(cells);
         }
     }
     holder.execute_batch("ROLLBACK")?;
-    let columns: Vec<&str> = TIME_COLUMNS[..4].iter().copied().chain(["x free", "aim at p95"]).collect();
+    let columns: Vec<&str> = TIME_COLUMNS[..4].iter().copied().chain(["x free", "target at p95"]).collect();
     table(&columns, &rows)?;
     let failures = scratch.json(programs, &held, &["status"])?["failures"].clone();
     ensure!(failures == json!([]), "hooks failed: {failures}");

@@ -1,9 +1,9 @@
-//! How well memories are found: long conversations with questions about them, against plain FTS5 BM25 on the same turns.
+//! Search quality: long conversations with questions about them, against plain FTS5 BM25 on the same turns.
 //!
-//! The conversations are the reader's own, in the form of the LoCoMo dataset (a JSON list, may be gzipped). Each turn is
-//! imported as one memory, each conversation into a home of its own, each question asked of the real binary in a process
-//! of its own. A question's recall at k is the share of the turns that hold its answer among the first k found; the mean
-//! is over the questions that have such turns.
+//! You bring the conversations, in the format of the LoCoMo dataset (a JSON list, may be gzipped). Each turn is
+//! imported as one memory, each conversation into its own home, and each question is asked in its own process of the
+//! real binary. Recall at k is the share of the turns with the answer that are among the first k results; the mean is
+//! over the questions that have such turns.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::measure::{Aim, say, table};
+use crate::measure::{Target, say, table};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
 const FOUND_MAX: usize = 10;
-/// Category of questions whose premise is wrong on purpose.
+/// The category of questions with a deliberately wrong premise.
 const ADVERSARIAL: u8 = 5;
 const MONTHS: [&str; 12] = [
     "January",
@@ -104,7 +104,7 @@ impl Score {
 
 pub fn run(programs: &Programs) -> Result<()> {
     let Some(data) = programs.data.as_deref().filter(|data| data.is_file()) else {
-        return say("conversations are needed: --data FILE (the JSON of LoCoMo; may be gzipped)");
+        return say("needs conversations: --data FILE (LoCoMo JSON, may be gzipped)");
     };
     let bytes = cerberus_engine::import::files::read(data).with_context(|| data.display().to_string())?;
     let samples: Vec<Sample> = serde_json::from_slice(&bytes).context("conversations with questions")?;
@@ -117,7 +117,7 @@ pub fn run(programs: &Programs) -> Result<()> {
         rows.push(plain.cells(&format!("{name}, plain BM25")));
         rows.push(ours.cells(&format!("{name}, cerberus")));
         let gain = ours.means()[1] - plain.means()[1];
-        say(&format!("{name}: {} questions, @10 {gain:+.1}, {}", ours.all.2, Aim::AtLeast(6.0).beside(gain)))?;
+        say(&format!("{name}: {} questions, @10 {gain:+.1}, {}", ours.all.2, Target::AtLeast(6.0).beside(gain)))?;
     }
     table(&["recall of the turns that answer, %", "@5", "@10", "@5 answerable", "@10 answerable"], &rows)
 }
@@ -183,7 +183,7 @@ fn time(text: &str) -> Option<String> {
     Some(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute}:00Z"))
 }
 
-/// What SQLite gives by itself: the words of the question without stop words, any of them, by BM25.
+/// Plain SQLite: any of the words of the question without stop words, ranked by BM25.
 struct Plain {
     connection: Connection,
     ids: HashMap<i64, String>,

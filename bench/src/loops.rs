@@ -1,7 +1,7 @@
-//! The loop's crash harness at length: its runner and its guards killed with SIGKILL, at labelled points and at random
-//! instants, and taken up again, a hundred runs long.
+//! A long run of the loop's crash harness: kills its runner and its guards with SIGKILL at labelled points and at
+//! random instants, and resumes, for a hundred runs.
 //!
-//! Labelled points exist in development builds only: measure one with `--binary`.
+//! Labelled points exist only in development builds: pass one with `--binary`.
 
 use anyhow::{Result, bail};
 use cerberus_engine::os::fault::LOOP_POINTS;
@@ -19,7 +19,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     let mut violations = Vec::new();
     for round in 0..ROUNDS {
         match LOOP_POINTS.get(round) {
-            // First each of them once.
+            // Each point once first.
             Some(label) => {
                 rounds.die_at(label, 2);
             }

@@ -1,7 +1,7 @@
-//! Measured comparisons, each a ratio against a baseline of the same run: machines are noisy, ratios less so.
+//! Benchmarks. Each figure is a ratio to a baseline of the same run: machines are noisy, ratios less so.
 //!
-//! A figure never fails a run: only what is wrong does (a program that cannot be built or does not run, a record
-//! that was lost). Everything happens in a scratch folder that is removed at the end.
+//! A figure never fails a run; only errors do (a program that cannot be built or run, a lost record). Everything
+//! happens in a scratch folder that is removed at the end.
 
 mod brief;
 mod continuity;
@@ -33,36 +33,36 @@ use measure::say;
 use programs::{Programs, Sizes};
 
 const HELP: &str = "\
-What Cerberus costs, against baselines of the same run.
+Measures Cerberus against baselines of the same run.
 
 Usage: cargo run --release -p cerberus-bench -- BENCHMARK [OPTION…]
 
 Benchmarks:
-  hook      one hook against the least a durable process can do, node and python; instructions, syncs, system calls
-  brief     what a session's start, save and clean-up cost with ten sessions of facts
-  journal   64 workers with 50 hooks each: records a second, and that none is lost
+  hook      one hook against the minimum of a durable process, node and python; instructions, syncs, system calls
+  brief     the start, save and clean-up of a session with ten sessions of facts
+  journal   64 workers with 50 hooks each: records per second, and that none is lost
   lock      hooks while another process holds the view's write lock
-  import    transcripts taken over, against a plain JSON parse of the same lines
-  crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost, nothing doubled
-  loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or doubled, no orphan
+  import    importing transcripts, against a plain JSON parse of the same lines
+  crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost or duplicated
+  loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or repeated, no orphan
   simulation  a thousand seeds of everything that can happen to a home: a rebuilt view equals the one that grew
-  scale     brief and hook with 10 to 10,000 sessions on record
-  locomo    how well memories are found, on conversations with questions about them (--data)
+  scale     brief and hook with 10 to 10,000 recorded sessions
+  locomo    quality of memory search, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
-  secrets   how well secrets are found on labelled texts (--data DIR), and what looking costs a megabyte
-  continuity  how many of the files that sessions edit they were told before, on consecutive sessions (--data)
-  summary   a session's end with a provider of summaries that hangs; what a summary costs beside the model
-  all       all of them
+  secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
+  continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
+  summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
+  all       run all benchmarks
 
 Options:
   --binary PATH   measure this cerberus instead of building one
-  --data PATH     labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions, of your own
-  --large         the largest sizes too
+  --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
+  --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
-  --help          this text
+  --help          print this help
 
-TMPDIR says where the scratch folder is made: a sync costs what it costs there.";
+The scratch folder is created in TMPDIR, whose disk determines the cost of a sync.";
 
 type Benchmark = fn(&Programs) -> Result<()>;
 

@@ -1,6 +1,6 @@
-//! Interleaved timing, medians, tables. Contenders take turns, so that a busy moment of the machine hits them all.
+//! Interleaved timing, medians, tables. Contenders take turns, so that a busy machine affects them all.
 //!
-//! It measures and prints; it never judges: an aim stands beside its figure, and whether it was met.
+//! It measures and prints a target next to each figure, and whether it was met. A missed target is not an error.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use cerberus_core::model::id::fnv1a;
 
-/// Runs of each contender that are thrown away at the beginning.
+/// Warm-up runs of each contender, which are discarded.
 const WARM_UP_RUNS: usize = 3;
 
-/// Something to be timed, again and again. It times itself, so that what it needs before is not counted.
+/// Something that is timed repeatedly. It times itself, so that its setup does not count.
 pub struct Contender<'a> {
     pub name: &'static str,
     runs: usize,
@@ -32,7 +32,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// The times of one contender, shortest first.
+/// The times of one contender, sorted.
 #[derive(Debug, Default)]
 pub struct Times {
     pub name: &'static str,
@@ -53,7 +53,7 @@ impl Times {
         self.percentile_ms(50)
     }
 
-    /// The time that this share of the runs did not exceed; zero when there were none.
+    /// The time that this share of the runs did not exceed; zero without runs.
     pub fn percentile_ms(&self, percent: usize) -> f64 {
         let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
         self.sorted.get(rank - 1).map_or(0.0, |time| ms(*time))
@@ -98,7 +98,8 @@ pub fn interleave(mut contenders: Vec<Contender>) -> Result<Vec<Times>> {
     Ok(names.zip(times).map(|(name, times)| Times::new(name, times)).collect())
 }
 
-/// Another order each round, the same in every run: nobody always follows the one that empties the caches.
+/// A different order each round, but the same in every run, so that no contender always follows one that empties the
+/// caches.
 fn order(round: usize, contenders: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..contenders).collect();
     order.sort_by_key(|index| fnv1a(&[index.to_le_bytes(), round.to_le_bytes()].concat()));
@@ -109,7 +110,7 @@ fn has_turn(round: usize, runs: usize, rounds: usize) -> bool {
     round * runs / rounds != (round + 1) * runs / rounds
 }
 
-/// From before the spawn to after the exit. The input is opened before; a program that fails is an error.
+/// Times a program from before the spawn to after the exit. The input is opened before; a failing program is an error.
 pub fn spawn_to_exit(command: &mut Command, input: &Path) -> Result<Duration> {
     command.stdin(File::open(input)?);
     let begun = Instant::now();
@@ -122,33 +123,32 @@ pub fn spawn_to_exit(command: &mut Command, input: &Path) -> Result<Duration> {
     }
 }
 
-/// What is aimed at, in the unit of its figure.
+/// A target, in the unit of its figure.
 #[derive(Clone, Copy, Debug)]
-pub enum Aim {
+pub enum Target {
     AtMost(f64),
     AtLeast(f64),
     Exactly(f64),
 }
 
-impl Aim {
-    /// The aim, and whether `figure` meets it.
+impl Target {
+    /// The target, and whether `figure` meets it.
     pub fn beside(self, figure: f64) -> String {
         let (text, is_met) = match self {
-            Aim::AtMost(limit) => (format!("<= {limit}"), figure <= limit),
-            Aim::AtLeast(limit) => (format!(">= {limit}"), figure >= limit),
-            Aim::Exactly(wanted) => (format!("= {wanted}"), figure == wanted),
+            Target::AtMost(limit) => (format!("<= {limit}"), figure <= limit),
+            Target::AtLeast(limit) => (format!(">= {limit}"), figure >= limit),
+            Target::Exactly(wanted) => (format!("= {wanted}"), figure == wanted),
         };
         format!("{text} {}", if is_met { "met" } else { "MISSED" })
     }
 }
 
-/// Prints a line. A reader who has gone is an error like any other: `println!` would abort, and leave the scratch
-/// folder behind.
+/// Prints a line. A closed pipe is a normal error: `println!` would panic and leave the scratch folder behind.
 pub fn say(text: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
-/// Prints rows under their columns: names to the left, figures to the right.
+/// Prints a table: names left-aligned, figures right-aligned.
 pub fn table(columns: &[&str], rows: &[Vec<String>]) -> Result<()> {
     say(table_text(columns, rows).trim_end())
 }
@@ -212,16 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_aligned_and_aims_say_whether_they_were_met() {
+    fn tables_are_aligned_and_targets_say_whether_they_were_met() {
         let rows = [
             vec!["floor".to_string(), "1.00".to_string(), String::new()],
-            vec!["hook".to_string(), "10.00".to_string(), Aim::AtMost(2.0).beside(10.0)],
+            vec!["hook".to_string(), "10.00".to_string(), Target::AtMost(2.0).beside(10.0)],
         ];
         assert_eq!(
-            table_text(&["", "x floor", "aim"], &rows),
-            "       x floor          aim\nfloor     1.00\nhook     10.00  <= 2 MISSED\n"
+            table_text(&["", "x floor", "target"], &rows),
+            "       x floor       target\nfloor     1.00\nhook     10.00  <= 2 MISSED\n"
         );
-        assert_eq!(Aim::AtLeast(30.0).beside(31.0), ">= 30 met");
-        assert_eq!(Aim::Exactly(1.0).beside(1.0), "= 1 met");
+        assert_eq!(Target::AtLeast(30.0).beside(31.0), ">= 30 met");
+        assert_eq!(Target::Exactly(1.0).beside(1.0), "= 1 met");
     }
 }

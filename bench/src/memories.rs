@@ -1,7 +1,7 @@
-//! What growth costs a search: 1,000 to 100,000 memories, a million with `--large`, each search a process of its own.
+//! How search time grows: 1,000 to 100,000 memories, a million with `--large`, each search in its own process.
 //!
-//! The memories are made here, the same in every run: short notes about code, with common words, rarer words and names
-//! that only few of them have.
+//! The memories are generated, the same in every run: short notes about code, with common words, rare words and names
+//! that few of them share.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use anyhow::{Result, ensure};
 use cerberus_core::model::id::fnv1a;
 use serde_json::json;
 
-use crate::measure::{Aim, Contender, Times, interleave, ms, say, table};
+use crate::measure::{Contender, Target, Times, interleave, ms, say, table};
 use crate::programs::{Programs, Sizes};
 use crate::scratch::Scratch;
 
 const USUAL: [(&str, usize); 3] = [("1,000", 1_000), ("10,000", 10_000), ("100,000", 100_000)];
 const LARGE: (&str, usize) = ("1,000,000", 1_000_000);
-/// The size that the aim is for.
-const AIMED: &str = "100,000";
+/// The size for which the target holds.
+const TARGET_SIZE: &str = "100,000";
 const RUNS: usize = 60;
 
 const VERBS: [&str; 16] = [
@@ -77,8 +77,8 @@ pub fn run(programs: &Programs) -> Result<()> {
     let Some((floor, searches)) = times.split_first() else { return Ok(()) };
     let rows: Vec<Vec<String>> =
         searches.iter().zip(&filled).map(|(times, filled)| cells(times, filled, floor)).collect();
-    say(&format!("searches of 2 to 5 words, a process each; floor {:.2} ms", floor.median_ms()))?;
-    table(&["memories", "import s", "view MB", "search ms", "p95 ms", "x floor", "aim"], &rows)
+    say(&format!("searches of 2 to 5 words, one process each; floor {:.2} ms", floor.median_ms()))?;
+    table(&["memories", "import s", "view MB", "search ms", "p95 ms", "x floor", "target"], &rows)
 }
 
 struct Filled {
@@ -87,7 +87,7 @@ struct Filled {
 }
 
 fn cells(times: &Times, filled: &Filled, floor: &Times) -> Vec<String> {
-    let aim = if times.name == AIMED { Aim::AtMost(10.0).beside(times.median_ms()) } else { String::new() };
+    let target = if times.name == TARGET_SIZE { Target::AtMost(10.0).beside(times.median_ms()) } else { String::new() };
     vec![
         times.name.to_string(),
         format!("{:.1}", filled.import_ms / 1e3),
@@ -95,7 +95,7 @@ fn cells(times: &Times, filled: &Filled, floor: &Times) -> Vec<String> {
         format!("{:.2}", times.median_ms()),
         format!("{:.2}", times.percentile_ms(95)),
         format!("{:.2}", times.median_ms() / floor.median_ms()),
-        aim,
+        target,
     ]
 }
 
@@ -120,12 +120,12 @@ fn fill(programs: &Programs, scratch: &Scratch, home: &Path, count: usize) -> Re
     Ok(Filled { import_ms, view_bytes })
 }
 
-/// One of many, always the same for the same numbers.
+/// Picks one item; the same numbers always give the same item.
 fn pick<'a>(words: &[&'a str], at: usize, salt: usize) -> &'a str {
     words[fnv1a(&[at.to_le_bytes(), salt.to_le_bytes()].concat()) as usize % words.len()]
 }
 
-/// A name that about one in a hundred memories share, whatever their number.
+/// A name that about one in a hundred memories share, at any size.
 fn name(at: usize, salt: usize) -> String {
     let number = fnv1a(&[at.to_le_bytes(), salt.to_le_bytes()].concat()) % 997;
     format!("{}_{}{number}", pick(&PLACES, at, salt), pick(&THINGS, at, salt + 1))
@@ -137,7 +137,7 @@ fn sentence(at: usize) -> String {
     format!("{verb} the {thing} of {place} when the {other} in src/{place}/{file}.rs changes, note {at}")
 }
 
-/// Words as they stand in a memory of that many: two to five of them, rare and common ones.
+/// A query of two to five words from a set of this size, rare and common ones.
 fn query(turn: usize, count: usize) -> String {
     let at = fnv1a(&turn.to_le_bytes()) as usize % count;
     let (thing, place, verb, other) =

@@ -1,6 +1,6 @@
-//! What Claude Code says to the hook, made here: payloads of its shape, with code and words of a usual size.
+//! Generates payloads as Claude Code sends them, with code and text of a typical size.
 //!
-//! The same arguments always give the same bytes. Nothing is read from anywhere.
+//! The same arguments always give the same bytes. No files are read.
 
 use std::path::Path;
 
@@ -21,13 +21,13 @@ pub fn payload(repo: &Path, session: &str, event: &str, extra: Value) -> Vec<u8>
     payload.to_string().into_bytes()
 }
 
-/// A tool that was used, with what it was given and what it answered.
+/// A tool use, with its input and its result.
 pub fn tool(repo: &Path, session: &str, id: &str, tool: &str, input: Value, response: Value) -> Vec<u8> {
     let extra = json!({"tool_name": tool, "tool_use_id": id, "tool_input": input, "tool_response": response});
     payload(repo, session, "PostToolUse", extra)
 }
 
-/// A file that was written; the client says its content twice.
+/// A written file; the client sends its content twice.
 pub fn write(repo: &Path, session: &str, id: &str, path: &str, content: &str) -> Vec<u8> {
     let path = repo.join(path);
     let input = json!({"file_path": path, "content": content});
@@ -38,7 +38,7 @@ pub fn write(repo: &Path, session: &str, id: &str, path: &str, content: &str) ->
     tool(repo, session, id, "Write", input, response)
 }
 
-/// A few lines of a file that were replaced.
+/// An edit of a few lines.
 pub fn edit(repo: &Path, session: &str, id: &str, path: &str, new: &str) -> Vec<u8> {
     let path = repo.join(path);
     let old = "    todo_later(&self.entries)";
@@ -53,7 +53,7 @@ pub fn edit(repo: &Path, session: &str, id: &str, path: &str, new: &str) -> Vec<
     tool(repo, session, id, "Edit", input, response)
 }
 
-/// A file that was looked at.
+/// A file that was read.
 pub fn read(repo: &Path, session: &str, id: &str, path: &str) -> Vec<u8> {
     let path = repo.join(path);
     let file = json!({"filePath": path, "content": rust_code(5, 80), "numLines": 80, "startLine": 1, "totalLines": 80});
@@ -88,7 +88,7 @@ impl @Noun@@number@ {
 }
 "#;
 
-/// So many lines of Rust, about 45 bytes each with three definitions in twenty; another `seed` gives other names.
+/// This many lines of Rust, about 45 bytes each, with three definitions per twenty lines; `seed` varies the names.
 pub fn rust_code(seed: usize, lines: usize) -> String {
     let mut code = String::new();
     for block in 0..lines.div_ceil(BLOCK.lines().count()) {

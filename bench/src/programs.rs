@@ -1,6 +1,6 @@
-//! The programs that are measured: built as they are released, or taken from where the user says.
+//! The measured programs: release builds, or binaries at paths that the user gives.
 //!
-//! The baselines that others wrote (node, python3) are found, never installed.
+//! External baselines (node, python3) are looked up, never installed.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use serde_json::Value;
 pub struct Programs {
     pub cerberus: PathBuf,
     pub floor: PathBuf,
-    /// What the reader brought to be measured on.
+    /// The user's own data to measure on.
     pub data: Option<PathBuf>,
     pub sizes: Sizes,
 }
 
-/// How far benchmarks of growth go.
+/// The sizes of the growth benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sizes {
     #[default]
@@ -50,7 +50,7 @@ fn given_or_built(given: Option<PathBuf>, package: &str, binary: &str) -> Result
     }
 }
 
-/// Builds one static binary as users get it; where it is.
+/// Builds one static release binary. Returns its path.
 fn build(package: &str, binary: &str) -> Result<PathBuf> {
     if on_path("musl-gcc").is_none() {
         bail!(
@@ -63,7 +63,7 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     let output = Command::new(cargo)
         .args(["build", "--release", "--target", &target, "--package", package])
         .args(["--bin", binary, "--message-format", "json-render-diagnostics"])
-        // Where the workspace's own cargo settings are found.
+        // The folder with the workspace's cargo settings.
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
         .output()
@@ -75,7 +75,7 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     executable(&said, binary).with_context(|| format!("cargo does not say where it put {binary}"))
 }
 
-/// The path in cargo's messages of the binary of this name.
+/// The path of the binary with this name in cargo's messages.
 fn executable(messages: &str, binary: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut built = messages.filter(|message| message["target"]["name"] == binary);
@@ -87,7 +87,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file())
 }
 
-/// The interpreter itself, when it is installed: what stands on PATH may be a script that looks for it.
+/// The interpreter itself, if it is installed: the program on PATH may be a wrapper script.
 pub fn interpreter(program: &str, args_that_print_its_path: &[&str]) -> Option<PathBuf> {
     let output = Command::new(on_path(program)?).args(args_that_print_its_path).output().ok()?;
     let said = String::from_utf8(output.stdout).ok()?;

@@ -1,8 +1,8 @@
 //! How well the user's words are understood: labelled prompts through the real hook, scored per label.
 //!
-//! The labelled prompts are the reader's own: JSON Lines with `prompt`, `labels` and `disputed`, perhaps with what the
-//! agent had said before (`prev_assistant`) and how it was picked (`stratum`), plain or gzipped. A prompt that is
-//! disputed for a label does not count for it.
+//! You bring the labelled prompts: JSON Lines with `prompt`, `labels` and `disputed`, optionally with the agent's
+//! previous message (`prev_assistant`) and the sampling stratum (`stratum`), plain or gzipped. A prompt whose label is
+//! disputed does not count for that label.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -18,7 +18,7 @@ use crate::programs::Programs;
 use crate::scratch::Scratch;
 
 const LABELS: [&str; 3] = ["decision", "blocker", "next"];
-/// Corrections this sure are approved without asking.
+/// Corrections with this confidence are approved automatically.
 const APPROVED_MIN: f64 = 0.9;
 
 #[derive(Deserialize)]
@@ -80,14 +80,14 @@ pub fn run(programs: &Programs) -> Result<()> {
     lines.push(score("rule, unasked", "rule", &rows, &found, |_| true, approved));
     lines.push(score("fix", "fix", &rows, &found, |_| true, fix));
     say(&format!(
-        "{} prompts through `cerberus hook`; aim: precision >= 0.80 at recall >= 0.40, rules at recall >= 0.60, unasked >= 0.95",
+        "{} prompts through `cerberus hook`; target: precision >= 0.80 at recall >= 0.40, rules at recall >= 0.60, unasked >= 0.95",
         rows.len()
     ))?;
     table(&["label", "precision", "recall", "right/wrong/missed"], &lines)
 }
 
-/// Tells the hook each prompt in a session of its own; gives what came of it, in order. Where the agent had said
-/// something, corrections are heard in a second session after it: its own words must not count as the user's.
+/// Sends each prompt to the hook in its own session. Returns the results in order. If there is a previous message of
+/// the agent, corrections are taken from a second session after it: the agent's words must not count as the user's.
 fn heard(programs: &Programs, rows: &[Labelled]) -> Result<Vec<Found>> {
     let scratch = Scratch::new()?;
     let home = scratch.home("prompts");
@@ -124,7 +124,7 @@ fn answering(number: usize) -> String {
     format!("a{number}")
 }
 
-/// One line of the table: how often `is_found` is right about `label`.
+/// One row of the table: how often `is_found` is right about `label`.
 fn score(
     name: &str,
     label: &str,

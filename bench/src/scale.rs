@@ -1,6 +1,6 @@
-//! What growth costs: brief and hook with 10, 1,000 and 10,000 sessions on record, up to a million facts.
+//! How brief and hook scale: 10, 1,000 and 10,000 recorded sessions, up to a million facts.
 //!
-//! Ten sessions are of this week in every size; the others are older, as they are for whoever uses it for years.
+//! At every size, ten sessions are from this week; the others are older, as after years of use.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use cerberus_engine::project::identity;
 use cerberus_engine::sessions::sweep;
 use cerberus_engine::store::fold;
 
-use crate::measure::{Aim, Contender, Times, interleave, say, table};
+use crate::measure::{Contender, Target, Times, interleave, say, table};
 use crate::payload;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
@@ -54,7 +54,7 @@ pub fn run(programs: &Programs) -> Result<()> {
         contenders.push(Contender::program(name, RUNS, scratch.hook(programs, &home), &hook));
     }
     let hooks = interleave(contenders)?;
-    say(&format!("{FACTS_PER_SESSION} facts a session, {RECENT_SESSIONS} sessions of the last week in each size"))?;
+    say(&format!("{FACTS_PER_SESSION} facts per session, {RECENT_SESSIONS} sessions of the last week at each size"))?;
     let mut rows = Vec::new();
     for ((name, sessions), (brief, hook)) in SIZES.iter().zip(briefs.iter().zip(&hooks)) {
         let ratio = brief.median_ms() / briefs[0].median_ms();
@@ -63,7 +63,7 @@ pub fn run(programs: &Programs) -> Result<()> {
             name.to_string(),
             facts.to_string(),
             format!("{:.2}", brief.median_ms()),
-            format!("{ratio:.2}, {}", Aim::AtMost(1.5).beside(ratio)),
+            format!("{ratio:.2}, {}", Target::AtMost(1.5).beside(ratio)),
             format!("{:.2}", hook.median_ms()),
             format!("{:.2}", hook.median_ms() / hooks[0].median_ms()),
         ]);
@@ -72,7 +72,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     sweeping(&scratch, now)
 }
 
-/// What settling sessions adds to a start, with 1,000 sessions on record: inside one process, with and without.
+/// What sweeping sessions adds to a start with 1,000 recorded sessions, measured inside one process.
 fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
     let home = Home::new(scratch.home("scale-1000"));
     let clock = Clock { now, wall: now, is_given: true };
@@ -87,11 +87,14 @@ fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
         times.1.push(begun.elapsed());
     }
     let (start, sweep) = (Times::new("start", times.0).median_ms(), Times::new("sweep", times.1).median_ms());
-    say(&format!("\nthe sweep at start, 1,000 sessions on record: {sweep:.3} ms, {}", Aim::AtMost(1.0).beside(sweep)))?;
+    say(&format!(
+        "\nthe sweep at start, 1,000 sessions on record: {sweep:.3} ms, {}",
+        Target::AtMost(1.0).beside(sweep)
+    ))?;
     say(&format!("opening the view without it: {start:.3} ms; with it {:.2} x", (start + sweep) / start))
 }
 
-/// Journals and folds that many sessions, written by the engine itself.
+/// Writes and folds this many sessions with the engine.
 fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timestamp) -> Result<()> {
     let home = Home::new(home.to_path_buf());
     let location = identity::locate(&scratch.repo()).location(&BUILT_IN);

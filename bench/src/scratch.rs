@@ -1,7 +1,6 @@
-//! Where benchmarks happen: homes and a git repository below one temporary folder, removed when it is dropped.
+//! The scratch area of benchmarks: homes and a git repository inside one temporary folder, removed on drop.
 //!
-//! Nothing of the machine's environment gets through but the path of the system's programs; no home of a user is
-//! ever read or written.
+//! Only the path of the system's programs is taken from the environment; no user's home is ever read or written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +27,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new one, whose repository has one empty commit.
+    /// Creates one; the repository has one empty commit.
     pub fn new() -> Result<Scratch> {
         let dir = tempfile::Builder::new().prefix("cerberus-bench-").tempdir()?;
         let scratch = Scratch { root: dir.path().canonicalize()?, _dir: dir };
@@ -43,7 +42,7 @@ impl Scratch {
         self.root.join("hydra")
     }
 
-    /// A home of this name; it begins to exist with its first record.
+    /// A home with this name; the first record creates it.
     pub fn home(&self, name: &str) -> PathBuf {
         self.path(name)
     }
@@ -52,7 +51,7 @@ impl Scratch {
         self.root.join(name)
     }
 
-    /// A file to be given to programs as their input.
+    /// A file with input for programs.
     pub fn file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.path(name);
         fs::write(&path, bytes)?;
@@ -81,7 +80,7 @@ impl Scratch {
         command
     }
 
-    /// A program to be run silently in the repository.
+    /// A program that runs silently in the repository.
     pub fn silent(&self, program: &Path) -> Command {
         let mut command = self.clean(program);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -104,7 +103,7 @@ impl Scratch {
         command
     }
 
-    /// Runs the hook once, unmeasured, on these bytes.
+    /// Runs the hook once on these bytes, without measuring.
     pub fn heard(&self, programs: &Programs, home: &Path, now: Option<&str>, payload: &[u8]) -> Result<()> {
         let input = self.file("unmeasured.json", payload)?;
         let mut hook = self.hook(programs, home);
@@ -114,7 +113,7 @@ impl Scratch {
         measure::spawn_to_exit(&mut hook, &input).map(drop)
     }
 
-    /// What a command prints with `--json`.
+    /// The output of a command with `--json`.
     pub fn json(&self, programs: &Programs, home: &Path, args: &[&str]) -> Result<Value> {
         let mut command = self.cerberus(programs, home, args);
         command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -126,7 +125,7 @@ impl Scratch {
     }
 }
 
-/// How many whole records a home's journal holds. A hook that failed says so in the home: that is an error here.
+/// The number of complete records in a home's journal. A failure noted by a hook is an error here.
 pub fn stored_records(home: &Path) -> Result<usize> {
     let home = Home::new(home.to_path_buf());
     if let Ok(failures) = fs::read_to_string(home.failures()) {
@@ -147,7 +146,7 @@ pub fn stored_records(home: &Path) -> Result<usize> {
     Ok(records)
 }
 
-/// A home as it stands, once more: nothing may be running in it.
+/// Copies a home; nothing may be running in it.
 pub fn copy_home(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         fs::remove_dir_all(to)?;
@@ -165,7 +164,7 @@ pub fn copy_home(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where scratch folders are made, and whether a sync costs anything there.
+/// Where scratch folders are created, and whether a sync takes time there.
 pub fn where_it_is() -> Result<String> {
     let dir = std::env::temp_dir();
     let is_memory = rustix::fs::statfs(&dir)?.f_type as u64 == TMPFS_MAGIC;

@@ -1,9 +1,9 @@
-//! How well secrets are found, and what looking for them costs.
+//! How well secrets are found, and how long the search takes.
 //!
-//! The labelled texts are the reader's own: a folder of JSON Lines with `text` and `label` (1: holds a secret, 0: holds
-//! none), plain or compressed, one file a corpus. A text counts as found when anything of it is cut. What is timed makes
-//! its own text: ordinary code, and what an attacker would write, a megabyte of each, against checking the same bytes
-//! for valid UTF-8 and counting their lines.
+//! You bring the labelled texts: a folder of JSON Lines with `text` and `label` (1: contains a secret, 0: contains
+//! none), plain or compressed, one file per corpus. A text counts as found if any part of it is redacted. The timing
+//! generates its own text: a megabyte each of ordinary code and of adversarial input, compared with checking the same
+//! bytes for valid UTF-8 and counting their lines.
 
 use cerberus_core::clean::BUILT_IN;
 use std::collections::HashSet;
@@ -14,18 +14,18 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::measure::{self, Aim, Contender, Times, say, table};
+use crate::measure::{self, Contender, Target, Times, say, table};
 use crate::payload;
 use crate::programs::Programs;
 
-const AIM_RECALL: Aim = Aim::AtLeast(0.85);
-const AIM_FALSE: Aim = Aim::AtMost(0.1);
-const AIM_ADVERSARIAL_MS: Aim = Aim::AtMost(20.0);
+const TARGET_RECALL: Target = Target::AtLeast(0.85);
+const TARGET_FALSE: Target = Target::AtMost(0.1);
+const TARGET_ADVERSARIAL_MS: Target = Target::AtMost(20.0);
 
 const RUNS: usize = 30;
 const TEXT_BYTES: usize = 1024 * 1024;
 
-/// Words that make the search look closer, again and again.
+/// Words that trigger a closer look, repeated.
 const ADVERSARIAL: [&str; 24] = [
     "a",
     "=",
@@ -62,9 +62,7 @@ struct Labelled {
 pub fn run(programs: &Programs) -> Result<()> {
     match programs.data.as_deref().filter(|data| data.is_dir()) {
         Some(folder) => scores(folder)?,
-        None => {
-            say("labelled texts are needed for scores: --data DIR (JSON Lines with text and label; may be gzipped)")?
-        }
+        None => say("scores need labelled texts: --data DIR (JSON Lines with text and label; may be gzipped)")?,
     }
     say("")?;
     times()
@@ -92,15 +90,15 @@ fn scores(folder: &Path) -> Result<()> {
             name.clone(),
             secrets.to_string(),
             format!("{recall:.3}"),
-            AIM_RECALL.beside(recall),
+            TARGET_RECALL.beside(recall),
             plain.to_string(),
             format!("{alarms:.3}"),
-            AIM_FALSE.beside(alarms),
+            TARGET_FALSE.beside(alarms),
             format!("{clear:.3}"),
         ]);
     }
     let columns =
-        ["corpus", "secrets", "recall", "aim", "others", "false alarms", "aim", "of those not labelled 1 too"];
+        ["corpus", "secrets", "recall", "target", "others", "false alarms", "target", "of those not labelled 1 too"];
     table(&columns, &rows)
 }
 
@@ -125,7 +123,7 @@ fn times() -> Result<()> {
         timed("redact, hostile", &hostile, redacted),
     ])?;
     let [base, hostile_base, ordinary, attacked] = measured.as_slice() else { return Ok(()) };
-    let row = |times: &Times, base: &Times, aim: String| -> Vec<String> {
+    let row = |times: &Times, base: &Times, target: String| -> Vec<String> {
         let ratio = times.median_ms() / base.median_ms();
         let fastest = times.percentile_ms(0);
         vec![
@@ -133,14 +131,14 @@ fn times() -> Result<()> {
             format!("{fastest:.2}"),
             format!("{:.2}", times.median_ms()),
             format!("{ratio:.1}"),
-            aim,
+            target,
         ]
     };
     say(&format!("1 MB of each; the worst of {} hostile words is {worst:?}", ADVERSARIAL.len()))?;
-    let aim = AIM_ADVERSARIAL_MS.beside(attacked.percentile_ms(0));
+    let target = TARGET_ADVERSARIAL_MS.beside(attacked.percentile_ms(0));
     table(
-        &["", "fastest ms", "median ms", "x plain", "aim"],
-        &[row(ordinary, base, String::new()), row(attacked, hostile_base, format!("ms {aim}"))],
+        &["", "fastest ms", "median ms", "x plain", "target"],
+        &[row(ordinary, base, String::new()), row(attacked, hostile_base, format!("ms {target}"))],
     )
 }
 
@@ -156,7 +154,7 @@ fn redacted(text: &str) {
     black_box(BUILT_IN.redact(text));
 }
 
-/// The least that any look at a text does.
+/// The minimum work of any pass over a text.
 fn plainly(text: &str) {
     black_box(std::str::from_utf8(text.as_bytes()).is_ok());
     black_box(text.bytes().filter(|byte| *byte == b'\n').count());

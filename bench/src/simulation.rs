@@ -1,4 +1,4 @@
-//! Rebuilding equals growing: a thousand seeds of the simulation, each compared after every step.
+//! A thousand seeds of the simulation: after every step, the rebuilt view must equal the one that grew.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

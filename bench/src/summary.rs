@@ -1,7 +1,7 @@
-//! What summaries cost an agent, which must be nothing, and what they cost beside the model.
+//! How long summaries delay an agent, which must be not at all, and their overhead besides the model.
 //!
-//! A session's end is measured with no provider set and with one that never answers; `cerberus summarize` against a
-//! server that answers at once. Every session has facts of its own, so that every end begins a summary.
+//! The end of a session is measured without a provider and with one that never answers; `cerberus summarize` with a
+//! server that answers at once. Every session has its own facts, so that every end starts a summary.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,19 @@ use anyhow::{Result, ensure};
 use cerberus_testkit::answering::{Answer, Answering};
 use serde_json::json;
 
-use crate::measure::{self, Aim, Contender, TIME_COLUMNS, spawn_to_exit, table};
+use crate::measure::{self, Contender, TIME_COLUMNS, Target, spawn_to_exit, table};
 use crate::payload;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
 const RUNS: usize = 60;
 
-/// Long enough that every summary still hangs when its hook is done, short enough that none outlives the run by much.
+/// Long enough that every summary is still waiting when its hook is done, short enough that none outlives the run by
+/// much.
 const TIMEOUT_SECS: u32 = 2;
 
-const AIM_X_NO_PROVIDER: Aim = Aim::AtMost(1.3);
-const AIM_SUMMARIZE_MS: Aim = Aim::AtMost(20.0);
+const TARGET_X_NO_PROVIDER: Target = Target::AtMost(1.3);
+const TARGET_SUMMARIZE_MS: Target = Target::AtMost(20.0);
 
 pub fn run(programs: &Programs) -> Result<()> {
     let scratch = Scratch::new()?;
@@ -42,19 +43,19 @@ pub fn run(programs: &Programs) -> Result<()> {
         }),
     ])?;
     ensure!(instant.answered() >= RUNS, "only {} of {RUNS} summaries were asked for", instant.answered());
-    // The last ones may still be on their way; that most were asked for shows that they were begun.
+    // The last requests may still be on their way; most of them must have arrived.
     ensure!(hanging.requests().len() * 2 > RUNS, "only {} of {RUNS} summaries were begun", hanging.requests().len());
     stage.settle(&with);
     if let [without, with, summarize] = measured.as_slice() {
         let ratio = with.median_ms() / without.median_ms();
-        let aims = [
+        let targets = [
             String::new(),
-            format!("x end {}", AIM_X_NO_PROVIDER.beside(ratio)),
-            format!("ms {}", AIM_SUMMARIZE_MS.beside(summarize.median_ms())),
+            format!("x end {}", TARGET_X_NO_PROVIDER.beside(ratio)),
+            format!("ms {}", TARGET_SUMMARIZE_MS.beside(summarize.median_ms())),
         ];
         let rows: Vec<Vec<String>> =
-            measured.iter().zip(aims).map(|(times, aim)| [times.cells(without), vec![aim]].concat()).collect();
-        let columns: Vec<&str> = TIME_COLUMNS[..4].iter().copied().chain(["x end", "aim"]).collect();
+            measured.iter().zip(targets).map(|(times, target)| [times.cells(without), vec![target]].concat()).collect();
+        let columns: Vec<&str> = TIME_COLUMNS[..4].iter().copied().chain(["x end", "target"]).collect();
         table(&columns, &rows)?;
     }
     Ok(())
@@ -78,7 +79,7 @@ impl Stage<'_> {
         Ok(home)
     }
 
-    /// A session that wrote a file; its name.
+    /// Records a session that wrote a file. Returns its name.
     fn worked(&self, home: &Path) -> Result<String> {
         let number = self.sessions.get();
         self.sessions.set(number + 1);
@@ -90,7 +91,7 @@ impl Stage<'_> {
         Ok(session)
     }
 
-    /// Waits until every summary that was begun has failed, as it must: their folder is about to be removed.
+    /// Waits until every started summary has failed, as it must: their folder is about to be removed.
     fn settle(&self, home: &Path) {
         let failures = home.join("failures.jsonl");
         let noted = || std::fs::read_to_string(&failures).map_or(0, |noted| noted.lines().count());
@@ -101,7 +102,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The end of a session, as its agent waits for it.
+    /// The end of a session, timed from the agent's side.
     fn ended(&self, home: &Path) -> Result<Duration> {
         let session = self.worked(home)?;
         let said = payload::payload(&self.scratch.repo(), &session, "SessionEnd", json!({"reason": "other"}));

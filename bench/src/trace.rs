@@ -1,6 +1,6 @@
-//! What a process does, counted by others: instructions by callgrind, system calls by strace.
+//! Counts what a process does: instructions with callgrind, system calls with strace.
 //!
-//! Counts hardly vary between machines and runs, unlike times. A tool that is missing is said, never installed.
+//! Unlike times, counts hardly vary between machines and runs. A missing tool is reported, never installed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::scratch::Scratch;
 /// Calls that wait for the disk.
 const SYNCS: [&str; 5] = ["fdatasync", "fsync", "sync", "syncfs", "sync_file_range"];
 
-/// What one run of a program came to; `None` where the tool that counts is missing.
+/// The counts of one run of a program; `None` if the tool is missing.
 #[derive(Debug)]
 pub struct Counts {
     /// In user space, from start to exit.
@@ -27,7 +27,7 @@ pub struct Counts {
 pub const COUNT_COLUMNS: [&str; 4] = ["", "instructions", "syncs", "system calls"];
 
 impl Counts {
-    /// Runs the program once for each tool; it is made anew each time, since a run may change what it finds.
+    /// Runs the program once per tool. It is set up again each time, because a run may change its surroundings.
     pub fn of(scratch: &Scratch, program: impl Fn() -> Result<Command>, input: &Path) -> Result<Counts> {
         let instructions = match on_path("valgrind") {
             Some(valgrind) => Some(instructions(scratch, &valgrind, &program()?, input)?),
@@ -51,7 +51,7 @@ impl Counts {
     }
 }
 
-/// Says which tools are missing.
+/// Reports which tools are missing.
 pub fn print_missing() -> Result<()> {
     for (tool, what) in [("valgrind", "instructions"), ("strace", "syncs and system calls")] {
         if on_path(tool).is_none() {
@@ -90,7 +90,7 @@ fn run_under(scratch: &Scratch, tool: &Path, tool_args: &[&str], program: &Comma
     Ok(())
 }
 
-/// The number that callgrind's file ends with.
+/// The total at the end of callgrind's file.
 fn total(callgrind: &str) -> Option<u64> {
     let mut lines = callgrind.lines().rev();
     let said = lines.find_map(|line| line.strip_prefix("totals:"))?;
@@ -102,8 +102,8 @@ fn total(callgrind: &str) -> Option<u64> {
 pub struct Calls(BTreeMap<String, usize>);
 
 impl Calls {
-    /// Reads what strace wrote: `12 read(0, …) = 5`, the process number first. Signals and exits are no calls; a call
-    /// that was interrupted is counted where it begins.
+    /// Reads the output of strace: `12 read(0, …) = 5`, with the process number first. Signals and exits are not calls;
+    /// an interrupted call is counted where it begins.
     fn parse(text: &str) -> Calls {
         let mut counts = BTreeMap::new();
         for line in text.lines() {
@@ -124,7 +124,7 @@ impl Calls {
         SYNCS.iter().filter_map(|name| self.0.get(*name)).sum()
     }
 
-    /// `9 open, 4 read, …`, the most frequent first.
+    /// `9 open, 4 read, …`, most frequent first.
     pub fn list(&self) -> String {
         let mut counts: Vec<_> = self.0.iter().collect();
         counts.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));

@@ -1,8 +1,8 @@
 // Cerberus in opencode: reports what happens to `cerberus hook opencode`, and puts the session's brief in its system
 // prompt. Plain JavaScript, no dependencies, one file.
 //
-// It never throws into opencode and never holds it up for long: whatever goes wrong here stays here. The messages it
-// sends are read by crates/cerberus-core/src/wire/opencode.rs; the two change together.
+// It never throws an error into opencode and never blocks it for long. Its messages are read by
+// crates/cerberus-core/src/agents/opencode/payload.rs; change the two together.
 
 import { spawn } from "node:child_process"
 
@@ -11,11 +11,11 @@ const CERBERUS = "cerberus"
 
 const START_MS_MAX = 3000 // a session's first model call waits for its brief
 const REPORT_MS_MAX = 2000
-const TEXT_CHARS_MAX = 200_000 // of any one text that is sent
+const TEXT_CHARS_MAX = 200_000 // limit for each text that is sent
 const REPLY_CHARS_MAX = 100_000
 const SESSIONS_MAX = 500
 
-/** Runs the hook with one message; resolves to what it printed, or to "" after `limit` milliseconds or any failure. */
+/** Runs the hook with one message. Resolves to its output, or to "" after `limit` milliseconds or on any failure. */
 function hook(message, limit) {
   return new Promise((resolve) => {
     let child
@@ -45,7 +45,7 @@ function hook(message, limit) {
   })
 }
 
-/** The beginning and the end of a text that is too long. */
+/** Shortens a long text to its beginning and its end. */
 function bounded(text) {
   const half = TEXT_CHARS_MAX / 2
   return text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, half)}\n…\n${text.slice(-half)}`
@@ -72,7 +72,7 @@ export const Cerberus = async ({ directory, worktree }) => {
     return sessions.get(id)
   }
 
-  // A subagent is a session of its own here; what it does belongs to the session that started it.
+  // In opencode a subagent is a separate session; its events belong to the session that started it.
   const root = (id) => {
     for (let depth = 0; depth < 16 && sessions.get(id)?.parent; depth++) id = sessions.get(id).parent
     return id
@@ -81,8 +81,8 @@ export const Cerberus = async ({ directory, worktree }) => {
   const report = (event, id, extra, limit = REPORT_MS_MAX) =>
     hook({ event, sessionID: root(id), cwd, at: Date.now(), ...extra }, limit)
 
-  // Asked once for every beginning; the answer is kept, since a system prompt is made anew for every model call. For
-  // the same reason a session that goes on in a new process knows nothing of what it was told: it starts like any other.
+  // The brief is requested once per start and then kept, because the system prompt is built again for every model call.
+  // For the same reason, a session that continues in a new process has lost its brief and starts like any other.
   const begin = (id, source) => {
     const session = known(id)
     session.brief = report("start", id, { source }, START_MS_MAX).then(contextOf)
@@ -90,14 +90,14 @@ export const Cerberus = async ({ directory, worktree }) => {
   }
   const brief = (id) => known(id).brief ?? begin(id, "startup")
 
-  /** A hook of ours that fails tells opencode nothing. */
+  /** Hides failures of our hooks from opencode. */
   const quietly = (work) => async (input, output) => {
     try {
       await work(input ?? {}, output ?? {})
     } catch {}
   }
 
-  const heard = {
+  const handlers = {
     "session.created": async ({ info }) => {
       if (!info?.id) return
       known(info.id).parent = info.parentID
@@ -130,15 +130,15 @@ export const Cerberus = async ({ directory, worktree }) => {
   }
 
   return {
-    event: quietly(({ event }) => heard[event?.type]?.(event.properties ?? {})),
+    event: quietly(({ event }) => handlers[event?.type]?.(event.properties ?? {})),
 
     "chat.message": quietly(async (input, { message, parts }) => {
       const id = input.sessionID ?? message?.sessionID
       if (!id || known(id).parent) return
       await brief(id)
-      const said = (parts ?? []).filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-      // `opencode run` puts an argument that has spaces in quotes.
-      const text = said.map((part) => part.text.replace(/^"([^"]*)"$/, "$1")).join("\n")
+      const texts = (parts ?? []).filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
+      // `opencode run` puts quotes around an argument with spaces.
+      const text = texts.map((part) => part.text.replace(/^"([^"]*)"$/, "$1")).join("\n")
       if (!text) return
       const relevant = contextOf(await report("prompt", id, { id: message?.id ?? input.messageID, text }))
       if (relevant) known(id).brief = brief(id).then((told) => [told, relevant].filter(Boolean).join("\n"))
@@ -147,7 +147,7 @@ export const Cerberus = async ({ directory, worktree }) => {
     "tool.execute.after": quietly(async ({ tool, sessionID, callID, args }, { output, metadata }) => {
       const answers = Array.isArray(metadata?.answers) ? metadata.answers.map((given) => [].concat(given).join(", ")) : []
       const extra = { id: callID, tool, args, exit: metadata?.exit, diff: metadata?.diff, answers }
-      // Any other output may be a file's content.
+      // The output of other tools may be the content of a file.
       if (tool === "bash") extra.output = String(metadata?.output ?? output ?? "")
       await report("tool", sessionID, extra)
     }),

@@ -1,6 +1,6 @@
-//! The least that a durable hook can be: standard input, appended to a file in one write, synced, done.
+//! The minimum of a durable hook: appends standard input to a file in one write and syncs it.
 //!
-//! It is what the hook is measured against, built the same way. It never looks at what it copies.
+//! The hook is measured against it. It is built the same way and does not look at what it copies.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Read at once; the payloads of the benchmarks fit.
+/// The size of one read; the benchmark payloads fit.
 const READ_BYTES: usize = 64 * 1024;
 
 fn main() -> ExitCode {

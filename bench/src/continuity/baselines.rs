@@ -1,4 +1,4 @@
-//! What could be carried over without any of this: the previous session's edits, git's log, frecency.
+//! Baselines that need no Cerberus: the previous session's edits, git's log, frecency.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub const NAMES: [&str; 3] = ["previous session's edits", "git log, newest first
 const FILES_MAX: usize = 60;
 const SESSIONS_HALF: f64 = 3.0;
 
-/// Files in the order in which each would tell them.
+/// Files in the order in which each baseline would list them.
 pub fn all(past: &[Session], commits: &[Commit], start: &str) -> Vec<(&'static str, Vec<(String, f64)>)> {
     let lists = [previous(past, start), log(commits, start), frecency(past, start)];
     let told = |files: Vec<String>| files.into_iter().map(|file| (file, 1.0)).collect();
@@ -51,7 +51,7 @@ fn distinct(files: impl Iterator<Item = String>) -> Vec<String> {
     files.filter(|file| seen.insert(file.clone())).collect()
 }
 
-/// Seconds since the epoch; a start that is no time has nothing before it.
+/// Seconds since the epoch; a start that cannot be parsed has nothing before it.
 pub fn seconds(start: &str) -> i64 {
     Timestamp::parse(start).map_or(0, |at| at.millis() / 1_000)
 }

@@ -1,7 +1,7 @@
-//! Sessions made here, each of which leaves todos open and has a question answered: is it all in the next brief?
+//! Synthetic sessions that each leave open todos and an answered question: is all of it in the next brief?
 //!
-//! Of real sessions few leave a list, and some people's none. These go through the real hook, one after the other in one
-//! project, and nothing that they leave is ever done.
+//! Few real sessions leave a todo list, and those of some people never do. These go through the real hook, one after
+//! the other in one project, and nothing that they leave open is ever completed.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ const THINGS: [&str; SESSIONS] = [
     "release notes",
 ];
 
-/// Adds what the next briefs told of what these sessions left.
+/// Adds how much of what these sessions left is in the next briefs.
 pub fn score(programs: &Programs, carried: &mut Carried) -> Result<()> {
     let scratch = Scratch::new()?;
     let (repo, home) = (scratch.repo(), scratch.home("made"));

@@ -1,9 +1,9 @@
-//! Does what a session is told hold the files that it goes on to edit? Consecutive sessions of real people, replayed.
+//! Does the brief of a session contain the files that it then edits? Replays consecutive sessions of real people.
 //!
-//! The sessions are the reader's own: a folder with `sessions.jsonl` (`chain`, `file`, `start`) and a folder a chain with
-//! transcripts and `gitlog.jsonl` (`t`, `files`). Each chain's repository is made anew from its log and checked out as it
-//! stood when each session began; the program is asked from outside, knowing only what happened before. A file counts as
-//! told in the order of its first mention; a name that several files share counts for each by its share.
+//! You bring the sessions: a folder with `sessions.jsonl` (`chain`, `file`, `start`) and one folder per chain with
+//! transcripts and `gitlog.jsonl` (`t`, `files`). Each chain's repository is rebuilt from its log and checked out in
+//! its state at the start of each session; the real program is asked, knowing only what happened before. Files are
+//! ranked by their first mention; a name that several files share counts for each of them in part.
 
 mod baselines;
 mod made;
@@ -17,7 +17,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::measure::{Aim, Contender, TIME_COLUMNS, interleave, say, table};
+use crate::measure::{Contender, TIME_COLUMNS, Target, interleave, say, table};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 use open_items::Carried;
@@ -40,14 +40,14 @@ pub struct Commit {
     pub files: Vec<String>,
 }
 
-/// Shares of the edited files that were told, one a session.
+/// The share of edited files that were in the brief, one value per session.
 #[derive(Default)]
 struct Scores {
     recalls: Vec<[f64; 3]>,
     tokens: Vec<usize>,
 }
 
-/// One chain's figures, by what was asked.
+/// The figures of one chain, by kind of brief.
 type Figures = BTreeMap<&'static str, Scores>;
 
 pub const AT_START: &str = "cerberus, at start";
@@ -55,7 +55,7 @@ pub const WITH_PROMPT: &str = "cerberus, with first prompt";
 
 pub fn run(programs: &Programs) -> Result<()> {
     let Some(data) = programs.data.as_deref().filter(|data| data.join("sessions.jsonl").is_file()) else {
-        return say("consecutive sessions are needed: --data DIR with sessions.jsonl, transcripts and gitlog.jsonl");
+        return say("needs consecutive sessions: --data DIR with sessions.jsonl, transcripts and gitlog.jsonl");
     };
     let rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
     let mut chains: BTreeMap<String, Vec<Row>> = BTreeMap::new();
@@ -77,9 +77,9 @@ pub fn run(programs: &Programs) -> Result<()> {
     carried.print("real sessions")?;
     let mut of_made = Carried::default();
     made::score(programs, &mut of_made)?;
-    of_made.print("made sessions")?;
-    say("\nin a fresh process after the largest chain, git included; floor: the least a durable process can do\n")?;
-    table(&[TIME_COLUMNS.as_slice(), &["aim ms"]].concat(), &times)
+    of_made.print("synthetic sessions")?;
+    say("\nin a fresh process after the largest chain, git included; floor: the minimum of a durable process\n")?;
+    table(&[TIME_COLUMNS.as_slice(), &["target ms"]].concat(), &times)
 }
 
 fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>> {
@@ -140,13 +140,15 @@ fn print(figures: &[(String, Figures)]) -> Result<()> {
     }
     let pairs: usize =
         figures.iter().filter_map(|(_, figures)| figures.get(AT_START)).map(|scores| scores.recalls.len()).sum();
-    say(&format!("{pairs} sessions that edit files; the share of those files told among the first 5, 10, 20\n"))?;
+    say(&format!(
+        "{pairs} sessions that edit files; the share of those files among the first 5, 10, 20 in the brief\n"
+    ))?;
     let by_chain: Vec<String> = figures.iter().map(|(name, _)| format!("R@10 {name}")).collect();
     let columns = ["what is carried over", "R@5", "R@10", "R@20", "tokens"];
     table(&columns.into_iter().chain(by_chain.iter().map(String::as_str)).collect::<Vec<_>>(), &rows)
 }
 
-/// What a start and a prompt cost with all of a chain on record.
+/// The time of a start and a prompt with a whole chain recorded.
 fn latency(programs: &Programs, scratch: &Scratch, replay: &Replay) -> Result<Vec<Vec<String>>> {
     let nothing = scratch.file("nothing", b"")?;
     let floor_file = scratch.path("floor.bin");
@@ -159,10 +161,10 @@ fn latency(programs: &Programs, scratch: &Scratch, replay: &Replay) -> Result<Ve
         Contender::program("brief at a start", RUNS, brief, &nothing),
         Contender::program("hook on a prompt", RUNS, hook, &prompt),
     ])?;
-    let aims = [None, Some(Aim::AtMost(10.0)), Some(Aim::AtMost(8.0))];
-    let rows = times.iter().zip(aims).map(|(one, aim)| {
+    let targets = [None, Some(Target::AtMost(10.0)), Some(Target::AtMost(8.0))];
+    let rows = times.iter().zip(targets).map(|(one, target)| {
         let mut cells = one.cells(&times[0]);
-        cells.push(aim.map(|aim| aim.beside(one.median_ms())).unwrap_or_default());
+        cells.push(target.map(|target| target.beside(one.median_ms())).unwrap_or_default());
         cells
     });
     Ok(rows.collect())

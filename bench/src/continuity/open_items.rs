@@ -1,4 +1,4 @@
-//! Is what a session left open, and what its user answered, in the next brief?
+//! Does the next brief contain what a session left open, and what its user answered?
 
 use std::collections::HashSet;
 
@@ -6,9 +6,9 @@ use anyhow::Result;
 use cerberus_core::model::fact::{Fact, Kind};
 
 use super::session::Session;
-use crate::measure::{Aim, say};
+use crate::measure::{Target, say};
 
-/// How many were left by the session before, and how many of them the next brief told.
+/// How many items the previous session left, and how many of them the next brief contains.
 #[derive(Default)]
 pub struct Carried {
     todos: (usize, usize),
@@ -16,7 +16,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The session last at work is the one whose open items count.
+    /// Only the open items of the most recent session count.
     pub fn score(&mut self, past: &[Session], start: &str, text: &str) {
         let last = past.iter().filter_map(|session| Some((session.before(start).next_back()?.at.as_str(), session)));
         let Some((_, session)) = last.max_by_key(|(at, _)| *at) else { return };
@@ -26,7 +26,7 @@ impl Carried {
         self.count(todos.unwrap_or_default(), &answers, text);
     }
 
-    /// How many of these the text tells.
+    /// How many of these the text contains.
     pub fn count(&mut self, todos: &[String], answers: &[String], text: &str) {
         let told: HashSet<&str> = text.lines().collect();
         for todo in todos {
@@ -43,13 +43,13 @@ impl Carried {
     pub fn print(&self, whose: &str) -> Result<()> {
         for (what, (left, told)) in [("open todos", self.todos), ("answered questions", self.answers)] {
             if left == 0 {
-                say(&format!("{whose}: {what}: none were left by the session before"))?;
+                say(&format!("{whose}: {what}: the previous session left none"))?;
                 continue;
             }
             let share = told as f64 / left.max(1) as f64;
             say(&format!(
                 "{whose}: {what} told in the next brief: {told} of {left}, {share:.2}, {}",
-                Aim::AtLeast(0.9).beside(share)
+                Target::AtLeast(0.9).beside(share)
             ))?;
         }
         Ok(())

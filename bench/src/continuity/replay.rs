@@ -17,7 +17,7 @@ use crate::payload::payload;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
-/// Past this Claude Code shows a model nothing.
+/// Claude Code shows the model nothing beyond this length.
 const TEXT_CHARS_MAX: usize = 10_000;
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// The whole history in one import; nothing is checked out before its time.
+    /// Imports the whole history at once; nothing is checked out before its time.
     pub fn new(programs: &'a Programs, scratch: &'a Scratch, commits: Vec<Commit>) -> Result<Replay<'a>> {
         let mut stream = String::new();
         for (number, commit) in commits.iter().enumerate() {
@@ -72,7 +72,7 @@ impl<'a> Replay<'a> {
         Ok(Replay { programs, scratch, home, commits, names, checked_out: None, last_start, last_prompt })
     }
 
-    /// The repository as it stood when a session began.
+    /// Checks out the repository as it was when a session started.
     pub fn check_out(&mut self, start: &str) -> Result<()> {
         let place = self.commits.iter().rposition(|commit| commit.t < seconds(start));
         let name = place.and_then(|place| self.names.get(place)).cloned();
@@ -83,7 +83,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// What would be told at the start, and what if the first prompt were known.
+    /// The brief at the start, and the brief with the first prompt known.
     pub fn briefs(&mut self, start: &str, prompt: &str) -> Result<(Told, Told)> {
         let file = self.scratch.file("prompt.txt", prompt.as_bytes())?;
         let file = file.to_string_lossy().into_owned();
@@ -95,7 +95,7 @@ impl<'a> Replay<'a> {
         Ok((ask(&[])?, ask(&["--prompt-file", &file])?))
     }
 
-    /// Takes a session over, and leaves the files that it made.
+    /// Imports a session and keeps the files that it created.
     pub fn learn(&self, transcript: &Path, session: &Session) -> Result<()> {
         let repo = self.scratch.repo();
         let mut import = self.scratch.cerberus(self.programs, &self.home, &["import", "claude-code", "--project"]);
@@ -111,7 +111,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Everything that a name could mean when this session begins.
+    /// All files that a name could refer to when this session starts.
     pub fn known_files(&self, past: &[Session], session: &Session, start: &str) -> HashSet<String> {
         let used = past.iter().flat_map(|past| past.before(start)).map(|used| used.path.clone());
         let edited = session.edited().into_iter().map(str::to_string);
@@ -119,19 +119,19 @@ impl<'a> Replay<'a> {
         used.chain(edited).chain(before.flat_map(|commit| commit.files.iter().cloned())).collect()
     }
 
-    /// When the last brief was asked for.
+    /// The time of the last brief.
     pub fn now(&self) -> String {
         self.last_start.clone()
     }
 
-    /// The last first prompt, as the hook hears it.
+    /// The last first prompt, as a hook payload.
     pub fn prompt_payload(&self, scratch: &Scratch) -> Result<PathBuf> {
         let said = payload(&scratch.repo(), "prompted", "UserPromptSubmit", json!({"prompt": self.last_prompt}));
         scratch.file("prompt.json", &said)
     }
 }
 
-/// Files in the order of their first mention, each with its share of the name.
+/// Files in order of first mention, each with its share of the name.
 pub fn named_files(text: &str, known: &HashSet<String>) -> Vec<(String, f64)> {
     let mut by_end: HashMap<&str, Vec<&str>> = HashMap::new();
     for file in known {

@@ -1,4 +1,4 @@
-//! A transcript as the score sees it: which files were edited and read when, what was asked, what was left open.
+//! What the score needs from a transcript: which files were edited and read when, the prompts, and what was left open.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub struct Use {
     pub path: String,
 }
 
-/// What a tool for todos, or for questions, left at a time.
+/// The state of a todo list, or the answer to a question, at a time.
 #[derive(Clone, Debug)]
 pub struct Left {
     pub at: String,
@@ -93,12 +93,12 @@ impl Session {
         self.uses.iter().filter(|used| used.is_edit).map(|used| used.path.as_str()).collect()
     }
 
-    /// What it did before another one began.
+    /// Its activity before the next session started.
     pub fn before<'a>(&'a self, start: &'a str) -> impl DoubleEndedIterator<Item = &'a Use> {
         self.uses.iter().filter(move |used| used.at.as_str() < start)
     }
 
-    /// The first thing that the user typed.
+    /// The first prompt of the user.
     pub fn first_prompt(&self) -> &str {
         let typed = self.prompts.iter().find(|(_, text)| !text.starts_with('<') && !text.starts_with("[Request"));
         typed.map_or("", |(_, text)| text)
@@ -115,7 +115,7 @@ fn text(content: &Value) -> String {
     }
 }
 
-/// As the project knows it; files outside are nobody's to predict.
+/// The path relative to the project; files outside it are not predicted.
 fn relative(path: &str, root: &str) -> Option<String> {
     if !path.starts_with('/') {
         return Some(path.to_string());

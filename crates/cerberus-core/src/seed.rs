@@ -21,7 +21,7 @@ const CODES_MAX: usize = 1_000;
 pub enum SeedError {
     #[error("not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
-    #[error("no {0:?} in it")]
+    #[error("{0:?} is missing")]
     Missing(&'static str),
     #[error(transparent)]
     Time(#[from] NotATime),
@@ -207,8 +207,8 @@ mod tests {
     fn an_unreadable_file_is_an_error_with_a_reason() {
         for (text, why) in [
             ("{\"session_id\": ", "not JSON: EOF while parsing a value at line 1 column 15"),
-            ("[]", "no \"timestamp\" in it"),
-            (r#"{"timestamp": "2026-01-22T13:35:14Z", "project": "x"}"#, "no \"session_id\" in it"),
+            ("[]", "\"timestamp\" is missing"),
+            (r#"{"timestamp": "2026-01-22T13:35:14Z", "project": "x"}"#, "\"session_id\" is missing"),
             (
                 r#"{"timestamp": "soon", "project": "x", "session_id": "y"}"#,
                 "\"soon\" is not a time; write it as 2026-01-22T13:35:14Z",

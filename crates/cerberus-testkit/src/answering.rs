@@ -1,8 +1,8 @@
-//! A server that answers every request as it was told to: well, late, wrongly, endlessly or never.
+//! A server with scripted answers: correct, late, wrong, endless or none.
 //!
-//! For programs that ask a model over HTTP and must bear whatever comes back. Unlike the model server it knows no
-//! protocol and keeps whole requests, headers included: only made-up keys may be sent to it. It listens on 127.0.0.1 on a
-//! port the system picks; dropping it closes every connection and joins every thread.
+//! For testing programs that ask a model over HTTP and must cope with any answer. Unlike the model server, it knows no
+//! protocol and keeps whole requests, including headers: only made-up keys may be sent to it. It listens on 127.0.0.1
+//! on a port the system picks; dropping it closes every connection and joins every thread.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A test that waits longer waits for something that will not come.
+/// A test that waits longer is waiting for something that will not happen.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// What the server does with a request.
@@ -20,13 +20,13 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 pub enum Answer {
     /// This status and body.
     Say(u16, Vec<u8>),
-    /// The same, when [`Answering::release`] is called.
+    /// This status and body, once [`Answering::release`] is called.
     Late(u16, Vec<u8>),
     /// These bytes, which need not be HTTP.
     Raw(Vec<u8>),
-    /// A redirection to this address.
+    /// A redirect to this address.
     Elsewhere(String),
-    /// Nothing, as long as the client holds on.
+    /// Nothing, for as long as the client stays connected.
     Hang,
 }
 
@@ -56,11 +56,11 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// In turn; the last one again and again.
+    /// Used in order; the last one is repeated.
     answers: Vec<Answer>,
     requests: Vec<String>,
     answered: usize,
-    /// Connections of requests that are neither answered nor given up.
+    /// Connections whose request is neither answered nor aborted.
     held: usize,
     released: bool,
     stopping: bool,
@@ -68,7 +68,7 @@ struct State {
 }
 
 impl Answering {
-    /// Gives these answers in turn, the last one to everything that follows.
+    /// Gives these answers in order, and the last one to all further requests.
     pub fn start(answers: impl IntoIterator<Item = Answer>) -> Answering {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds a port on 127.0.0.1");
         let address = listener.local_addr().expect("a bound listener has an address");
@@ -87,22 +87,22 @@ impl Answering {
         format!("http://{}", self.address)
     }
 
-    /// The requests so far, heads and bodies, as they came.
+    /// The raw requests so far, heads and bodies.
     pub fn requests(&self) -> Vec<String> {
         self.shared.lock().requests.clone()
     }
 
-    /// How many requests were answered so far.
+    /// How many requests have been answered.
     pub fn answered(&self) -> usize {
         self.shared.lock().answered
     }
 
-    /// How many clients wait for an answer now.
+    /// How many clients are waiting for an answer.
     pub fn held(&self) -> usize {
         self.shared.lock().held
     }
 
-    /// Waits until this many requests came.
+    /// Waits for this many requests.
     pub fn wait_for(&self, requests: usize) {
         let state = self.shared.lock();
         let (state, waited) = self
@@ -113,7 +113,7 @@ impl Answering {
         assert!(!waited.timed_out(), "{} of {requests} requests came", state.requests.len());
     }
 
-    /// Lets late answers go.
+    /// Sends the delayed answers.
     pub fn release(&self) {
         self.shared.lock().released = true;
         self.shared.changed.notify_all();
@@ -127,7 +127,7 @@ impl Drop for Answering {
         state.open.iter().for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
         drop(state);
         self.shared.changed.notify_all();
-        // The acceptor waits for somebody to come.
+        // Wakes the acceptor, which is waiting for a connection.
         let _ = TcpStream::connect(self.address);
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -156,7 +156,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     workers.into_iter().for_each(|worker| drop(worker.join()));
 }
 
-/// One request a connection.
+/// One request per connection.
 fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let request = read_request(&mut BufReader::new(stream.try_clone()?))?;
     let mut state = shared.lock();
@@ -183,7 +183,7 @@ fn give(stream: &mut TcpStream, answer: Answer, shared: &Shared) -> io::Result<(
             stream.write_all(&response(status, "", &body))?;
         }
         Answer::Hang => {
-            // Ends when the client lets go, or the server is dropped.
+            // Ends when the client disconnects or the server is dropped.
             let _ = stream.read(&mut [0]);
             return Ok(());
         }
@@ -198,7 +198,7 @@ fn response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), headers.as_bytes(), b"connection: close\r\n\r\n", body].concat()
 }
 
-/// The head and the body of a request whose length is said.
+/// The head and the body of a request with a `Content-Length`.
 fn read_request(reader: &mut impl BufRead) -> io::Result<String> {
     let mut request = String::new();
     while !request.ends_with("\r\n\r\n") {

@@ -1,6 +1,6 @@
-//! A hermetic place to run the real binary in: its own home, its own project, a clock that the test sets.
+//! A hermetic environment for the real binary: its own home, its own project, a clock that the test sets.
 //!
-//! Nothing of the machine's environment gets through but PATH; nothing outside the temporary folder is touched.
+//! Only PATH is taken from the machine's environment; nothing outside the temporary folder is touched.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::scratch::SYSTEM_PATH;
 
-/// When tests happen, unless they say otherwise.
+/// The time at which tests run, unless they set another.
 pub const START: &str = "2026-01-22T13:35:14Z";
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl TestEnv {
         env
     }
 
-    /// The same place at another moment; `None` is the machine's own clock.
+    /// The same environment at another time; `None` uses the machine's clock.
     pub fn set_now(&mut self, now: Option<&str>) {
         self.now = now.map(str::to_string);
     }
@@ -50,7 +50,7 @@ impl TestEnv {
         self.root().join("hydra")
     }
 
-    /// Another repository, beside the first.
+    /// Another repository next to the first one.
     pub fn add_repository(&self, name: &str) -> PathBuf {
         let path = self.root().join(name);
         std::fs::create_dir_all(&path).expect("makes a directory in a new one");
@@ -73,16 +73,17 @@ impl TestEnv {
             .env("HOME", self.root().join("user"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("CERBERUS_HOME", self.home())
-            // Where a binary built for `dev/coverage` counts; otherwise it would do so in its working directory.
+            // Where a binary built for `dev/coverage` writes its profile; otherwise that would be its working
+            // directory.
             .envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)))
     }
 
-    /// The binary, ready to be given arguments, in the project's folder.
+    /// The binary in the project's folder, without arguments yet.
     pub fn command(&self) -> Command {
         self.command_for(&self.binary)
     }
 
-    /// Any other program, in the same place and with the same environment.
+    /// Any other program in the same folder and environment.
     pub fn command_for(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         self.clean(&mut command).current_dir(self.project());
@@ -97,7 +98,7 @@ impl TestEnv {
         self.command().args(args).stdin(Stdio::null()).output().expect("the binary runs")
     }
 
-    /// Runs a command that must succeed; what it printed.
+    /// Runs a command that must succeed. Returns its output.
     pub fn ok(&self, args: &[&str]) -> String {
         let output = self.run(args);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -105,33 +106,33 @@ impl TestEnv {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Runs a command that must succeed with `--json`; what it printed.
+    /// Runs a command with `--json` that must succeed. Returns its output.
     pub fn json(&self, args: &[&str]) -> Value {
         let printed = self.ok(&[args, &["--json"]].concat());
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("cerberus {args:?}: {error}: {printed}"))
     }
 
-    /// The brief's text as it is now.
+    /// The text of the current brief.
     pub fn brief(&self) -> String {
         self.json(&["brief"])["text"].as_str().expect("a brief has a text").to_string()
     }
 
-    /// Gives raw bytes to the hook.
+    /// Passes raw bytes to the hook.
     pub fn hook_bytes(&self, payload: &[u8]) -> Output {
         self.hook_of("claude-code", payload)
     }
 
-    /// Gives raw bytes to an agent's hook.
+    /// Passes raw bytes to an agent's hook.
     pub fn hook_of(&self, agent: &str, payload: &[u8]) -> Output {
         let mut command = self.command();
         command.args(["hook", agent]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
-        // A hook that stops reading early is for the caller to judge, by what it did.
+        // A hook may stop reading early; the caller checks the result.
         let _ = child.stdin.take().expect("standard input is a pipe").write_all(payload);
         child.wait_with_output().expect("the hook ends")
     }
 
-    /// Gives a payload to the hook, which must accept it; what it replied.
+    /// Passes a payload to the hook, which must accept it. Returns the reply.
     pub fn hook(&self, session: &str, event: &str, extra: Value) -> String {
         let output = self.hook_bytes(&self.payload(session, event, extra));
         assert_eq!(output.status.code(), Some(0), "a hook always exits 0");
@@ -150,7 +151,7 @@ impl TestEnv {
         reply["hookSpecificOutput"]["additionalContext"].as_str().expect("a reply has a text").to_string()
     }
 
-    /// A file of the project is written by the agent.
+    /// The agent writes a file of the project.
     pub fn write_file(&self, session: &str, id: &str, path: &str, content: &str) {
         let path = self.project().join(path);
         let input = json!({"file_path": path, "content": content});

@@ -1,8 +1,8 @@
-//! A fake agent: a program that plays a scenario, context by context, in the language of a real agent.
+//! A fake agent: a program that plays a scenario, context by context, in the output format of a real agent.
 //!
-//! It is a shell script, made from acts, so that it starts at once and needs nothing installed. It counts its contexts,
-//! and keeps what it was told: prompt `n` is in `told-n`, its environment's names are never kept. It can do what real agents
-//! do wrong: hang, tear lines, fail, ignore SIGTERM, leave children, say what nobody knows.
+//! It is a shell script generated from acts, so it starts quickly and needs nothing installed. It counts its contexts
+//! and stores its input: prompt `n` is in `told-n`. It never stores its environment. It can misbehave like real agents:
+//! hang, tear lines, fail, ignore SIGTERM, leave children, print unknown events.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-/// Which agent it speaks like.
+/// The agent whose output format it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tongue {
     ClaudeCode,
@@ -18,45 +18,45 @@ pub enum Tongue {
     Plain,
 }
 
-/// How many tokens fit into its context.
+/// The size of its context window in tokens.
 pub const WINDOW: u64 = 100_000;
 pub const MODEL: &str = "claude-fake-1";
 
-/// One thing that it does.
+/// One action.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// Says that a session began.
+    /// Reports the start of a session.
     Start,
-    /// Says something, its context holding so many tokens.
+    /// Prints a message, with this many tokens in its context.
     Say(&'static str, u64),
-    /// The same, written in two halves with a pause between.
+    /// Like `Say`, but written in two halves with a pause between them.
     Tear(&'static str, u64),
-    /// An event that nobody knows, and a line that is none.
+    /// Prints an unknown event, and a line that is not an event.
     Unknown,
-    /// The server is overloaded; it says when it tries again.
+    /// Reports that the server is overloaded and when it retries.
     Retry,
-    /// Its tool failed.
+    /// Reports a failed tool.
     ToolFailed,
-    /// It was not allowed to use a tool, and says so in its result.
+    /// Reports in its result that it was not allowed to use a tool.
     Denied(&'static str),
-    /// Its turn is over.
+    /// Ends its turn.
     Done(&'static str),
-    /// Its turn is over and failed: status and words.
+    /// Ends its turn with a failure: status and message.
     Fail(u16, &'static str),
-    /// Waits for one more message, and keeps it in `asked-n`.
+    /// Waits for one more message and stores it in `asked-n`.
     Await,
-    /// Stays until its input ends.
+    /// Runs until its input ends.
     Leave,
-    /// Stays for ever.
+    /// Runs forever.
     Hang,
     IgnoreTerm,
-    /// Leaves a child in its own group.
+    /// Leaves a child process in its process group.
     Fork,
-    /// Leaves a child in a session of its own, whose parent is gone.
+    /// Leaves an orphaned child process in a session of its own.
     ForkAway,
     /// Any shell command.
     Shell(&'static str),
-    /// Says something to standard error.
+    /// Prints something to standard error.
     Complain(&'static str),
     Exit(u8),
 }
@@ -69,7 +69,7 @@ pub struct FakeAgent {
 }
 
 impl FakeAgent {
-    /// Writes the program into `dir`. The last context is played for all that follow.
+    /// Writes the program into `dir`. The last context is repeated for all further ones.
     pub fn new(dir: &Path, tongue: Tongue, contexts: &[Vec<Act>]) -> FakeAgent {
         std::fs::create_dir_all(dir).expect("makes a directory");
         let program = dir.join("agent");
@@ -78,22 +78,22 @@ impl FakeAgent {
         FakeAgent { program, dir: dir.to_path_buf() }
     }
 
-    /// How many contexts it was started for.
+    /// How many contexts were started.
     pub fn contexts(&self) -> usize {
         std::fs::read_to_string(self.dir.join("count")).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
     }
 
-    /// What its `n`th context was told first.
+    /// The first input of the `n`th context.
     pub fn told(&self, n: usize) -> String {
         std::fs::read_to_string(self.dir.join(format!("told-{n}"))).unwrap_or_default()
     }
 
-    /// What it was asked while it worked.
+    /// Messages that it received while it was working.
     pub fn asked(&self, n: usize) -> String {
         std::fs::read_to_string(self.dir.join(format!("asked-{n}"))).unwrap_or_default()
     }
 
-    /// With which arguments its `n`th context was started.
+    /// The arguments with which the `n`th context was started.
     pub fn arguments(&self, n: usize) -> String {
         std::fs::read_to_string(self.dir.join(format!("arguments-{n}"))).unwrap_or_default()
     }
@@ -157,7 +157,7 @@ fn played(tongue: Tongue, act: &Act, message: usize, dir: &str) -> String {
         }
         Act::Done(words) => done(tongue, words).into_iter().map(print).collect(),
         Act::Fail(status, words) => print(failed(tongue, *status, words)),
-        // What is asked of the program itself is no message.
+        // Calls such as `--version` are not messages.
         Act::Await => format!(
             "while IFS= read -r line; do case $line in *control_request*) ;; *) break ;; esac; done\n\
              printf '%s\\n' \"$line\" >>\"{dir}/asked-$n\"\n"
@@ -173,7 +173,7 @@ fn played(tongue: Tongue, act: &Act, message: usize, dir: &str) -> String {
     }
 }
 
-/// The session's name is known only when it runs.
+/// The session id is known only at run time.
 const SESSION: &str = "@SESSION@";
 
 fn started(tongue: Tongue) -> Option<String> {
@@ -231,7 +231,7 @@ fn failed(tongue: Tongue, status: u16, words: &str) -> String {
     }
 }
 
-/// One word of the shell, in which the session's name is filled in.
+/// One shell word, in which the session id is substituted.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''").replace(SESSION, "'\"$s\"'"))
 }

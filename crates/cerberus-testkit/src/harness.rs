@@ -1,7 +1,8 @@
 //! The crash harness: real hooks, folds and agents, killed with SIGKILL at random instants and at labelled points.
 //!
-//! One seed drives everything, so that a violation can be repeated. What a hook acknowledged (it exited 0, not killed)
-//! is remembered here; in the end it must be on record, once, and the state must be right.
+//! One seed drives everything, so that a violation can be reproduced. Every event that a hook acknowledged (it exited
+//! with 0 and was not killed) is remembered; at the end it must be recorded exactly once, and the state must be
+//! correct.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 
-/// A small generator, so that a round can be repeated.
+/// A small random generator, so that a round can be reproduced.
 #[derive(Debug)]
 pub struct Dice(pub u64);
 
@@ -27,7 +28,7 @@ impl Dice {
 pub struct Harness {
     env: TestEnv,
     dice: Dice,
-    /// Labelled points at which a process can be made to die; none in a release build.
+    /// Labelled points at which a process can be made to die. A release build has none.
     points: Vec<&'static str>,
     acknowledged: HashSet<String>,
     rounds: usize,
@@ -39,7 +40,7 @@ impl Harness {
         Harness { env, dice: Dice(seed), points: points.to_vec(), acknowledged: HashSet::new(), rounds: 0, kills: 0 }
     }
 
-    /// One process is started and, most of the time, killed.
+    /// Starts one process and, most of the time, kills it.
     pub fn round(&mut self) {
         self.rounds += 1;
         match self.dice.below(10) {
@@ -62,7 +63,7 @@ impl Harness {
         }
     }
 
-    /// A session's start folds, answers and confirms.
+    /// Starts a session, which folds, answers and confirms.
     fn kill_a_start(&mut self) {
         let session = format!("s{}", self.dice.below(4));
         let payload = self.env.payload(&session, "SessionStart", json!({"source": "resume"}));
@@ -73,7 +74,7 @@ impl Harness {
         self.let_die(&["brief"], None);
     }
 
-    /// Runs a command under threat; whether it came to its end all the same.
+    /// Runs a command that may be killed. Returns whether it finished.
     fn let_die(&mut self, args: &[&str], input: Option<Vec<u8>>) -> bool {
         let mut command = self.env.command();
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -87,7 +88,7 @@ impl Harness {
         let _ = stdin.write_all(&input.unwrap_or_default());
         drop(stdin);
         if !by_label {
-            // The instant of the kill is what is random here; nothing waits for time to pass.
+            // Randomizes the moment of the kill; nothing depends on this delay.
             std::thread::sleep(Duration::from_micros(self.dice.below(8_000)));
             let _ = child.kill();
         }
@@ -100,7 +101,7 @@ impl Harness {
         is_done
     }
 
-    /// Everything that must hold after all this; what does not is returned.
+    /// Checks all invariants at the end. Returns the violations.
     pub fn violations(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let sessions = self.env.sessions();

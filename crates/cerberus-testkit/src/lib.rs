@@ -1,10 +1,10 @@
-//! What the tests share: a scripted model server, the real agents, scratch directories and processes.
+//! Shared by tests: a scripted model server, the real agents, scratch directories and processes.
 //!
-//! Development only: nothing a user runs depends on this crate. Servers listen on 127.0.0.1 only and stop when
+//! For development only: the program does not depend on this crate. Servers listen on 127.0.0.1 only and stop when
 //! dropped; real agents start with a cleared environment and a scratch home. It reads no credentials and never
 //! logs an environment.
 
-// This is test code: a broken expectation must stop the test where it is, with its message.
+// This is test code: a failed expectation must stop the test at once, with its message.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod answering;

@@ -1,5 +1,5 @@
-//! The crash harness of the loop: its runner and its guard killed with SIGKILL at labelled points and at random instants,
-//! then taken up again, until the run is over. One seed drives everything.
+//! The crash harness of the loop: kills its runner and its guard with SIGKILL at labelled points and at random
+//! instants, then resumes, until the run is over. One seed drives everything.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::fake_agent::{Act, FakeAgent, Tongue};
 use crate::harness::Dice;
 use crate::process::{running_in, wait_until};
 
-/// How many iterations a run has.
+/// The number of iterations of a run.
 pub const ITERATIONS: usize = 3;
 const LIMIT: Duration = Duration::from_secs(120);
-/// A run that dies more often than this does not get anywhere.
+/// A run that dies more often than this makes no progress.
 const RESUMES_MAX: usize = 12;
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Rounds {
     pub fn new(mut env: TestEnv, seed: u64) -> Rounds {
         env.set_now(None);
         env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "--message=start"]);
-        // Each context leaves its name behind before it says anything, and children that hide.
+        // Each context records its name before it prints anything, and leaves hidden children.
         let acts = vec![
             Act::Shell("echo \"$s $CERBERUS_LOOP\" >> launched.txt"),
             Act::Say("working", 0),
@@ -56,8 +56,7 @@ impl Rounds {
         command
     }
 
-    /// A run that dies at this point, when it is passed for the `times`th time, or the first; then it is taken up again.
-    /// Whether it died.
+    /// Kills a run at this point, at the `times`th passage or the first, then resumes it. Returns whether it died.
     pub fn die_at(&mut self, label: &str, times: u32) -> bool {
         let before = self.kills;
         for times in [times, 1] {
@@ -71,7 +70,7 @@ impl Rounds {
         false
     }
 
-    /// A run that dies wherever the dice say, several times perhaps, and is taken up again until it is over.
+    /// Kills a run at random points, possibly several times, and resumes it until it is over.
     pub fn round(&mut self, points: &[&'static str]) {
         self.runs += 1;
         let mut is_resumed = false;
@@ -90,7 +89,7 @@ impl Rounds {
         self.finish();
     }
 
-    /// Was anything of this run written down?
+    /// Was anything of this run recorded?
     fn has_begun(&self) -> bool {
         self.env.json(&["loop", "status"])["run"].as_u64().is_some_and(|run| run as usize == self.runs)
     }
@@ -100,7 +99,7 @@ impl Rounds {
             self.let_die(false, Threat::None);
         }
         for _ in 0..RESUMES_MAX {
-            // One whose guards died too often has failed, and goes on as well.
+            // A run whose guards died too often has failed; it is resumed as well.
             if self.env.json(&["loop", "status"])["stop"]["class"] == "limit" {
                 return;
             }
@@ -115,12 +114,12 @@ impl Rounds {
         }
         let mut child = command.spawn().expect("the binary runs");
         if let Threat::After(span) = threat {
-            // The instant of the kill is what is random here; nothing waits for time to pass.
+            // Randomizes the moment of the kill; nothing depends on this delay.
             std::thread::sleep(span);
             let _ = child.kill();
         }
         let status = child.wait().expect("a child can be waited for");
-        // A guard that dies is survived by the runner, which takes it for a crash of the agent.
+        // The runner survives the death of a guard and treats it as a crash of the agent.
         let is_crash = |row: &Value| !row["failure"].is_null() || row["attempts"].as_u64() > Some(1);
         self.kills += usize::from(status.code().is_none() || self.history().iter().any(is_crash));
     }
@@ -129,7 +128,7 @@ impl Rounds {
         self.env.json(&["loop", "history"]).as_array().cloned().unwrap_or_default()
     }
 
-    /// Everything that must hold after a run; what does not is returned.
+    /// Checks all invariants after a run. Returns the violations.
     pub fn violations(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let project = self.env.project();

@@ -1,10 +1,9 @@
-//! Programs under test: started in a process group of their own, waited for with a limit, killed whole.
+//! Programs under test: each runs in its own process group, is waited for with a limit, and is killed with its group.
 //!
-//! A [`Running`] that is dropped before it ended takes its whole group with it. An agent's own children may leave
-//! that group (the shell of Claude Code's Bash tool has a session of its own and outlives a killed client):
-//! [`running_in`] sees them and dropping a scratch directory ends them. Output goes to unnamed files, never to pipes: a
-//! grandchild that lives on cannot block a reader. What runs is read from `/proc` (Linux); the environment of a
-//! process is never read.
+//! Dropping a [`Running`] that has not ended kills its group. An agent's children may leave that group (the shell of
+//! Claude Code's Bash tool has its own session and outlives a killed client): [`running_in`] finds them, and dropping a
+//! scratch directory kills them. Output goes to unnamed files, never to pipes, so that a surviving grandchild cannot
+//! block a reader. Running processes are read from `/proc` (Linux); the environment of a process is never read.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +18,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 const PROBE_EVERY: Duration = Duration::from_millis(5);
 const OUTPUT_MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// A program that runs in a process group of its own.
+/// A program in its own process group.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -31,11 +30,11 @@ pub struct Running {
 #[derive(Debug, PartialEq, Eq)]
 enum Reaped {
     NotYet,
-    /// Its pid may belong to someone else by now.
+    /// The pid may have been reused.
     Yes,
 }
 
-/// What a program left when it ended.
+/// The result of a program that ended.
 #[derive(Debug)]
 pub struct Finished {
     pub status: ExitStatus,
@@ -81,7 +80,7 @@ impl Running {
         }
     }
 
-    /// Nothing of it runs afterwards, as far as it stayed in its group.
+    /// Afterwards no process of its group is running.
     fn end(&mut self) {
         if self.state == Reaped::NotYet {
             let _ = kill_group(self.pid());
@@ -103,12 +102,12 @@ pub fn kill_group(pid: u32) -> io::Result<()> {
     Ok(kill_process_group(group, Signal::KILL)?)
 }
 
-/// Kills with SIGKILL what works below this directory, which must be one that the test made for itself.
+/// Kills all processes that work inside this directory with SIGKILL. The test must have created the directory.
 pub(crate) fn kill_below(dir: &Path) {
     let shared = std::env::temp_dir().canonicalize().expect("there is a temporary directory");
     assert!(dir.starts_with(&shared) && dir != shared, "{} is not a scratch directory", dir.display());
     for pid in pids().filter(|pid| *pid != std::process::id()) {
-        // The handle comes first: a pid that is given to another process afterwards is then not ours to kill.
+        // The handle is opened first, so that a reused pid is never killed.
         let handle = to_pid(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         if let Some(handle) = handle.filter(|_| works_below(pid, dir)) {
             let _ = pidfd_send_signal(handle, Signal::KILL);
@@ -124,17 +123,17 @@ pub fn wait_until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Opt
             return Ok(found);
         }
         if start.elapsed() >= limit {
-            return Err(format!("waited {limit:?} in vain for {what}"));
+            return Err(format!("timed out after {limit:?} waiting for {what}"));
         }
         std::thread::sleep(PROBE_EVERY);
     }
 }
 
-/// The processes, as `pid name`, that run in this group or work below this directory. Zombies do not run.
+/// The processes, as `pid name`, in this group or with a working directory inside this one. Zombies do not count.
 pub fn running_in(group: u32, dir: &Path) -> Vec<String> {
     pids()
         .filter_map(|pid| {
-            // A process may end at any moment: what cannot be read is gone.
+            // A process may end at any time: one that cannot be read is gone.
             let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             let stat = Stat::parse(&line)?;
             let counts = stat.runs && (stat.group == group || works_below(pid, dir));
@@ -163,7 +162,7 @@ struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
-    /// `pid (name) state ppid pgrp …`; the name may hold spaces and parentheses itself.
+    /// `pid (name) state ppid pgrp …`; the name may contain spaces and parentheses.
     fn parse(line: &'a str) -> Option<Self> {
         let (head, rest) = line.rsplit_once(')')?;
         let (_, name) = head.split_once('(')?;
@@ -174,7 +173,7 @@ impl<'a> Stat<'a> {
     }
 }
 
-/// What was written to the file so far, wherever its position stands.
+/// Everything written to the file so far, regardless of its position.
 fn contents(file: &File) -> String {
     let length = file.metadata().map_or(0, |found| found.len());
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(OUTPUT_MAX_BYTES)];
@@ -235,7 +234,7 @@ mod tests {
         let (stdout, started) = (running.stdout.try_clone().unwrap(), "started\n");
         wait_until("output", LIMIT, || (contents(&stdout) == started).then_some(())).unwrap();
         let told = running.wait(Duration::ZERO).unwrap_err();
-        assert!(told.contains("in vain") && told.contains("started"), "{told}");
+        assert!(told.contains("timed out") && told.contains("started"), "{told}");
     }
 
     #[test]

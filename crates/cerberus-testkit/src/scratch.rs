@@ -1,6 +1,7 @@
-//! A place of its own for one test: a home and a git repository below one temporary directory.
+//! A scratch area for one test: a home and a git repository inside one temporary directory.
 //!
-//! When it is dropped, what still works in there is killed and everything is removed. It never reads or writes the home of whoever runs the tests.
+//! Dropping it kills processes that still work there and removes everything. The home of the user who runs the tests is
+//! never read or written.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,14 +10,14 @@ use tempfile::TempDir;
 
 use crate::process::kill_below;
 
-/// Where the programs that tests and agents call are found.
+/// The PATH for programs that tests and agents call.
 pub const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A scratch home and a scratch git repository.
 #[derive(Debug)]
 pub struct Scratch {
     root: PathBuf,
-    // Held for its Drop, which comes after ours.
+    // Held for its Drop, which runs after ours.
     _dir: TempDir,
 }
 
@@ -47,7 +48,7 @@ impl Scratch {
         self.root.join("repo")
     }
 
-    /// Runs git in the repository, as a fixed author and with nobody's configuration.
+    /// Runs git in the repository, with a fixed author and without any user configuration.
     pub fn git(&self, args: &[&str]) -> String {
         let output = Command::new("git")
             .env_clear()

@@ -1,8 +1,8 @@
-//! A program in a terminal of its own: what it prints is kept, what a user types is given to it.
+//! A program in its own terminal: captures its output and types input for it.
 //!
-//! The terminal is a pair of pseudo-terminals; `setsid --ctty` makes it the program's own, so that closing it hangs the
-//! program up as closing a window does. Nothing here draws: the screen is the bytes that came. A program that is still
-//! running when its terminal is dropped is killed with its whole group.
+//! The terminal is a pseudo-terminal pair; `setsid --ctty` makes it the program's controlling terminal, so closing it
+//! sends SIGHUP like closing a window. Nothing is rendered: the screen is the raw output. A program that is still
+//! running when its terminal is dropped is killed with its group.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -22,7 +22,7 @@ use crate::process::{kill_group, wait_until};
 
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// A terminal in which keys reach the program one by one says so with this.
+/// Enables bracketed paste. A program prints this when it is ready for input.
 const TAKES_KEYS: &str = "\x1b[?2004h";
 
 /// A program and its terminal.
@@ -61,7 +61,7 @@ impl Terminal {
         self.child.id()
     }
 
-    /// What was printed so far, with everything that moves and colours it.
+    /// The output so far, including control sequences.
     pub fn printed(&self) -> String {
         let printed = self.shared.printed.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&printed).into_owned()
@@ -80,7 +80,7 @@ impl Terminal {
         }
     }
 
-    /// Types a line, and the key that sends it until it was taken: a program that is still drawing may miss it.
+    /// Types a line, then presses Enter until it is accepted: a program that is still drawing may miss a key.
     pub fn enter<T>(&mut self, line: &str, limit: Duration, mut taken: impl FnMut() -> Option<T>) -> Result<T, String> {
         const ENTER_EVERY: Duration = Duration::from_millis(500);
         self.type_keys(line).map_err(|error| error.to_string())?;
@@ -94,7 +94,7 @@ impl Terminal {
         Err(self.told(&format!("{line:?} was not taken within {limit:?}")))
     }
 
-    /// Has it ended by itself?
+    /// Has the program exited?
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
@@ -130,7 +130,7 @@ impl Drop for Terminal {
     }
 }
 
-/// The same command as the leader of a session of its own, which the terminal belongs to.
+/// The same command as the leader of a new session with this controlling terminal.
 fn in_session(command: &Command, terminal: OwnedFd) -> io::Result<Command> {
     let mut wrapped = Command::new("setsid");
     wrapped.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
@@ -140,7 +140,8 @@ fn in_session(command: &Command, terminal: OwnedFd) -> io::Result<Command> {
     Ok(wrapped)
 }
 
-/// Keeps what is printed until the program is gone or the terminal is closed: a read that waits would keep it open.
+/// Collects output until the program ends or the terminal is closed. It must not block in a read, which would keep the
+/// terminal open.
 fn keep(mut screen: File, shared: &Shared) {
     let mut piece = [0; 4096];
     while !shared.is_closing.load(Ordering::Relaxed) {
@@ -150,7 +151,7 @@ fn keep(mut screen: File, shared: &Shared) {
             Ok(_) => {}
             Err(_) => return,
         }
-        // On Linux the last program that leaves the terminal is an error to whoever reads it.
+        // On Linux, a read fails when the last program has closed the terminal.
         let Ok(length @ 1..) = screen.read(&mut piece) else { return };
         shared.printed.lock().unwrap_or_else(PoisonError::into_inner).extend(&piece[..length]);
     }
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn closing_it_hangs_the_program_up() {
-        // Where whoever started us ignores the signal, a shell cannot trap it; the end of the input tells as well.
+        // If the parent of the tests ignores the signal, a shell cannot trap it; the end of the input works as well.
         let mut terminal = sh("trap 'exit 7' HUP; printf '\\033[?2004h'; cat >/dev/null; exit 7");
         terminal.wait_for_keys(LIMIT).unwrap();
         terminal.close();

@@ -1,4 +1,4 @@
-//! A real tokenizer, to hold estimates against.
+//! A real tokenizer, to compare estimates with.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What every command stands on: where the home is, what time it is, which folder is meant.
+//! What every command needs: the home, the time, the folder.
 
 use std::env;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ use cerberus_engine::summary::provider::Environment;
 
 use crate::failure::{Hint, Result};
 
-/// How long a command looks at edited files before it answers.
+/// How long a command may spend on naming edits before it answers.
 const NAMING_MAX: Duration = Duration::from_millis(200);
 
 pub struct Context {
@@ -40,27 +40,28 @@ pub struct Context {
     pub clock: Clock,
     pub cwd: PathBuf,
     pub json: bool,
-    /// What the user wants kept private cannot be read: nothing may be stored.
+    /// Why the privacy rules cannot be read. While this is set, nothing may be stored.
     privacy_rules_unknown: Option<String>,
 }
 
 impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
-        let home = home().hint("set CERBERUS_HOME to the folder that should hold the data")?;
+        let home = home().hint("set CERBERUS_HOME to a folder for the data")?;
         let (home, privacy_rules_unknown) = match with_privacy_rules(home.clone()) {
             Ok(home) => (home, None),
             Err(error) => (home, Some(error.to_string())),
         };
-        let given = given_now().hint("unset CERBERUS_NOW, or write it as 2026-01-22T13:35:14Z")?;
-        let here = env::current_dir().context("the current folder is gone").hint("change into another folder")?;
+        let given = given_now().hint("unset CERBERUS_NOW, or set it to a time like 2026-01-22T13:35:14Z")?;
+        let here =
+            env::current_dir().context("the current folder does not exist").hint("change into another folder")?;
         let cwd = cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
         if !cwd.is_dir() {
-            return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("give --cwd a folder that exists");
+            return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("pass an existing folder to --cwd");
         }
         Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json, privacy_rules_unknown })
     }
 
-    /// The same, at this moment: for commands that go on for long.
+    /// The same context at the current time, for commands that run for a long time.
     pub fn now_again(&self) -> Context {
         let given = self.clock.is_given.then_some(self.clock.now);
         let privacy_rules_unknown = self.privacy_rules_unknown.clone();
@@ -68,30 +69,31 @@ impl Context {
         Context { home, clock: Clock::new(given), cwd, json: self.json, privacy_rules_unknown }
     }
 
-    /// Nothing may be stored while it cannot be read what is to be kept private.
-    pub fn wishes_known(&self) -> Result<()> {
+    /// Fails while the privacy rules cannot be read: nothing may be stored then.
+    pub fn require_privacy_rules(&self) -> Result<()> {
         match &self.privacy_rules_unknown {
-            Some(problem) => Err(anyhow::anyhow!("{problem}"))
-                .hint("correct the file first: what is to be kept private stands in it"),
+            Some(problem) => {
+                Err(anyhow::anyhow!("{problem}")).hint("fix the file first: it says what must be kept private")
+            }
             None => Ok(()),
         }
     }
 
-    /// May this project's work be stored? For commands that would.
+    /// Fails if nothing of this project may be stored. For commands that store something.
     pub fn may_store(&self, located: &Located) -> Result<()> {
-        self.wishes_known()?;
+        self.require_privacy_rules()?;
         match privacy::permanent_block(&self.home, located) {
-            Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("remove that, or work in another project"),
+            Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("change that setting, or work in another project"),
             None => Ok(()),
         }
     }
 
-    /// The same for an agent, which a pause holds for too.
+    /// Like `may_store`, for an agent: a pause applies to agents too.
     pub fn may_agent_store(&self) -> Result<()> {
         let located = self.located();
         self.may_store(&located)?;
         match privacy::storage_block(&self.home, self.clock.now, &located) {
-            Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("the user lifts it with `cerberus unpause`"),
+            Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("the user can lift the pause with `cerberus unpause`"),
             None => Ok(()),
         }
     }
@@ -100,27 +102,27 @@ impl Context {
         identity::locate(&self.cwd)
     }
 
-    /// The view with everything that was heard, and no more: for questions that must be quick.
+    /// The folded view without any further upkeep, for questions that must be answered quickly.
     pub fn view(&self) -> Result<Store> {
-        fold::open(&self.home).hint("`cerberus doctor` says what is wrong")
+        fold::open(&self.home).hint("run `cerberus doctor` to see what is wrong")
     }
 
-    /// Who changes memories here and now.
+    /// For changes to memories in this project at this time.
     pub fn keeper<'a>(&'a self, located: &'a Located) -> MemoryWriter<'a> {
         MemoryWriter { home: &self.home, clock: &self.clock, located }
     }
 
-    /// After sessions ended: what the user corrected in them becomes proposals, the surest of them memories; and where
-    /// the user has set a provider, a summary of each is begun, in processes that go on by themselves.
+    /// To be called after sessions ended. Turns corrections into proposals, and the most certain of them into memories.
+    /// If a provider is set, starts a background process per session that writes its summary.
     pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
-        const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let mut store = self.view()?;
         distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
         self.record_repository(&mut store, Effort::WithGit)?;
         Ok(self.begin_summaries(sessions))
     }
 
-    /// Nothing when the user has set no provider; `doctor` says when the settings cannot be read.
+    /// Does nothing if no provider is set. Settings that cannot be read are reported by `doctor`.
     fn begin_summaries(&self, sessions: &[SessionRow]) -> Vec<Child> {
         match config::load(&self.home) {
             Ok(config) if config.summary.provider.is_some() => {
@@ -132,16 +134,17 @@ impl Context {
 
     /// The user's settings.
     pub fn config(&self) -> Result<Config> {
-        config::load(&self.home).hint("correct the line, or remove it; README.md lists the settings")
+        config::load(&self.home).hint("fix or remove the line; README.md lists the settings")
     }
 
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
-        let mut store = fold::open(&self.home).hint("`cerberus doctor` says what is wrong")?;
-        health::remove_old_views(&self.home, &store, self.clock.wall).hint("`cerberus doctor` says what is wrong")?;
-        legacy::import_all(&self.home, &self.clock, &mut store).hint("`cerberus doctor` says what is wrong")?;
+        let mut store = fold::open(&self.home).hint("run `cerberus doctor` to see what is wrong")?;
+        health::remove_old_views(&self.home, &store, self.clock.wall)
+            .hint("run `cerberus doctor` to see what is wrong")?;
+        legacy::import_all(&self.home, &self.clock, &mut store).hint("run `cerberus doctor` to see what is wrong")?;
         name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
-            .hint("`cerberus doctor` says what is wrong")?;
+            .hint("run `cerberus doctor` to see what is wrong")?;
         self.record_repository(&mut store, Effort::WithGit)?;
         Ok(store)
     }
@@ -155,35 +158,35 @@ impl Context {
             return Ok(());
         }
         repository::record_changes(&self.home, &self.clock, store, &located, look)
-            .hint("`cerberus doctor` says what is wrong")
+            .hint("run `cerberus doctor` to see what is wrong")
     }
 
-    /// The view, with every session settled by evidence and time. A moment that was asked for changes nothing.
+    /// The view, after ending idle sessions and detecting crashed ones. With `--now`, nothing is changed.
     pub fn swept_store(&self) -> Result<Store> {
         let mut store = self.store()?;
         if !self.clock.is_given {
             let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
-            let mut ended = swept.hint("`cerberus doctor` says what is wrong")?;
-            // What crashed is summed up when it is recovered.
+            let mut ended = swept.hint("run `cerberus doctor` to see what is wrong")?;
+            // Crashed sessions are summarized when they are recovered.
             ended.retain(|session| session.state.status == Status::Ended);
             if !ended.is_empty() {
                 self.begin_summaries(&ended);
             }
-            // Settings that are not understood let nothing go.
+            // If the settings cannot be read, nothing is deleted.
             let kept = self.config().map(|config| config.store).unwrap_or_default();
             retention::apply_daily(&self.home, &self.clock, &mut store, kept)
-                .hint("`cerberus doctor` says what is wrong")?;
+                .hint("run `cerberus doctor` to see what is wrong")?;
         }
         Ok(store)
     }
 }
 
-/// Where the user's agents keep what the user wrote for them.
+/// The folders with the user's own instructions for agents.
 pub fn user_folders() -> UserFolders {
     UserFolders::of(&agents::Surroundings::new(&|name| env::var_os(name), PathBuf::new()))
 }
 
-/// What the environment says about providers of summaries.
+/// What the environment configures about providers of summaries.
 pub fn surroundings() -> Environment {
     let key = |name: &str| Key::new(env::var(name).ok()?);
     Environment {
@@ -197,7 +200,7 @@ fn set(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The home with what its owner wants cut and kept private, from now on.
+/// The home with the user's own rules for secrets and privacy.
 pub fn with_privacy_rules(home: Home) -> std::result::Result<Home, ConfigError> {
     match config::privacy_rules(&home, set("HOME").as_deref())? {
         Some((own, privacy_rules)) => Ok(home.with_privacy_rules(Cleaner::with(own), privacy_rules)),
@@ -211,7 +214,7 @@ pub fn home() -> Option<Home> {
     Some(Home::new(if root.is_absolute() { root } else { env::current_dir().ok()?.join(root) }))
 }
 
-/// `CERBERUS_NOW`, when it is set.
+/// `CERBERUS_NOW`, if it is set.
 pub fn given_now() -> std::result::Result<Option<Timestamp>, NotATime> {
     match env::var_os("CERBERUS_NOW").filter(|value| !value.is_empty()) {
         Some(text) => Timestamp::parse(&text.to_string_lossy()).map(Some),

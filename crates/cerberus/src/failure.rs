@@ -1,4 +1,4 @@
-//! What a command that failed says: the error, and what to do next.
+//! The failure of a command: the error, and what to do next.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ pub struct Failure {
     pub hint: String,
 }
 
-/// Adds what to do next to anything that can fail.
+/// Adds a hint, what to do next, to anything that can fail.
 pub trait Hint<T> {
     fn hint(self, hint: impl Display) -> Result<T>;
 }
@@ -23,6 +23,6 @@ impl<T, E: Into<anyhow::Error>> Hint<T> for std::result::Result<T, E> {
 
 impl<T> Hint<T> for Option<T> {
     fn hint(self, hint: impl Display) -> Result<T> {
-        self.ok_or_else(|| Failure { error: anyhow::anyhow!("no home folder is known"), hint: hint.to_string() })
+        self.ok_or_else(|| Failure { error: anyhow::anyhow!("no home folder was found"), hint: hint.to_string() })
     }
 }

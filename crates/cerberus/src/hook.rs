@@ -1,6 +1,7 @@
-//! `cerberus hook AGENT`: one payload on standard input, always exit 0, nothing on standard output but a valid reply.
+//! `cerberus hook AGENT`: reads one payload from standard input, always exits with 0, and writes nothing but a valid
+//! reply to standard output.
 //!
-//! Whatever goes wrong is written down where `status` and `doctor` show it; the agent never notices.
+//! Failures are noted for `status` and `doctor`; the agent never notices them.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -26,18 +27,18 @@ use rustix::io::Errno;
 
 use crate::context;
 
-/// Larger than any client sends; the rest of a larger one is read and thrown away.
+/// Larger than any client sends. The rest of a larger payload is read and discarded.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Most payloads arrive in one read of this size.
 const FIRST_READ_BYTES: usize = 64 * 1024;
 
-/// A client that opens a hook and says nothing does not keep us here.
+/// How long to wait for a client that sends nothing.
 const SILENCE_SECS_MAX: i64 = 5;
 
 pub fn run(agent: &str) -> ExitCode {
     survive_panics(agent.to_string());
-    // An agent that sums up a session for us is no session itself, and must not be summed up in turn.
+    // An agent that summarizes a session for us is not a session itself and must not be summarized in turn.
     if std::env::var_os(SUMMARIZING).is_some() {
         return ExitCode::SUCCESS;
     }
@@ -53,10 +54,10 @@ pub fn run(agent: &str) -> ExitCode {
         failures::note(&home, clock.wall, "reading CERBERUS_NOW", &problem);
     }
     let result = match (agents::find(agent), context::with_privacy_rules(home.clone())) {
-        (Some(agent), Ok(home)) => heard(&home, &clock, agent),
+        (Some(agent), Ok(home)) => handle(&home, &clock, agent),
         (None, _) => Err(HookError::UnknownAgent(line(agent, 40))),
-        // What is to be kept private stands in it, so nothing is kept. The client must not find its pipe broken.
-        (_, Err(error)) => read_payload().and(Err(HookError::Unwished(error))),
+        // Without the privacy rules nothing may be stored. The payload is still read, to not break the client's pipe.
+        (_, Err(error)) => read_payload().and(Err(HookError::PrivacyRules(error))),
     };
     if let Err(error) = result {
         failures::note(&home, clock.now, &hook_name(agent), &error);
@@ -64,19 +65,19 @@ pub fn run(agent: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the failures call this hook.
+/// The name of this hook in the list of failures.
 fn hook_name(agent: &str) -> String {
     format!("hook {}", line(agent, 40))
 }
 
-/// A bug of ours must not look like a failing hook: it is noted for `status` and `doctor`, and the exit code is 0. The
-/// note is written here, before anything unwinds: release builds abort on a panic.
+/// A panic must not look like a failing hook: it is noted for `status` and `doctor`, and the exit code is 0. The note
+/// is written in the panic hook, because release builds abort on a panic.
 fn survive_panics(agent: String) {
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(home) = context::home() {
             let clock = Clock::new(context::given_now().ok().flatten());
-            // The place alone: the message of a panic may quote the payload.
-            let place = panic.location().map_or_else(|| "an unknown place".to_string(), ToString::to_string);
+            // Only the location: the panic message may quote the payload.
+            let place = panic.location().map_or_else(|| "an unknown location".to_string(), ToString::to_string);
             let detail = format!("a bug in Cerberus: it panicked at {place}");
             failures::note(&home, clock.now, &hook_name(&agent), &detail);
         }
@@ -88,7 +89,7 @@ fn survive_panics(agent: String) {
 enum HookError {
     UnknownAgent(String),
     Input(String),
-    Unwished(ConfigError),
+    PrivacyRules(ConfigError),
     Capture(CaptureError),
     Answer(AnswerError),
 }
@@ -96,9 +97,9 @@ enum HookError {
 impl std::fmt::Display for HookError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            HookError::UnknownAgent(name) => write!(f, "no agent is called {name:?}"),
+            HookError::UnknownAgent(name) => write!(f, "there is no agent {name:?}"),
             HookError::Input(problem) => f.write_str(problem),
-            HookError::Unwished(error) => write!(f, "nothing is stored until this is mended: {error}"),
+            HookError::PrivacyRules(error) => write!(f, "nothing is stored until this is fixed: {error}"),
             HookError::Capture(error) => error.fmt(f),
             HookError::Answer(error) => error.fmt(f),
         }
@@ -117,7 +118,7 @@ impl From<AnswerError> for HookError {
     }
 }
 
-fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
+fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let payload = read_payload()?;
     let Some(waiting) = capture::capture(home, clock, agent, &payload)? else {
         return Ok(());
@@ -127,7 +128,7 @@ fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         return Ok(());
     };
     let mut out = std::io::stdout();
-    // A client that no longer listens was told nothing.
+    // If the client no longer reads, the reply was not delivered and is not confirmed.
     if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {
         let _ = fault::point("answer-given");
         answer::confirm(home, clock, &answer)?;
@@ -135,25 +136,25 @@ fn heard(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     Ok(())
 }
 
-/// Everything on standard input, within limits of size and silence.
+/// Reads standard input to its end, with limits on size and waiting time.
 fn read_payload() -> Result<Vec<u8>, HookError> {
     let input = rustix::stdio::stdin();
     let mut payload = Vec::with_capacity(FIRST_READ_BYTES);
-    let mut thrown_away_bytes = 0;
+    let mut discarded_bytes = 0;
     loop {
         wait_for(input)?;
         if payload.capacity() - payload.len() < FIRST_READ_BYTES / 4 {
             payload.reserve(payload.len().max(FIRST_READ_BYTES));
         }
         match rustix::io::read(input, spare_capacity(&mut payload)) {
-            Ok(0) if thrown_away_bytes > 0 => {
-                let bytes = payload.len() + thrown_away_bytes;
+            Ok(0) if discarded_bytes > 0 => {
+                let bytes = payload.len() + discarded_bytes;
                 return Err(HookError::Input(format!("a payload of {bytes} bytes is larger than {PAYLOAD_BYTES_MAX}")));
             }
             Ok(0) => return Ok(payload),
-            // The client must not find its pipe broken: the rest is read, but not kept.
+            // The rest is read but discarded, to not break the client's pipe.
             Ok(_) if payload.len() > PAYLOAD_BYTES_MAX => {
-                thrown_away_bytes += payload.len() - PAYLOAD_BYTES_MAX;
+                discarded_bytes += payload.len() - PAYLOAD_BYTES_MAX;
                 payload.truncate(PAYLOAD_BYTES_MAX);
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -166,7 +167,7 @@ fn wait_for(input: BorrowedFd<'_>) -> Result<(), HookError> {
     let limit = Timespec { tv_sec: SILENCE_SECS_MAX, tv_nsec: 0 };
     match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&limit)) {
         Ok(0) => Err(HookError::Input(format!("no payload within {SILENCE_SECS_MAX} seconds"))),
-        // An error shows itself in the read that follows.
+        // An error is reported by the read that follows.
         _ => Ok(()),
     }
 }

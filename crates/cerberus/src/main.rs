@@ -1,7 +1,7 @@
-//! The binary: talk, arguments, exit codes. Decisions are in core, files and the database in the engine.
+//! The binary: arguments, output, exit codes. Decisions are made in core; files and the database belong to the engine.
 //!
-//! `hook` is taken before the argument parser is built: it runs at every step of an agent, and must cost next to
-//! nothing.
+//! `hook` is dispatched before the argument parser is built, because it runs at every step of an agent and must be
+//! fast.
 
 mod commands;
 mod context;

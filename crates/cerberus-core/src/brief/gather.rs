@@ -190,7 +190,7 @@ impl<'a> SettledIndex<'a> {
         if fact.reference.as_deref() == Some(INTERRUPTED) {
             let continued =
                 self.work.iter().find(|other| other.session != known.session && (other.at, other.event) > since);
-            return continued.map(|other| format!("continued in {}", other.session));
+            return continued.map(|other| format!("continued by {}", other.session));
         }
         for (settlement, kind, code) in &self.by_code {
             if (settlement.at, settlement.event) > since && *kind == fact.kind && same_thing(code, &fact.code) {

@@ -67,7 +67,7 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
             continue;
         }
         if let Some(other) = narrow.iter().find(|other| is_overruled(one.memory, other.memory)) {
-            drop(format!("overridden by {} for {}", other.id, &*other.memory.scope));
+            drop(format!("contradicted by {} for {}", other.id, &*other.memory.scope));
             continue;
         }
         let (own_tokens, own_chars) = (tokens::line(&code), code.chars().count() + 1);

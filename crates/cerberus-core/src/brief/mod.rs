@@ -248,7 +248,7 @@ impl Brief {
 fn is_covered_by_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
     let quotes_it = |memory: &&MemoryItem| memory.evidence.iter().any(|quote| quote.contains(&item.text));
     let Some(memory) = memories.iter().find(quotes_it).filter(|_| item.kind == Kind::Decision) else { return false };
-    dropped.push(Dropped { code: item.code.clone(), reason: format!("shown as {}", memory.code) });
+    dropped.push(Dropped { code: item.code.clone(), reason: format!("included as {}", memory.code) });
     true
 }
 

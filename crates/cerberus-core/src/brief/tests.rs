@@ -395,7 +395,7 @@ fn interrupted_work_is_open_until_another_session_works() {
         let brief = compose_with(&[broken_off.clone(), other.clone()], &[], BUDGET_TOKENS);
         assert_eq!(brief.text.contains("next:interrupted:run-the-tests"), is_open, "{other:?}");
         let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
-        assert_eq!(reasons.contains(&"continued in b"), !is_open, "{other:?}");
+        assert_eq!(reasons.contains(&"continued by b"), !is_open, "{other:?}");
     }
 }
 

@@ -66,17 +66,17 @@ struct EvidenceLine {
 pub enum LineError {
     #[error("{0}")]
     NotJson(#[from] serde_json::Error),
-    #[error("its content is empty")]
+    #[error("the content is empty")]
     Empty,
-    #[error("its content has more than {CONTENT_BYTES_MAX} bytes")]
+    #[error("the content has more than {CONTENT_BYTES_MAX} bytes")]
     TooLong,
-    #[error("its metadata has more than {METADATA_BYTES_MAX} bytes")]
+    #[error("the metadata has more than {METADATA_BYTES_MAX} bytes")]
     TooMuch,
-    #[error("its scope {0:?} is not universal, language:NAME or project:NAME")]
+    #[error("the scope {0:?} is not universal, language:NAME or project:NAME")]
     Scope(String),
-    #[error("its {field} is not a time: {text:?}")]
+    #[error("{field} is not a time: {text:?}")]
     Time { field: &'static str, text: String },
-    #[error("its confidence is not between 0 and 1")]
+    #[error("the confidence is not between 0 and 1")]
     Confidence,
 }
 

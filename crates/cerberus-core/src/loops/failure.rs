@@ -42,11 +42,13 @@ impl Remedy {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Remedy::Login => "log in to the agent, or give it a valid key, then `cerberus loop run --resume`",
-            Remedy::Credit => "add credit or change the plan, then `cerberus loop run --resume`",
+            Remedy::Login => {
+                "log in to the agent or give it a valid key, then continue with `cerberus loop run --resume`"
+            }
+            Remedy::Credit => "add credit or change the plan, then continue with `cerberus loop run --resume`",
             Remedy::Permission => {
-                "allow the tools it needs in the agent's own settings, or hand it the flag that allows them after --, \
-                 then `cerberus loop run --resume`"
+                "allow the tools that it needs in the agent's own settings or with a flag after --, then continue with \
+                 `cerberus loop run --resume`"
             }
             Remedy::Flag => "fix the arguments after -- or agent_args in cerberus.toml, then try again",
             Remedy::Program => "install the agent, put it on PATH, or name it with --program",
@@ -141,7 +143,7 @@ pub fn of_exit(exit: Exit, error_output: &str) -> Failure {
         Exit::Code(code) if code != 0 && has(&text, &LOGIN) => needs(Remedy::Login),
         Exit::Code(code) if code != 0 && has(&text, &CREDIT) => needs(Remedy::Credit),
         Exit::Code(code) if code != 0 && has(&text, &LIMITED) => Failure::Limited { wait: Wait::Unknown, words },
-        Exit::Code(0) => Failure::Crashed { words: "it exited without reporting a result".to_string() },
+        Exit::Code(0) => Failure::Crashed { words: "the agent exited without reporting a result".to_string() },
         _ => Failure::Crashed { words },
     }
 }

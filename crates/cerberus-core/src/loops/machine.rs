@@ -404,9 +404,7 @@ fn finish(stop: Stop) -> Step {
 
 fn notices(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = String> {
     let check = match checked {
-        Some(Checked::NoTests) => {
-            Some("the check exited successfully but ran no tests, so it does not count".to_string())
-        }
+        Some(Checked::NoTests) => Some("the check succeeded but ran no tests, so it does not count".to_string()),
         Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
         Some(Checked::Passed) | None => None,
     };

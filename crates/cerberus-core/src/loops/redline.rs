@@ -19,7 +19,7 @@ pub enum Level {
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not a context level; write 70% of the window, or 140000 or 140k tokens")]
+#[error("{0:?} is not a fill level; write a percentage of the window like 70%, or tokens like 140000 or 140k")]
 pub struct NotALevel(String);
 
 impl FromStr for Level {
@@ -97,7 +97,7 @@ pub enum Fill {
 }
 
 #[derive(Debug, thiserror::Error, PartialEq)]
-#[error("the soft redline ({soft}) must be below the hard one ({hard})")]
+#[error("the soft redline ({soft}) must be below the hard redline ({hard})")]
 pub struct OutOfOrder {
     pub soft: Level,
     pub hard: Level,

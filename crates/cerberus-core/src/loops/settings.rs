@@ -60,7 +60,7 @@ impl FromStr for Worker {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Worker, String> {
-        Worker::all().find(|worker| worker.name() == text).ok_or_else(|| format!("one of {}", Worker::names()))
+        Worker::all().find(|worker| worker.name() == text).ok_or_else(|| format!("expected one of {}", Worker::names()))
     }
 }
 
@@ -305,13 +305,13 @@ pub struct Settings {
 pub enum Contradiction {
     #[error(transparent)]
     Redline(#[from] OutOfOrder),
-    #[error("no agent is given")]
+    #[error("no agent given: use --agent")]
     NoAgent,
-    #[error("no command is given")]
+    #[error("no command given: add it after --")]
     NoCommand,
     #[error("both a prompt and a prompt file are given")]
     TwoPrompts,
-    #[error("{0} cannot be zero")]
+    #[error("{0} must be more than zero")]
     Zero(&'static str),
     #[error("the cost limit must be greater than zero")]
     Cost,

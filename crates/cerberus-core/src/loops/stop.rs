@@ -66,7 +66,7 @@ impl Stop {
             Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
             Stop::NoProgress { .. } => LoopEnd::NoProgress,
             Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
-            Stop::NeedsUser { .. } => LoopEnd::NeedsMending,
+            Stop::NeedsUser { .. } => LoopEnd::NeedsUser,
             Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
         }
     }
@@ -75,21 +75,21 @@ impl Stop {
         match self {
             Stop::CheckPassed => "the check passed".to_string(),
             Stop::ClaimedTwice => {
-                "two contexts in a row reported that everything is done, and the second changed nothing".to_string()
+                "two contexts in a row reported completion, and the second changed nothing".to_string()
             }
             Stop::Limit(limit) => format!("the limit of {} is reached", limit.word()),
             Stop::LimitUnconfirmed(limit) => format!(
-                "the limit of {} is reached; the last context reported that everything is done, but nothing confirmed it",
+                "the limit of {} is reached; the last context reported completion, but nothing confirmed it",
                 limit.word()
             ),
             Stop::NoProgress { iterations } => {
                 format!("no commit, changed file or finished task in {iterations} iterations")
             }
-            Stop::SameFailure { times, words } => format!("it failed {times} times in the same way: {words}"),
-            Stop::Failures { times, words } => format!("it failed {times} times in a row, the last time: {words}"),
+            Stop::SameFailure { times, words } => format!("the same failure occurred {times} times: {words}"),
+            Stop::Failures { times, words } => format!("{times} failures in a row, the last one: {words}"),
             Stop::NeedsUser { words, .. } => words.clone(),
             Stop::Asked => "asked to stop after the iteration".to_string(),
-            Stop::AskedNow => "asked to stop at once".to_string(),
+            Stop::AskedNow => "asked to stop immediately".to_string(),
             Stop::StopFile => "the stop file exists".to_string(),
             Stop::HookRefused { words } => format!("the pre_reboot hook refused a fresh context: {words}"),
         }
@@ -98,17 +98,17 @@ impl Stop {
     /// What the user can do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` shows how it went",
-            Stop::Limit(_) => "raise the limit and `cerberus loop run --resume` to go on",
-            Stop::LimitUnconfirmed(_) => "pass a command that proves it with --until, or check the result yourself",
+            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` shows what happened",
+            Stop::Limit(_) => "raise the limit, then continue with `cerberus loop run --resume`",
+            Stop::LimitUnconfirmed(_) => "check the result yourself, or give --until a command that proves completion",
             Stop::NoProgress { .. } => "see `cerberus loop history`; a clearer prompt or check may help",
             Stop::SameFailure { .. } | Stop::Failures { .. } => {
-                "fix the cause, then `cerberus loop run --resume` to go on"
+                "fix the cause, then continue with `cerberus loop run --resume`"
             }
             Stop::NeedsUser { remedy, .. } => remedy.hint(),
-            Stop::Asked | Stop::AskedNow => "`cerberus loop run --resume` to go on",
-            Stop::StopFile => "remove the file, then `cerberus loop run --resume` to go on",
-            Stop::HookRefused { .. } => "fix the hook, then `cerberus loop run --resume` to go on",
+            Stop::Asked | Stop::AskedNow => "continue with `cerberus loop run --resume`",
+            Stop::StopFile => "remove the file, then continue with `cerberus loop run --resume`",
+            Stop::HookRefused { .. } => "fix the hook, then continue with `cerberus loop run --resume`",
         }
     }
 }

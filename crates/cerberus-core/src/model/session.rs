@@ -19,6 +19,9 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
 /// The trigger of a session that a loop ended and replaced with a fresh one.
 pub const REBOOT: &str = "reboot";
 
+/// The trigger for `LoopEnd::NeedsUser` in older journals.
+const NEEDS_USER_FORMERLY: &str = "needs mending";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -116,7 +119,8 @@ pub enum LoopEnd {
     Failed,
     Limit,
     NoProgress,
-    NeedsMending,
+    #[serde(rename = "needs_mending")]
+    NeedsUser,
     Interrupted,
 }
 
@@ -126,7 +130,7 @@ impl LoopEnd {
         LoopEnd::Failed,
         LoopEnd::Limit,
         LoopEnd::NoProgress,
-        LoopEnd::NeedsMending,
+        LoopEnd::NeedsUser,
         LoopEnd::Interrupted,
     ];
 
@@ -136,7 +140,7 @@ impl LoopEnd {
             LoopEnd::Failed => "failed",
             LoopEnd::Limit => "limit",
             LoopEnd::NoProgress => "no progress",
-            LoopEnd::NeedsMending => "needs mending",
+            LoopEnd::NeedsUser => "needs attention",
             LoopEnd::Interrupted => "interrupted",
         }
     }
@@ -148,7 +152,7 @@ impl LoopEnd {
             LoopEnd::Failed => 1,
             LoopEnd::Limit => 3,
             LoopEnd::NoProgress => 4,
-            LoopEnd::NeedsMending => 5,
+            LoopEnd::NeedsUser => 5,
             LoopEnd::Interrupted => 6,
         }
     }
@@ -156,7 +160,7 @@ impl LoopEnd {
 
 /// Did a loop end the session, either to start a fresh one or because the loop itself ended?
 fn is_by_loop(trigger: &str) -> bool {
-    trigger == REBOOT || LoopEnd::ALL.iter().any(|end| end.word() == trigger)
+    trigger == REBOOT || trigger == NEEDS_USER_FORMERLY || LoopEnd::ALL.iter().any(|end| end.word() == trigger)
 }
 
 /// The state after a mark.
@@ -260,6 +264,10 @@ mod tests {
             (vec![alive(1), ended(4), reboot(5)], (4, REBOOT)),
             (vec![alive(1), reboot(5), ended(6)], (5, REBOOT)),
             (vec![alive(1), ended(4), mark(5, MarkKind::Ended { trigger: "complete".into() })], (4, "complete")),
+            (
+                vec![alive(1), ended(4), mark(5, MarkKind::Ended { trigger: "needs mending".into() })],
+                (4, "needs mending"),
+            ),
             (vec![alive(1), ended(4), ended(5)], (4, "other")),
         ] {
             let found = state(&marks, at(5), at(9));

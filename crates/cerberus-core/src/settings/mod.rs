@@ -171,7 +171,7 @@ pub enum SettingsError {
     Syntax { at: Position, problem: SyntaxProblem },
     #[error("{at}: nested deeper than {DEPTH_MAX} levels")]
     TooDeep { at: Position },
-    #[error("{bytes} bytes is more than the {TEXT_MAX_BYTES} a settings file may have")]
+    #[error("the file has {bytes} bytes, but a settings file may have at most {TEXT_MAX_BYTES}")]
     TooLarge { bytes: usize },
     /// Only keys that we follow are checked: which of two `hooks` counts would be a guess.
     #[error("{at}: the key {key:?} appears twice in one object")]
@@ -196,7 +196,7 @@ pub enum SettingsError {
 /// Why a text is neither JSON nor JSON with comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxProblem {
-    #[error("the text ends too early")]
+    #[error("unexpected end of the file")]
     UnexpectedEnd,
     #[error("unexpected character {0:?}")]
     UnexpectedCharacter(char),

@@ -99,7 +99,7 @@ pub(super) fn instead(codes: Brief, input: &SummaryInput) -> Brief {
     };
     let items: Vec<Item> = context.into_iter().chain(next).cloned().collect();
     let rest = codes.items.iter().filter(|item| !items.contains(item));
-    let rest = rest.map(|item| Dropped { code: item.code.clone(), reason: "replaced by the summary".to_string() });
+    let rest = rest.map(|item| Dropped { code: item.code.clone(), reason: "covered by the summary".to_string() });
     let dropped = codes.dropped.iter().cloned().chain(rest).collect();
     Brief { tokens: tokens::estimate(&text), text, memories: codes.memories.clone(), items, dropped }
 }

@@ -21,7 +21,7 @@ pub(super) const PROFILE: Profile = Profile {
     agent: codex::AGENT,
     dir,
     files,
-    afterwards: Some("start `codex` once and accept its new hooks; until then it does not run them"),
+    afterwards: Some("start `codex` once and accept the new hooks; it does not run them before that"),
     trust,
     has_plugin: no_plugin,
     guides: &["AGENTS.md"],
@@ -82,7 +82,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
     let file = files(surroundings, scope).into_iter().find(|file| file.path.ends_with(HOOKS_FILE));
     let (Some(file), Some(dir)) = (file, dir(surroundings)) else {
-        return Trust::Unknown("no home folder to look in".to_string());
+        return Trust::Unknown("no home folder was found".to_string());
     };
     let config = dir.join(CONFIG_FILE);
     let text = match outside::text(&config, SETTINGS_BYTES_MAX) {

@@ -135,7 +135,7 @@ fn links_are_kept_and_concurrent_changes_are_not_lost() {
     std::os::unix::fs::symlink(&real, &file.path).unwrap();
     let change = plan_install(&home, profile.agent, &file, COMMAND).unwrap();
     fs::write(&real, "{\"theirs\": 1}\n").unwrap();
-    assert!(change.apply(&home).unwrap_err().to_string().contains("was changed by somebody else"));
+    assert!(change.apply(&home).unwrap_err().to_string().contains("another program changed it"));
     assert_eq!(fs::read_to_string(&real).unwrap(), "{\"theirs\": 1}\n");
     plan_install(&home, profile.agent, &file, COMMAND).unwrap().apply(&home).unwrap();
     assert!(fs::symlink_metadata(&file.path).unwrap().is_symlink());

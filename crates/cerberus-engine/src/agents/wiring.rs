@@ -27,7 +27,7 @@ pub enum WiringError {
     NotText { path: PathBuf },
     #[error("{path} was left alone: it is read-only")]
     ReadOnly { path: PathBuf },
-    #[error("{path} was left alone: it was changed by somebody else at the same moment")]
+    #[error("{path} was left alone: another program changed it at the same time")]
     Outrun { path: PathBuf },
     #[error("cannot {doing} {path}: {source}")]
     Io { doing: &'static str, path: PathBuf, source: io::Error },

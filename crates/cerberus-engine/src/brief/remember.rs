@@ -101,7 +101,7 @@ pub fn for_prompt(
     guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
     let candidates: Vec<MemoryCandidate> = rows
         .iter()
-        .map(|row| MemoryCandidate { id: &row.id, memory: &row.memory, why: "the prompt speaks of it" })
+        .map(|row| MemoryCandidate { id: &row.id, memory: &row.memory, why: "matches the prompt" })
         .collect();
     let request = MemoryRequest {
         candidates: &candidates,

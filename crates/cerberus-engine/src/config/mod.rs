@@ -79,7 +79,7 @@ impl Default for BriefConfig {
 pub enum ConfigError {
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: io::Error },
-    #[error("{path} is not understood: {message}")]
+    #[error("{path} is invalid: {message}")]
     Invalid { path: String, message: String },
 }
 

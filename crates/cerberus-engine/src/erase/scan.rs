@@ -35,7 +35,7 @@ const FOLDERS_MAX: usize = 4;
 pub enum ScanError {
     #[error(transparent)]
     Fold(#[from] FoldError),
-    #[error("cannot clean {path}: {source}")]
+    #[error("cannot scan or redact {path}: {source}")]
     File { path: PathBuf, source: io::Error },
 }
 

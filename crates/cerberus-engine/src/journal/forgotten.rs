@@ -26,12 +26,12 @@ impl Namer {
     pub fn open(home: &Home) -> Result<Namer, JournalError> {
         let path = home.key();
         let key = match home.text(&path, 4 * KEY_BYTES as u64) {
-            Ok(text) => from_hex(text.trim()).ok_or_else(|| io::Error::other("the key of the home cannot be read")),
+            Ok(text) => from_hex(text.trim()).ok_or_else(|| io::Error::other("the key in the home is damaged")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut bytes = [0; KEY_BYTES];
                 let filled = SystemRandom::new().fill(&mut bytes);
                 filled
-                    .map_err(|_| io::Error::other("the system gives no random bytes"))
+                    .map_err(|_| io::Error::other("the system provides no random bytes"))
                     .and_then(|()| home.replace(&path, to_hex(&bytes).as_bytes()))
                     .map(|()| bytes)
             }

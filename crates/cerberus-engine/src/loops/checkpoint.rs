@@ -36,7 +36,7 @@ pub const RUNS_KEPT: usize = 5;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    #[error("{0} is no git repository")]
+    #[error("{0} is not a git repository")]
     NoGit(PathBuf),
     #[error("git {what} failed: {words}")]
     Git { what: &'static str, words: String },
@@ -44,7 +44,7 @@ pub enum CheckpointError {
     File { path: PathBuf, source: io::Error },
     #[error("run {run} has no checkpoint {number}")]
     Missing { run: u32, number: u32 },
-    #[error("files that git ignores stand where the checkpoint has others: {}", .0.join(", "))]
+    #[error("ignored files are in the way of files of the checkpoint: {}", .0.join(", "))]
     InTheWay(Vec<String>),
 }
 
@@ -121,7 +121,7 @@ impl<'a> Checkpoints<'a> {
     pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<Restored, CheckpointError> {
         let wanted = self.list(run)?.into_iter().find(|one| one.number == number);
         let wanted = wanted.ok_or(CheckpointError::Missing { run, number })?;
-        let before = self.snapshot(&format!("cerberus loop: before the restore of {run}/{number}"), now)?;
+        let before = self.snapshot(&format!("cerberus loop: before restoring run {run}, iteration {number}"), now)?;
         self.set_reference(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
         let changes = self.differences(&before, &wanted.commit)?;
         self.refuse_loss(&changes)?;
@@ -205,7 +205,7 @@ impl<'a> Checkpoints<'a> {
                 continue;
             }
             if path.contains(char::REPLACEMENT_CHARACTER) {
-                let words = format!("{path} has a name that is no UTF-8, and cannot be restored");
+                let words = format!("the name of {path} is not UTF-8, so the file cannot be restored");
                 return Err(CheckpointError::Git { what: "diff-tree", words });
             }
             let status = entry.rsplit(' ').next().unwrap_or_default();
@@ -279,7 +279,7 @@ impl<'a> Checkpoints<'a> {
     }
 
     fn files_command(&self) -> Result<Command, CheckpointError> {
-        let unanswered = || CheckpointError::Git { what: "config", words: "it does not answer".to_string() };
+        let unanswered = || CheckpointError::Git { what: "config", words: "git does not respond".to_string() };
         files_command(&self.located.root).ok_or_else(unanswered)
     }
 
@@ -293,7 +293,7 @@ impl<'a> Checkpoints<'a> {
             let words = line(&String::from_utf8_lossy(&words), 300);
             CheckpointError::Git {
                 what,
-                words: if words.is_empty() { "it does not answer".to_string() } else { words },
+                words: if words.is_empty() { "git does not respond".to_string() } else { words },
             }
         })
     }

@@ -34,7 +34,7 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
 
 fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
     let Some(_lock) = ledger.lock().map_err(io::Error::other)? else {
-        return Err(io::Error::other("a loop is running; `cerberus loop stop` first"));
+        return Err(io::Error::other("a loop is running; stop it first with `cerberus loop stop`"));
     };
     if matches!(request, ForgetRequest::Projects { ids, .. } if ids.contains(ledger.project())) {
         return fs::remove_dir_all(dir);

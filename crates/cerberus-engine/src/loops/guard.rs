@@ -92,7 +92,7 @@ pub fn run(launch: &Launch) -> i32 {
     std::thread::spawn(move || reap_children(&send));
     let mut watch = Watch { group, input, stopping: None, exit: None };
     if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| record_launch(note, child.id())) {
-        eprintln!("cannot write down that the agent was started: {error}");
+        eprintln!("cannot record the start of the agent: {error}");
         watch.stop(Duration::ZERO);
         watch.run_until_empty(&events);
         return CANNOT_NOTE;

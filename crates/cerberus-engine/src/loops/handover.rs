@@ -59,7 +59,7 @@ pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedS
         // If the view cannot be read, the agent's output is still better than nothing.
         Err(error) => {
             let state = without_view(&wanted).state;
-            (state, vec![format!("the handoff holds only what the agent said and what git knows: {error}")])
+            (state, vec![format!("the handoff contains only the agent's messages and the state of git: {error}")])
         }
     }
 }

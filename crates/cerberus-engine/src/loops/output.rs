@@ -35,7 +35,7 @@ impl Output {
         let kept = self.cleaner.redact(text.trim_end_matches('\n'));
         self.written_bytes += kept.len() + 1;
         if self.written_bytes > OUTPUT_BYTES_MAX {
-            let _ = writeln!(file, "… the rest was not kept");
+            let _ = writeln!(file, "… the rest was discarded");
             self.file = None;
         } else if writeln!(file, "{kept}").is_err() {
             self.file = None;
@@ -57,7 +57,7 @@ mod tests {
             output.keep(&[b'x'; 1024 * 1024]);
         }
         let kept = std::fs::read_to_string(&path).unwrap();
-        assert!(kept.starts_with("key [redacted") && kept.ends_with("the rest was not kept\n"));
+        assert!(kept.starts_with("key [redacted") && kept.ends_with("the rest was discarded\n"));
         assert!(kept.len() <= OUTPUT_BYTES_MAX + 100);
     }
 }

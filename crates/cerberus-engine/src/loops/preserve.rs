@@ -117,14 +117,14 @@ fn included(wanted: &PreserveRequest, path: &str) -> Result<IncludedFile, String
     let real = root.join(path).canonicalize().map_err(|error| error.to_string())?;
     // A link must not expose files outside the project.
     if !real.starts_with(root) {
-        return Err("it lies outside of the project".to_string());
+        return Err("it is outside the project".to_string());
     }
     if privacy_rules.is_private(&real.to_string_lossy()) {
         return Err("it is private".to_string());
     }
     let bytes = outside::beginning(&real, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
     if bytes.contains(&0) {
-        return Err("it is no text".to_string());
+        return Err("it is not text".to_string());
     }
     Ok(IncludedFile {
         path: OneLine::new(wanted.cleaner, path),

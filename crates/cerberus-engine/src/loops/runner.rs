@@ -53,9 +53,9 @@ pub enum LoopError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("another runner is at work in this project")]
+    #[error("another runner is active in this project")]
     AnotherRunner,
-    #[error("there is nothing to take up again: {0}")]
+    #[error("there is no run to resume: {0}")]
     NothingToResume(String),
 }
 
@@ -342,7 +342,7 @@ impl Runner<'_> {
         let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
         let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
         if let Err(error) = saved {
-            self.audience.report(&Report::Message(&format!("no checkpoint of this iteration: {error}")));
+            self.audience.report(&Report::Message(&format!("no checkpoint was saved for this iteration: {error}")));
         }
     }
 

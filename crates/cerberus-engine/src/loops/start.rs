@@ -38,9 +38,9 @@ pub enum Start {
 pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
     let run_state =
-        history::latest_run(&ledger.read(now())?).ok_or_else(|| nothing("no loop ever ran in this project"))?;
+        history::latest_run(&ledger.read(now())?).ok_or_else(|| nothing("no loop has run in this project"))?;
     match &run_state.stopped {
-        Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last one is complete, {words}"))),
+        Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last run is complete: {words}"))),
         _ => Ok(run_state),
     }
 }

@@ -31,7 +31,7 @@ const FOLDS_MAX: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    #[error("somebody else changed {0} meanwhile; your change was not made")]
+    #[error("{0} was changed by someone else in the meantime; your change was not made")]
     ChangedMeanwhile(MemoryId),
     #[error(transparent)]
     Fold(#[from] FoldError),

@@ -35,7 +35,7 @@ fn create(home: &Home) -> io::Result<DeviceId> {
     match linked {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let text = home.text(&path, FILE_BYTES_MAX)?;
-            DeviceId::parse(text.trim()).ok_or_else(|| io::Error::other("the device id cannot be read"))
+            DeviceId::parse(text.trim()).ok_or_else(|| io::Error::other("the device id in the home is damaged"))
         }
         linked => linked.map(|()| id),
     }
@@ -43,7 +43,7 @@ fn create(home: &Home) -> io::Result<DeviceId> {
 
 fn generate() -> io::Result<DeviceId> {
     let mut bytes = [0; 8];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system gives no random bytes"))?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system provides no random bytes"))?;
     Ok(DeviceId::from_bytes(bytes))
 }
 

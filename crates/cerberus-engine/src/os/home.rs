@@ -158,7 +158,7 @@ impl Home {
 
     /// Opens the folder that contains `path`. Returns it with the last component of the path.
     fn folder_of<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
-        let not_ours = || io::Error::other(format!("{} is not below the home", path.display()));
+        let not_ours = || io::Error::other(format!("{} is not inside the home", path.display()));
         let inside = path.strip_prefix(&self.root).map_err(|_| not_ours())?;
         let name = inside.file_name().ok_or_else(not_ours)?;
         let mut folder = openat(CWD, &self.root, FOLDER, Mode::empty())?;
@@ -178,7 +178,7 @@ impl Home {
         let is_link = inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
         match error {
             Errno::LOOP | Errno::NOTDIR if is_link => io::Error::other(
-                "a symbolic link stands there, and none is followed out of the home; put the real thing in its place",
+                "this is a symbolic link, and Cerberus does not follow links out of the home; replace it with the real file or folder",
             ),
             error => error.into(),
         }

@@ -45,7 +45,7 @@ pub fn whole(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > bytes_max {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("holds more than {bytes_max} bytes"))),
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {bytes_max} bytes"))),
         false => Ok(bytes),
     }
 }

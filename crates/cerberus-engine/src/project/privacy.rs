@@ -44,9 +44,11 @@ impl std::fmt::Display for StorageBlock {
                 until.map_or(Ok(()), |until| write!(f, " until {until}"))
             }
             StorageBlock::PrivateProject(folder) => {
-                write!(f, "nothing of {} is stored: private.projects in config.toml", folder.display())
+                write!(f, "nothing is stored for {}: it is listed in private.projects in config.toml", folder.display())
             }
-            StorageBlock::OptedOut(file) => write!(f, "nothing of this project is stored: {}", file.display()),
+            StorageBlock::OptedOut(file) => {
+                write!(f, "nothing is stored for this project: it contains {}", file.display())
+            }
         }
     }
 }

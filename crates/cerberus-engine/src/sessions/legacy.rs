@@ -120,8 +120,8 @@ fn location_by_name(home: &Home, name: &str) -> Location<'static> {
 }
 
 fn note_once(home: &Home, clock: &Clock, path: &Path, reason: &str) {
-    let detail = format!("{} is left in place: {reason}", path.display());
+    let detail = format!("{} was not imported: {reason}", path.display());
     if !failures::list(home, Timestamp::from_millis(i64::MAX)).iter().any(|known| known.detail == detail) {
-        failures::note(home, clock.now, "picking up a file of the original tool", &detail);
+        failures::note(home, clock.now, "importing a file of the original tool", &detail);
     }
 }

@@ -53,7 +53,7 @@ pub fn recover(
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     actions.extend(learn(home, clock, store, session)?);
     if !in_flight.is_empty() {
-        actions.push(format!("noted what was in flight: {}", in_flight.join("; ")));
+        actions.push(format!("recorded interrupted work: {}", in_flight.join("; ")));
     }
     let clean = |texts: &[String]| texts.iter().map(|text| home.cleaner().clean(text.clone(), Keep::SUBJECT)).collect();
     let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
@@ -78,7 +78,7 @@ fn learn(home: &Home, clock: &Clock, store: &mut Store, session: &SessionRow) ->
         let things = if count == 1 { "correction" } else { "corrections" };
         (count > 0).then(|| format!("{what} {count} {things}"))
     };
-    let said = [said(approved.len(), "learnt from"), said(proposed.len(), "left for review")];
+    let said = [said(approved.len(), "learned from"), said(proposed.len(), "left for review")];
     Ok(said.into_iter().flatten().collect())
 }
 
@@ -123,7 +123,7 @@ fn complete_from_transcript(
     if report.new_events > 0 {
         fold::fold(home, store)?;
         let events = if report.new_events == 1 { "event" } else { "events" };
-        actions.push(format!("completed {} {events} from the transcript", report.new_events));
+        actions.push(format!("added {} {events} from the transcript", report.new_events));
     }
     let known = store.event_keys(agent, &session.agent_session_id)?;
     let open = in_flight.into_iter().filter(|used| !used.is_finished(&known));

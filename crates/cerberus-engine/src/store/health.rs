@@ -36,11 +36,11 @@ const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 /// Something in the view's place that is not the view.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ViewProblem {
-    #[error("its tables are not those that this version makes")]
+    #[error("its tables do not match this version")]
     Altered,
-    #[error("a database of another program stands in its place")]
+    #[error("the file is a database of another program")]
     Foreign,
-    #[error("what stands in its place cannot be used: {0}")]
+    #[error("the file cannot be used as a view: {0}")]
     NotAFile(String),
 }
 
@@ -128,8 +128,9 @@ pub(super) fn set_aside(home: &Home, error: &StoreError) {
     if is_ours {
         touch(&aside);
     }
-    let detail = format!("{error}; it is now {}", aside.file_name().unwrap_or_default().to_string_lossy());
-    failures::note(home, Clock::new(None).wall, "the view was made anew", &detail);
+    let detail =
+        format!("{error}; the old file was renamed to {}", aside.file_name().unwrap_or_default().to_string_lossy());
+    failures::note(home, Clock::new(None).wall, "the view was rebuilt", &detail);
 }
 
 /// Sets the modification time to now, from which its age counts.

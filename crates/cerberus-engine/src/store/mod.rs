@@ -71,7 +71,7 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("the view {path}: {source}; `cerberus doctor --rebuild` makes it anew, nothing is lost")]
+    #[error("the view {path}: {source}; `cerberus doctor --rebuild` rebuilds it without loss")]
     Sqlite { path: String, source: rusqlite::Error },
     #[error("the view {path}: {problem}")]
     ViewProblem { path: String, problem: ViewProblem },
@@ -216,7 +216,7 @@ impl Store {
                     0 => Ok(()),
                     _ => Err(rusqlite::Error::SqliteFailure(
                         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
-                        Some("somebody reads it; what was deleted may still be in its log".to_string()),
+                        Some("another process is reading the view; deleted data may still be in its log".to_string()),
                     )),
                 }
             })

@@ -61,6 +61,6 @@ fn problem(error: &Error, limit: Duration) -> ProviderError {
         Error::Io(error) => ProviderError::Unreachable(error.to_string()),
         Error::ConnectionFailed => ProviderError::Unreachable("no connection".to_string()),
         Error::Rustls(error) => ProviderError::Unreachable(error.to_string()),
-        _ => ProviderError::Unreachable("it does not speak HTTP as it should".to_string()),
+        _ => ProviderError::Unreachable("the answer is not valid HTTP".to_string()),
     }
 }

@@ -31,7 +31,7 @@ pub const FAILURE: &str = "summarize";
 
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
-    #[error("the session left nothing to sum up")]
+    #[error("the session has nothing to summarize")]
     Nothing,
     #[error("cannot write {path}: {source}")]
     Claim { path: String, source: std::io::Error },

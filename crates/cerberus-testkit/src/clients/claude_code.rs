@@ -1,4 +1,4 @@
-//! Claude Code: headless with `-p`; in a terminal once its onboarding is answered beforehand.
+//! Claude Code: headless with `-p`, or in a terminal with its onboarding answered in advance.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const PIN: Pin =
 pub struct ClaudeCode;
 
 impl ClaudeCode {
-    /// The client, ready for arguments.
+    /// The client, without arguments yet.
     pub fn command(&self, place: &Place) -> Command {
         let mut command = clean_command(&installed(PIN), place);
         command
@@ -33,7 +33,7 @@ impl Client for ClaudeCode {
         PIN
     }
 
-    /// Answers what it would ask at its first start in a terminal.
+    /// Answers the questions of its first start in a terminal in advance.
     fn prepare(&self, scratch: &Scratch) {
         let state = json!({
             "hasCompletedOnboarding": true,
@@ -65,14 +65,14 @@ impl Client for ClaudeCode {
         Reply::tool("Bash", json!({ "command": command, "description": "Run it" }))
     }
 
-    /// The tool's description is only given to a model that looks for it.
+    /// The tool's description is only given to a model that searches for it.
     fn todo(&self, what: &str) -> Vec<Reply> {
         let find = Reply::tool("ToolSearch", json!({ "query": "select:TaskCreate", "max_results": 1 }));
         vec![find, Reply::tool("TaskCreate", json!({ "subject": what, "description": what }))]
     }
 }
 
-/// One session without a terminal: the prompt, answered until the turn ends, every step on stdout as JSON lines.
+/// One headless session: one prompt until the end of the turn, with every step on stdout as JSON lines.
 pub fn print_prompt<'a>(command: &'a mut Command, prompt: &str) -> &'a mut Command {
     command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).arg("--dangerously-skip-permissions")
 }

@@ -1,7 +1,7 @@
-//! Codex: `codex exec`. Its provider is given on the command line, so that its files stay what `cerberus install` made
-//! of them.
+//! Codex: `codex exec`. The provider is configured on the command line, so that its files remain as `cerberus install`
+//! wrote them.
 //!
-//! Hooks that nobody accepted are skipped by `exec` without a word; a flag of its own lets them run.
+//! `exec` silently skips hooks that were not accepted; a flag makes it run them.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,14 +13,14 @@ use crate::model_server::Reply;
 
 const PIN: Pin = Pin { name: "codex", package: "@openai/codex", version: "0.166.0", program: "codex" };
 
-/// Of a model that it does not know, it would not offer `apply_patch`.
+/// To an unknown model it would not offer `apply_patch`.
 const MODEL: &str = "gpt-5.5";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Codex;
 
 impl Codex {
-    /// The client with this subcommand, ready for the rest of its arguments.
+    /// The client with this subcommand, without further arguments yet.
     pub fn command(&self, place: &Place, subcommand: &[&str]) -> Command {
         let mut command = clean_command(&installed(PIN), place);
         command.env("CERBERUS_STUB_KEY", STUB_KEY).args(subcommand);
@@ -65,7 +65,7 @@ impl Client for Codex {
         Reply::tool("exec_command", json!({ "cmd": command, "yield_time_ms": 30_000 }))
     }
 
-    /// It offers its model no list.
+    /// It offers its model no todo list.
     fn todo(&self, _: &str) -> Vec<Reply> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Copilot CLI: headless with `-p`, with a provider of its user's own.
+//! Copilot CLI: headless with `-p` and a custom provider.
 
 use std::path::Path;
 use std::process::Command;
@@ -40,7 +40,7 @@ impl Client for Copilot {
         Reply::tool("bash", json!({ "command": command, "description": "Run it", "initial_wait": 30 }))
     }
 
-    /// Its model keeps a list in a database, with SQL, which nobody reads here.
+    /// Its model keeps todos in a database with SQL, which is not read here.
     fn todo(&self, _: &str) -> Vec<Reply> {
         Vec::new()
     }

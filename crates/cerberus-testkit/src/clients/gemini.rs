@@ -1,4 +1,4 @@
-//! Gemini CLI: headless with `-p`. It does not start before its settings say how it signs in.
+//! Gemini CLI: headless with `-p`. It does not start until its settings name a way to sign in.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,8 @@
-//! The real agents, pinned, as tests start them.
+//! The real agents, in pinned versions, as tests start them.
 //!
-//! Each runs with a cleared environment, a scratch home and temporary directory, and a model server on loopback; the key
-//! it is given is a stub. None is ever downloaded here: `dev/clients` installs them, and a missing or different version
-//! is an error that says so. One file an agent says how it is started and how its model acts.
+//! Each runs with a cleared environment, a scratch home and temporary directory, a model server on loopback and a stub
+//! key. None is downloaded here: `dev/clients` installs them, and a missing or different version is an error. There is
+//! one file per agent, with how it is started and how its model acts.
 
 pub mod claude_code;
 pub mod codex;
@@ -19,13 +19,13 @@ use serde_json::Value;
 use crate::model_server::{ModelServer, Reply};
 use crate::scratch::{SYSTEM_PATH, Scratch};
 
-/// Names the directory the clients are installed in; by default `.cache/clients` of the workspace.
+/// The variable with the directory of the clients; by default `.cache/clients` in the workspace.
 pub const CLIENTS_DIR_VARIABLE: &str = "CERBERUS_CLIENTS";
 
-/// What every client is given where it asks for a key.
+/// The key that every client gets.
 pub(crate) const STUB_KEY: &str = "stub";
 
-/// An agent of one version, as `dev/clients` installs it.
+/// One version of an agent, as `dev/clients` installs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pin {
     /// As `cerberus install --agent` and `dev/clients` call it.
@@ -37,7 +37,7 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// Finds the program; otherwise says what is missing and which command installs it.
+    /// Finds the program. The error says what is missing and which command installs it.
     pub fn locate(&self) -> Result<PathBuf, String> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let default = || workspace.canonicalize().unwrap_or(workspace.clone()).join(".cache/clients");
@@ -45,7 +45,7 @@ impl Pin {
         self.locate_in(&clients)
     }
 
-    /// The same in this directory of clients.
+    /// Finds the program in this directory of clients.
     pub fn locate_in(&self, clients: &Path) -> Result<PathBuf, String> {
         let Pin { name, package, version, program } = self;
         let modules = clients.join(name).join("node_modules");
@@ -56,7 +56,7 @@ impl Pin {
         let found: Value = serde_json::from_str(&text)
             .map_err(|error| format!("{} is damaged: {error}; {advice}", manifest.display()))?;
         if found["version"] != *version {
-            return Err(format!("{name} {version} is needed, {} is there; {advice}", found["version"]));
+            return Err(format!("{name} {version} is required, but {} is installed; {advice}", found["version"]));
         }
         let link = modules.join(".bin").join(program);
         link.canonicalize()
@@ -68,10 +68,10 @@ impl Pin {
 pub trait Client: Sync {
     fn pin(&self) -> Pin;
 
-    /// Writes what it must find in its home before it starts for the first time.
+    /// Writes the files that it needs in its home for its first start.
     fn prepare(&self, _scratch: &Scratch) {}
 
-    /// One session without a terminal, in a clean environment: the prompt, answered until the turn ends.
+    /// One headless session in a clean environment: one prompt until the end of the turn.
     fn session(&self, place: &Place, prompt: &str) -> Command;
 
     /// The model writes a new file.
@@ -83,7 +83,7 @@ pub trait Client: Sync {
     /// The model runs a command.
     fn run(&self, command: &str) -> Reply;
 
-    /// The model notes what is to be done; no replies where the client offers it no list for that.
+    /// The model writes a todo list. Empty if the client offers none.
     fn todo(&self, what: &str) -> Vec<Reply>;
 
     /// The model calls a tool of our MCP server.
@@ -97,18 +97,18 @@ pub trait Client: Sync {
 pub struct Place {
     pub home: PathBuf,
     pub cwd: PathBuf,
-    /// Of the model server, with no slash at its end.
+    /// The address of the model server, without a trailing slash.
     pub server_url: String,
 }
 
 impl Place {
-    /// The repository of a scratch, with its home.
+    /// In the repository and the home of a scratch.
     pub fn new(scratch: &Scratch, server: &ModelServer) -> Place {
         Place { home: scratch.home(), cwd: scratch.repo(), server_url: server.url() }
     }
 }
 
-/// The program in a clean environment and a process group of its own; arguments are still to come.
+/// The program in a clean environment and its own process group, without arguments yet.
 pub(crate) fn clean_command(program: &Path, place: &Place) -> Command {
     let scratch = place.home.join("tmp");
     std::fs::create_dir_all(&scratch).expect("makes a directory in the scratch home");
@@ -122,7 +122,7 @@ pub(crate) fn clean_command(program: &Path, place: &Place) -> Command {
     command
 }
 
-/// The pinned program, which must be there.
+/// The pinned program, which must be installed.
 pub(crate) fn installed(pin: Pin) -> PathBuf {
     pin.locate().unwrap_or_else(|missing| panic!("{missing}"))
 }
@@ -152,7 +152,7 @@ mod tests {
             std::fs::create_dir_all(&package).unwrap();
             std::fs::write(package.join("package.json"), r#"{"version":"2.0.0"}"#).unwrap();
             let told = pin.locate_in(clients.path()).unwrap_err();
-            assert!(told.contains("\"2.0.0\" is there") && told.contains("dev/clients"), "{told}");
+            assert!(told.contains("\"2.0.0\" is installed") && told.contains("dev/clients"), "{told}");
         }
     }
 

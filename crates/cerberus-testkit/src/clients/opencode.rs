@@ -1,5 +1,5 @@
-//! opencode: `opencode run`. Its provider is given in its environment, so that its files stay what `cerberus install`
-//! made of them.
+//! opencode: `opencode run`. The provider is configured in the environment, so that its files remain as
+//! `cerberus install` wrote them.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,17 +1,17 @@
 //! The Anthropic Messages API, as far as coding agents use it.
 //!
-//! A main request is one turn of a conversation that can act: it offers a tool that the client runs itself, and
-//! its model is not one of the small fast ones. Everything else that asks for a message (a title, a search done
-//! by the server) is a side request. Subagents, which race with the conversation that started them, and the
-//! request for a summary at compaction offer such tools and so are main; a conversation on a small model is not.
-//! Nothing here touches a socket or the script.
+//! A main request is one turn of a conversation that can act: it offers a tool that the client runs itself, and its
+//! model is not one of the small, fast ones. Every other request for a message (a title, a search by the server) is a
+//! side request. Subagents, which run concurrently with their conversation, and the request for a summary at compaction
+//! offer such tools and are main; a conversation on a small model is not. This module does not touch sockets or the
+//! script.
 
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
 use super::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
 
-/// Part of the names of the models that clients use beside the conversation.
+/// Parts of the names of models that clients use for side requests.
 const SMALL_MODEL: &str = "haiku";
 
 pub(super) struct Anthropic;
@@ -58,12 +58,12 @@ fn is_main(body: &Value) -> bool {
     offers_tools && !model.contains(SMALL_MODEL)
 }
 
-/// Tools that the server would run carry a type of their own, such as `web_search_20250305`.
+/// Tools that the server would run have a specific type, such as `web_search_20250305`.
 fn is_own_tool(tool: &Value) -> bool {
     matches!(tool["type"].as_str(), None | Some("custom"))
 }
 
-/// The finished message, as the non-streaming form returns it.
+/// The complete message, as in a response without streaming.
 fn message(body: &Value, words: &Words) -> Value {
     let blocks = &words.blocks;
     let content: Vec<Value> = blocks.iter().map(content_block).collect();
@@ -95,7 +95,7 @@ fn content_block(block: &Block) -> Value {
     }
 }
 
-/// The same message as the events of a stream.
+/// The same message as a stream of events.
 fn events(message: &Value) -> Vec<Event> {
     let mut start = message.clone();
     start["content"] = json!([]);

@@ -1,8 +1,8 @@
 //! Google's Gemini API, as far as Gemini CLI uses it.
 //!
-//! The model and what is asked of it are one segment of the path: `models/NAME:streamGenerateContent`. A main request
-//! is a streamed one that declares functions; what is asked without a stream (who speaks next, which model fits) is a
-//! side request. Nothing here touches a socket or the script.
+//! The model and the method are one segment of the path: `models/NAME:streamGenerateContent`. A main request is
+//! streamed and declares functions; requests without streaming (who speaks next, which model fits) are side requests.
+//! This module does not touch sockets or the script.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl Protocol for Gemini {
     }
 }
 
-/// The same answer, one part after the other; only the last says that it ended.
+/// The same answer part by part; only the last part has a finish reason.
 fn events(whole: &Value) -> Vec<Event> {
     let parts = whole["candidates"][0]["content"]["parts"].as_array().cloned().unwrap_or_default();
     let last = parts.len().saturating_sub(1);

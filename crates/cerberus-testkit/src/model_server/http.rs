@@ -1,8 +1,8 @@
-//! The least HTTP/1.1 that the agents' clients need, on a plain socket.
+//! The minimum of HTTP/1.1 that the agents' clients need, on a plain socket.
 //!
-//! Requests carry a body by `Content-Length` or chunked; responses are JSON with a length or server-sent events
-//! in chunks; connections are kept alive. Headers are read and forgotten: they carry keys. It knows nothing of
-//! what the bodies mean, and it never opens a connection.
+//! Request bodies have a `Content-Length` or are chunked; responses are JSON with a length, or chunked server-sent
+//! events; connections are kept alive. Headers are read and dropped, because they contain keys. This module does not
+//! interpret bodies and never opens a connection.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -20,7 +20,7 @@ pub(super) struct Request {
     pub(super) after: After,
 }
 
-/// What the client wants done with the connection once it is answered.
+/// What happens to the connection after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     Keep,
@@ -62,14 +62,14 @@ enum Framing {
     Chunked,
 }
 
-/// What the headers say about reading on.
+/// What the headers say about the body and the connection.
 struct Head {
     framing: Framing,
     after: After,
     expects_continue: bool,
 }
 
-/// The next request on a connection, or `None` when the client closed it between requests.
+/// The next request on a connection, or `None` if the client closed it between requests.
 pub(super) fn read_request(reader: &mut impl BufRead, writer: &mut impl Write) -> io::Result<Option<Request>> {
     let mut head_reader = reader.by_ref().take(HEAD_MAX_BYTES);
     let Some(start) = read_line(&mut head_reader)? else {
@@ -156,7 +156,7 @@ fn read_exactly(reader: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// One line without its end, or `None` at the end of the stream.
+/// One line without its line break, or `None` at the end of the stream.
 fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -169,7 +169,7 @@ fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(line))
 }
 
-/// Writes a whole response; events go out one by one, each in its own chunk.
+/// Writes a complete response. Each event is sent in its own chunk.
 pub(super) fn write_response(writer: &mut impl Write, request: &Request, response: &Response) -> io::Result<()> {
     let (status, reason) = (response.status, reason(response.status));
     let connection = match request.after {

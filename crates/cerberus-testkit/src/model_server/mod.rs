@@ -1,10 +1,11 @@
 //! A model server that answers from a script, so that real agents run without a model or a network.
 //!
-//! The script is data: replies handed out in order, one for each *main* request (see the protocol's file for
-//! what is main), except that a reply with an addressee waits for it. Side requests get [`SIDE_TEXT`] and leave the script alone; after its end every main request
-//! gets [`DONE_TEXT`]. Every request body is kept, its headers never: they carry keys. The server listens on
-//! 127.0.0.1 on a port the system picks, and dropping it closes every connection and joins every thread.
-//! `http` moves bytes; one file per protocol gives them meaning and does no I/O.
+//! The script is a list of replies that are used in order, one for each *main* request (the protocol's file defines
+//! what is main); a reply with an addressee waits for its request. Side requests get [`SIDE_TEXT`] and do not use up
+//! the script. After the end of the script, every main request gets [`DONE_TEXT`]. Request bodies are kept; headers are
+//! not, because they contain keys. The server listens on 127.0.0.1 on a port that the system picks. Dropping it closes
+//! every connection and joins every thread. `http` transfers bytes; one file per protocol interprets them and does no
+//! I/O.
 
 mod anthropic;
 mod gemini;
@@ -27,19 +28,19 @@ use self::http::{After, Request, Response};
 
 /// The answer to every side request.
 pub const SIDE_TEXT: &str = "Scripted side answer";
-/// The answer to every main request after the script's end.
+/// The answer to every main request after the end of the script.
 pub const DONE_TEXT: &str = "done";
 
-/// The fields of a request that hold what the model reads, in any of the protocols.
+/// The fields of a request, in any protocol, that contain what the model reads.
 const PROMPT_FIELDS: [&str; 6] = ["system", "messages", "instructions", "input", "systemInstruction", "contents"];
 /// Keys whose strings are structure, not text.
 const STRUCTURE_KEYS: [&str; 8] =
     ["type", "role", "id", "tool_use_id", "call_id", "cache_control", "signature", "thoughtSignature"];
 
-/// Below these keys the keys are a tool's own.
+/// Inside these keys, the keys belong to a tool's input.
 const TOOL_INPUT_KEYS: [&str; 2] = ["input", "args"];
 
-/// A streamed text or tool input comes in at least this many pieces when it is long enough.
+/// A streamed text or tool input that is long enough is sent in at least this many pieces.
 const STREAM_PIECES: usize = 3;
 const CHARS_PER_TOKEN: usize = 4;
 
@@ -47,7 +48,7 @@ const CHARS_PER_TOKEN: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Reply {
     turn: Turn,
-    /// Given only to requests that hold this text.
+    /// Only for requests that contain this text.
     addressee: Option<String>,
 }
 
@@ -58,11 +59,11 @@ enum Turn {
     Hang,
 }
 
-/// What a reply says.
+/// The content of a reply.
 #[derive(Clone, Debug)]
 struct Words {
     blocks: Vec<Block>,
-    /// What the model claims to have read; counted from the request where nothing is said.
+    /// The reported number of input tokens; if not set, estimated from the request.
     read_tokens: Option<usize>,
 }
 
@@ -76,7 +77,7 @@ impl Words {
 #[derive(Clone, Debug)]
 enum Block {
     Text(String),
-    /// The input of a tool that takes free text is a string.
+    /// If the tool takes free text, the input is a string.
     Tool {
         name: String,
         input: Value,
@@ -88,7 +89,7 @@ impl Reply {
         Self { turn, addressee: None }
     }
 
-    /// Says this and ends the turn.
+    /// Sends this text and ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
         Self::say(Block::Text(text.into()))
     }
@@ -102,7 +103,7 @@ impl Reply {
         Self::new(Turn::Say(Words { blocks: vec![block], read_tokens: None }))
     }
 
-    /// Claims to have read this many tokens, whatever the request holds: the context seems that full.
+    /// Reports this many input tokens regardless of the request, so that the context seems that full.
     pub fn reading(self, read_tokens: usize) -> Self {
         match self.turn {
             Turn::Say(words) => Self { turn: Turn::Say(Words { read_tokens: Some(read_tokens), ..words }), ..self },
@@ -120,17 +121,18 @@ impl Reply {
         Self::new(Turn::Hang)
     }
 
-    /// Says this too, after what the reply already holds.
+    /// Adds this text to the reply.
     pub fn and_text(self, text: impl Into<String>) -> Self {
         self.and(Block::Text(text.into()))
     }
 
-    /// Calls this tool too, in the same reply.
+    /// Adds a call of this tool to the reply.
     pub fn and_tool(self, name: impl Into<String>, input: Value) -> Self {
         self.and(Block::Tool { name: name.into(), input })
     }
 
-    /// Is kept for requests that hold this text, where conversations race; others take what comes after it.
+    /// Reserves the reply for requests that contain this text, for concurrent conversations; other requests get the
+    /// replies after it.
     pub fn to(self, addressee: impl Into<String>) -> Self {
         Self { addressee: Some(addressee.into()), ..self }
     }
@@ -148,25 +150,25 @@ impl Reply {
     }
 }
 
-/// What a request asks of the server.
+/// What a request asks for.
 enum Ask {
     /// The next turn of the script.
     Main,
-    /// A constant text.
+    /// A fixed text.
     Side,
-    /// Something the protocol answers by itself.
+    /// Something that the protocol answers without the script.
     Fixed(Response),
 }
 
-/// One model API: tells its requests apart and puts replies into its form.
+/// One model API: classifies its requests and encodes replies.
 trait Protocol: Sync {
-    /// `None` when the path is not this protocol's.
+    /// `None` if the path does not belong to this protocol.
     fn ask(&self, request: &Request, body: &Value) -> Option<Ask>;
     fn answer(&self, request: &Request, body: &Value, words: &Words) -> Response;
     fn error(&self, status: u16, message: &str) -> Response;
 }
 
-/// The first is the one that refuses paths nobody knows.
+/// The first one rejects unknown paths.
 const PROTOCOLS: [&dyn Protocol; 3] = [&anthropic::Anthropic, &openai::Responses, &gemini::Gemini];
 
 /// Whether a kept request took a reply from the script.
@@ -174,17 +176,17 @@ const PROTOCOLS: [&dyn Protocol; 3] = [&anthropic::Anthropic, &openai::Responses
 pub enum Kind {
     Main,
     Side,
-    /// Token counts and everything that asks for no message.
+    /// Token counts, and everything else that does not request a message.
     Other,
 }
 
-/// One request as it came.
+/// One received request.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub kind: Kind,
     pub method: String,
     pub path: String,
-    /// What is not JSON is a string; `Null` when there was no body.
+    /// A string if it is not JSON; `Null` if there was no body.
     pub body: Value,
 }
 
@@ -207,13 +209,13 @@ struct State {
     script: VecDeque<Reply>,
     received: Vec<Received>,
     stopping: bool,
-    /// Open connections, kept so that stopping can close them under their readers.
+    /// Open connections, so that stopping can close them while they are read.
     open: HashMap<u64, TcpStream>,
     workers: Vec<JoinHandle<()>>,
 }
 
 impl ModelServer {
-    /// Starts a server that gives out this script.
+    /// Starts a server with this script.
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds a port on 127.0.0.1");
         let address = listener.local_addr().expect("a bound listener has an address");
@@ -224,7 +226,7 @@ impl ModelServer {
         Self { address, shared, acceptor: Some(acceptor) }
     }
 
-    /// The base address for the client, with no slash at its end.
+    /// The base address for the client, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -234,22 +236,22 @@ impl ModelServer {
         bodies(&self.received(), |received| !received.body.is_null())
     }
 
-    /// The requests that took a reply from the script, in its order.
+    /// The requests that got a reply from the script, in its order.
     pub fn main_requests(&self) -> Vec<Value> {
         bodies(&self.received(), |received| received.kind == Kind::Main)
     }
 
-    /// Everything that came, with its path and kind.
+    /// All received requests, with path and kind.
     pub fn received(&self) -> Vec<Received> {
         self.shared.lock().received.clone()
     }
 
-    /// Waits until at least `count` requests with a body came, and returns them; says what came otherwise.
+    /// Waits for at least `count` requests with a body and returns them. Fails with a list of what was received.
     pub fn wait_for_requests(&self, count: usize, limit: Duration) -> Result<Vec<Value>, String> {
         self.wait_for(count, limit, |received| !received.body.is_null())
     }
 
-    /// The same for main requests only.
+    /// Like `wait_for_requests`, for main requests only.
     pub fn wait_for_main_requests(&self, count: usize, limit: Duration) -> Result<Vec<Value>, String> {
         self.wait_for(count, limit, |received| received.kind == Kind::Main)
     }
@@ -280,7 +282,7 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.lock().stopping = true;
         self.shared.changed.notify_all();
-        // The acceptor sits in `accept`: one last connection wakes it.
+        // The acceptor blocks in `accept`; one last connection wakes it.
         let woken = TcpStream::connect(self.address).is_ok();
         let Some(acceptor) = self.acceptor.take().filter(|_| woken) else {
             return;
@@ -304,7 +306,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the request and takes its reply in one step, so that both have the same order.
+    /// Stores the request and takes its reply in one step, so that both have the same order.
     fn receive(&self, received: Received) -> Turn {
         let (kind, text) = (received.kind, request_text(&received.body));
         let mut state = self.lock();
@@ -323,7 +325,7 @@ impl Shared {
             self.changed.wait_while(self.lock(), |state| !state.stopping).unwrap_or_else(PoisonError::into_inner);
     }
 
-    /// The response, or `None` when the script says to hang and the server has stopped since.
+    /// The response, or `None` if the script says to hang and the server has since stopped.
     fn respond(&self, request: &Request) -> Option<Response> {
         let body = parse_body(&request.body);
         let asked = PROTOCOLS.iter().find_map(|one| one.ask(request, &body).map(|ask| (*one, ask)));
@@ -366,7 +368,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         state.open.insert(id, kept);
         let for_worker = Arc::clone(shared);
         state.workers.push(std::thread::spawn(move || {
-            // A client that breaks off is its own affair; the requests it sent are kept.
+            // A client may disconnect at any time; its requests are kept.
             let _ = serve(&stream, &for_worker);
             for_worker.lock().open.remove(&id);
         }));
@@ -400,7 +402,7 @@ fn bodies(received: &[Received], wanted: impl Fn(&Received) -> bool) -> Vec<Valu
     received.iter().filter(|one| wanted(one)).map(|one| one.body.clone()).collect()
 }
 
-/// All that the model reads in this request (system and messages, tool inputs and results), one text per line.
+/// Everything that the model reads in this request (system and messages, tool inputs and results), one text per line.
 pub fn request_text(request: &Value) -> String {
     let mut texts = Vec::new();
     for field in PROMPT_FIELDS {
@@ -436,7 +438,7 @@ fn collect_strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// The text cut at character boundaries, so that clients must put it together again.
+/// The text in pieces, split at character boundaries, so that clients must join them.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let size = chars.len().div_ceil(STREAM_PIECES).max(1);
@@ -448,7 +450,7 @@ fn tokens(text: &str) -> usize {
     text.chars().count() / CHARS_PER_TOKEN + 1
 }
 
-/// An id no other server has given, in this process or another: clients join sessions on them.
+/// An id that is unique across servers and processes: clients join sessions by them.
 fn unique_id(prefix: &str) -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     static STARTED: OnceLock<u128> = OnceLock::new();

@@ -1,8 +1,8 @@
 //! The OpenAI Responses API, as far as Codex uses it.
 //!
-//! A main request offers a tool that the client runs itself; everything else that asks for a response is a side
-//! request. A tool that takes free text (`custom`) is called with a string, every other one with JSON in a string:
-//! which of the two it is, the request says. Nothing here touches a socket or the script.
+//! A main request offers a tool that the client runs itself; every other request for a response is a side request. A
+//! tool that takes free text (`custom`) is called with a string, every other tool with JSON in a string; the request
+//! says which it is. This module does not touch sockets or the script.
 
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ fn takes_free_text(body: &Value, name: &str) -> bool {
     body["tools"].as_array().is_some_and(|tools| tools.iter().any(is_it))
 }
 
-/// The same response as the events of a stream.
+/// The same response as a stream of events.
 fn events(response: &Value) -> Vec<Event> {
     let mut created = response.clone();
     created["status"] = json!("in_progress");

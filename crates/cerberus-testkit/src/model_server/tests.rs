@@ -1,4 +1,4 @@
-//! The server seen from a plain socket, without any agent.
+//! Tests of the server over a plain socket, without an agent.
 
 use std::io::{BufRead, BufReader, Read, Write};
 
@@ -8,12 +8,12 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// One connection that speaks HTTP by hand.
+/// A connection with hand-written HTTP.
 struct Client {
     reader: BufReader<TcpStream>,
 }
 
-/// A status and the body, its chunks joined.
+/// The status, and the body with its chunks joined.
 type Answer = (u16, String);
 
 impl Client {
@@ -91,7 +91,7 @@ fn parse(answer: &Answer) -> Value {
     serde_json::from_str(&answer.1).unwrap()
 }
 
-/// The events of a stream; each is named as its data says.
+/// The events of a stream. The name of each must match its data.
 fn parse_events(stream: &str) -> Vec<Value> {
     let parse_one = |event: &str| {
         let (name, data) = event.split_once('\n').unwrap();

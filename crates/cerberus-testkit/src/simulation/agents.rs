@@ -29,7 +29,7 @@ const MESSAGES: [&str; 4] = [
 
 const FILES: [&str; 5] = ["src/lib.rs", "src/proxy.rs", "src/process.rs", "README.md", "tests/race.rs"];
 
-/// One thing that an agent reports; `name` says which.
+/// One event that an agent reports.
 pub struct Payload {
     pub name: &'static str,
     pub json: Value,
@@ -41,7 +41,7 @@ pub fn start(agent: &str, session: &str, cwd: &Path, source: &str, number: usize
     Payload { name, json }
 }
 
-/// Anything that happens in the middle of a session.
+/// A random event in the middle of a session.
 pub fn anything(agent: &str, session: &str, cwd: &Path, number: usize, random: &mut Random) -> Payload {
     let file = cwd.join(random.pick(&FILES));
     let is_gemini = agent == "gemini";

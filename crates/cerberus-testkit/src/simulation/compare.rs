@@ -1,4 +1,4 @@
-//! Two views of one journal: the one that grew with it, and one made from nothing.
+//! Compares two views of one journal: the one that grew with it, and one rebuilt from scratch.
 
 use std::fmt;
 use std::fs;
@@ -31,7 +31,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares everything that follows from the two views.
+/// Compares everything derived from the two views.
 pub fn views(world: &mut World) -> Result<(), Difference> {
     world.fold();
     let rebuilt = world.rebuilt_home().to_path_buf();
@@ -48,7 +48,7 @@ pub fn views(world: &mut World) -> Result<(), Difference> {
     Ok(())
 }
 
-/// What people and scripts are told: every command that only reads, as JSON, from the program itself.
+/// The JSON output of every command that only reads, from the program itself.
 pub fn outputs(world: &World, binary: &Path) -> Result<(), Difference> {
     const COMMANDS: [&[&str]; 11] = [
         &["brief"],
@@ -71,7 +71,7 @@ pub fn outputs(world: &World, binary: &Path) -> Result<(), Difference> {
                 run.args(["--json", "--now", &world.now().to_string(), "--cwd"]).arg(project);
                 let output = run.output().expect("the program runs");
                 let text = String::from_utf8_lossy(&output.stdout).replace(&root.display().to_string(), "HOME");
-                // How large a file is depends on how it came to be.
+                // The size of a file depends on its history.
                 text.lines().filter(|line| !line.contains("\"view_bytes\"")).collect::<Vec<_>>().join("\n")
             };
             same(&command.join(" "), of(world.grown_home()), of(world.rebuilt_home()))?;
@@ -99,7 +99,7 @@ fn copy_journal(from: &Path, to: &Path) {
     }
 }
 
-/// Columns that number rows as they were made. What they are used for is covered by the order of the rows themselves.
+/// Columns that number rows in order of insertion. The order of the rows themselves covers their use.
 const ROW_NUMBERS: [(&str, &str); 7] = [
     ("mark", "row"),
     ("fact", "row"),
@@ -110,10 +110,10 @@ const ROW_NUMBERS: [(&str, &str); 7] = [
     ("summary", "row"),
 ];
 
-/// What the journal does not say, and what is only there until it is done.
+/// Tables that do not follow from the journal, or that are only temporary.
 const NOT_FROM_THE_JOURNAL: [&str; 4] = ["distilled", "git_log", "root_asked", "unwanted"];
 
-/// Every row of a view, table by table, in the order of its content.
+/// Every row of a view, table by table, sorted by content.
 fn dump(root: &Path) -> String {
     let view = store::view_file(&Home::new(root.to_path_buf()));
     let view = Connection::open_with_flags(view, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the view can be opened");

@@ -1,9 +1,9 @@
 //! A seeded simulation of everything that can happen to a home, and the check that growing equals rebuilding.
 //!
-//! One seed drives hooks of several agents over several days, with imports, forgetting, edits of memories, clock changes,
-//! deaths, duplicated and late records. After every step the view that grew with the journal is compared with one made
-//! from nothing, row by row and brief by brief; at the end also what every command prints. The same seed always does the
-//! same, so a failing one can be run again. Seeds that once failed are in `seeds.txt` and are always run.
+//! One seed drives hooks of several agents over several days, with imports, forgetting, edits of memories, clock
+//! changes, crashes, duplicate and late records. After every step the view that grew with the journal is compared with
+//! one rebuilt from scratch, row by row and brief by brief; at the end also the output of every command. A seed always
+//! does the same, so a failing one can be run again. Seeds that once failed are in `seeds.txt` and are always run.
 
 mod agents;
 mod compare;
@@ -18,7 +18,7 @@ use compare::Difference;
 use random::Random;
 use world::World;
 
-/// Enough for sessions to begin, overlap, die, be forgotten and come back.
+/// Enough for sessions to start, overlap, crash, be forgotten and come back.
 const STEPS: usize = 30;
 
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulation/seeds.txt");

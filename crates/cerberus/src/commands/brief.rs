@@ -20,52 +20,52 @@ use crate::render;
 /// Show what the next session would be told
 #[derive(clap::Args)]
 pub struct BriefCommand {
-    /// Rank it as if this prompt were known at the start
+    /// Rank the brief as if this prompt were already known
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     prompt: Option<String>,
 
-    /// The same, with the prompt in a file
+    /// Like --prompt, but read the prompt from a file
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
 
-    /// How the session begins: startup, resume, clear, compact or fork
+    /// How the session starts: startup, resume, clear, compact or fork
     #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = source)]
     source: StartSource,
 
-    /// How many tokens it may have in all, memories and sessions [default: 2500, of which sessions
-    /// 1000 or `brief.session_tokens` in config.toml]
+    /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 1000 for sessions, or
+    /// `brief.session_tokens` in config.toml]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     budget: Option<u32>,
 
-    /// How the session part is told: codes; the summary that a model wrote of the last session; or both. Without such a
-    /// summary: codes [default: `summary.format` in config.toml; without one, summary where a provider is set]
+    /// Format of the session part: codes, summary (of the last session, written by a model) or both. If there is no
+    /// summary, codes are used [default: `summary.format` in config.toml, else summary if a provider is set]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
 
-    /// Say where each line came from, what it costs, why it was chosen, and what was left out
+    /// Show why each line was chosen and what it costs, and list what was left out
     #[arg(long)]
     explain: bool,
 }
 
-/// A prompt is typed, or pasted; what is ranked by is far less.
+/// Far more than a prompt that was typed or pasted.
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 fn source(text: &str) -> std::result::Result<StartSource, String> {
     StartSource::from_name(text).ok_or_else(|| {
         let names: Vec<_> = StartSource::ALL.into_iter().map(StartSource::name).collect();
-        format!("one of {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     })
 }
 
 fn format(text: &str) -> std::result::Result<Format, String> {
     Format::from_name(text).ok_or_else(|| {
         let names: Vec<_> = Format::ALL.into_iter().map(Format::name).collect();
-        format!("one of {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     })
 }
 
 impl BriefCommand {
-    /// As for a session that begins with this prompt, or with none yet.
+    /// The brief of a session that starts with this prompt, or without one.
     pub fn for_start(prompt: Option<String>) -> BriefCommand {
         let (prompt_file, budget, format) = (None, None, None);
         BriefCommand { prompt, prompt_file, source: StartSource::Startup, budget, format, explain: false }
@@ -101,7 +101,8 @@ impl BriefCommand {
             format: self.format.unwrap_or(config.summary.format()),
             session: None,
         };
-        let briefing = recall::brief(&store, &context.located(), &question).hint("`cerberus doctor` says more")?;
+        let briefing =
+            recall::brief(&store, &context.located(), &question).hint("run `cerberus doctor` for details")?;
         Ok((briefing, budget))
     }
 
@@ -109,7 +110,7 @@ impl BriefCommand {
         let Some(path) = &self.prompt_file else { return Ok(self.prompt.clone()) };
         let file = std::fs::File::open(path).and_then(|file| outside::whole(file, PROMPT_FILE_BYTES_MAX));
         let read = file.with_context(|| format!("cannot read {}", path.display()));
-        Ok(Some(String::from_utf8_lossy(&read.hint("give --prompt-file a text file that exists")?).into_owned()))
+        Ok(Some(String::from_utf8_lossy(&read.hint("pass an existing text file to --prompt-file")?).into_owned()))
     }
 }
 
@@ -134,7 +135,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
         code: &item.code,
         text: &item.text,
         path: None,
-        // A memory is of no session; its id says where to look.
+        // A memory belongs to no session; its id is shown instead.
         session: Some(item.id.as_str()),
         at: item.at.to_string(),
         tokens: item.tokens,
@@ -171,14 +172,14 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
 fn explain(briefing: &Briefing, budget_tokens: usize) {
     let brief = &briefing.brief;
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
-    let summary = format!("{} of {budget_tokens} tokens, {} sessions", brief.tokens, sessions.len());
+    let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
     let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
     }
     if let Some(Summarized { session, row }) = &briefing.summary {
-        render::line(&format!("{}  written {} by {} of {session}", row.text, row.at, row.provider));
+        render::line(&format!("{}  summary of {session}, written {} by {}", row.text, row.at, row.provider));
     }
     for item in &brief.items {
         render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why()));

@@ -4,12 +4,12 @@ use clap_complete::Shell;
 use super::Arguments;
 use crate::failure::{Hint, Result};
 
-/// Print what a shell needs to complete our commands
+/// Print a completion script for your shell
 ///
 /// For bash: cerberus completions bash > ~/.local/share/bash-completion/completions/cerberus
 #[derive(clap::Args)]
 pub struct Completions {
-    /// Which shell
+    /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

@@ -15,48 +15,49 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Remove what was captured for good: from the journal, the view, the index, receipts and free pages
+/// Permanently delete captured data: from the journal, the view, the index, receipts and free pages
 ///
-/// Say what: sessions, this project, files and what was said of them, a time, or memories. What others were told of it, and
-/// memories that nobody approved and that only came from it, go too. It cannot be undone.
+/// Choose what to delete: sessions, this project, files and statements about them, a period of time, or memories. What
+/// other sessions were told about it is deleted too, and so are memories that were learned only from it and that nobody
+/// approved. This cannot be undone.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
 pub struct Forget {
-    /// A session, with everything it left; may be given more than once
+    /// A session with everything captured from it; may be repeated
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
     session: Vec<String>,
 
-    /// This project, in all its folders (see `cerberus project`): all its sessions, and the memories that hold in it alone
+    /// This project in all its folders (see `cerberus project`): all its sessions, and the memories of its scope
     #[arg(long, group = "what", conflicts_with_all = ["path", "since", "until", "memory"])]
     project: bool,
 
-    /// Files of this project, as a pattern (*.pem, secrets/, src/**/plan.md), and sentences that name them
+    /// Files of this project that match a pattern (*.pem, secrets/, src/**/plan.md), and sentences that name them
     #[arg(long, value_name = "GLOB", group = "what", value_parser = glob, conflicts_with_all = ["since", "until", "memory"])]
     path: Option<Glob>,
 
-    /// Everything captured from this moment on (RFC 3339), in every project
+    /// Everything captured at or after this time (RFC 3339), in all projects
     #[arg(long, value_name = "TIME", group = "what", value_parser = Timestamp::parse, conflicts_with = "memory")]
     since: Option<Timestamp>,
 
-    /// Everything captured before this moment; with --since, between the two
+    /// Everything captured before this time; with --since, everything between the two
     #[arg(long, value_name = "TIME", group = "what", value_parser = Timestamp::parse, conflicts_with = "memory")]
     until: Option<Timestamp>,
 
-    /// A memory, by its id or the beginning of it; may be given more than once
+    /// A memory, by its id or the start of its id; may be repeated
     #[arg(long, value_name = "ID", group = "what")]
     memory: Vec<String>,
 
-    /// Do not ask before it is done
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 
-    /// Only say what would be forgotten
+    /// Only show what would be forgotten
     #[arg(long)]
     dry_run: bool,
 }
 
 fn glob(pattern: &str) -> std::result::Result<Glob, String> {
-    Glob::parse_exact(pattern).map_err(|wrong| format!("{wrong}; for all of a project use --project"))
+    Glob::parse_exact(pattern).map_err(|wrong| format!("{wrong}; to forget a whole project, use --project"))
 }
 
 impl Forget {
@@ -72,9 +73,9 @@ impl Forget {
             return self.tell(context, &meant, &folders);
         }
         folders.iter().for_each(|folder| render::talk(&format!("{SAME_PROJECT}{folder}")));
-        render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
+        render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
         let gone = forget::forget(&context.home, &context.clock, &mut store, &request)
-            .hint("some may be gone already; run it again to forget the rest")?;
+            .hint("some of it may already be deleted; run the command again to forget the rest")?;
         self.tell(context, &gone, &folders)
     }
 
@@ -103,8 +104,8 @@ impl Forget {
         let mut sessions = Vec::new();
         for id in &self.session {
             let found = store.session(&SessionId::new(id.as_str()), END).hint(DOCTOR)?;
-            let missing = || anyhow::anyhow!("no session is called {id:?}; nothing was forgotten");
-            sessions.push(found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")?);
+            let missing = || anyhow::anyhow!("there is no session {id:?}; nothing was forgotten");
+            sessions.push(found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")?);
         }
         Ok(forget::of_sessions(&sessions))
     }
@@ -116,7 +117,7 @@ impl Forget {
         drop(store);
         let meant = Forgotten { memories: rows.into_iter().map(|row| row.id).collect(), ..Forgotten::default() };
         if !self.dry_run {
-            render::confirm(&format!("Forget {} for good?", said(&meant)), self.yes)?;
+            render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
             ForgetMemories { ids: self.memory.clone() }.forget(context)?;
         }
         self.tell(context, &meant, &[])
@@ -139,17 +140,18 @@ impl Forget {
             }
             (false, false) => {
                 render::line(&format!("forgotten: {}", said(meant)));
-                render::talk("cerberus: it does not come back, not even by `cerberus import`");
+                render::talk("cerberus: `cerberus import` will not bring it back");
             }
         }
         if meant.of_newer_version > 0 {
             let records = render::count(meant.of_newer_version, "record");
-            render::talk(&format!("cerberus: {records} written by a newer version could only be removed as a whole"));
+            render::talk(&format!("cerberus: {records} written by a newer version could only be deleted entirely"));
         }
         if meant.unreadable > 0 {
             let records = render::count(meant.unreadable, "record");
             render::talk(&format!(
-                "cerberus: {records} of a newer version could not be read and stay; update Cerberus and run it again"
+                "cerberus: {records} written by a newer version could not be read and were kept; update Cerberus and \
+                 run the command again"
             ));
         }
         Ok(())
@@ -159,7 +161,7 @@ impl Forget {
 /// Followed by the path of another folder of the same project.
 const SAME_PROJECT: &str = "includes the same project in ";
 
-/// After everything that ever happened.
+/// Later than any record.
 const END: Timestamp = Timestamp::LAST;
 
 fn is_nothing(meant: &Forgotten) -> bool {
@@ -173,7 +175,7 @@ fn said(meant: &Forgotten) -> String {
         parts.push(format!("{} of {sessions}", render::count(meant.records, "record")));
     }
     if meant.rewritten > 0 {
-        parts.push(format!("some words of {}", render::count(meant.rewritten, "other record")));
+        parts.push(format!("parts of {}", render::count(meant.rewritten, "other record")));
     }
     if !meant.memories.is_empty() {
         let ids: Vec<&str> = meant.memories.iter().map(|id| id.as_str()).collect();

@@ -16,33 +16,33 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Take over what agents wrote down themselves, so that the past is known from the first day
+/// Import past sessions from the transcripts that agents keep
 ///
-/// Importing twice changes nothing, nor does importing what hooks have seen. Imported sessions are ended at their last
-/// event. Sessions of private projects, and of those with a `.nocerberus`, are left out. So is what was forgotten, unless
-/// `--forgotten` is given.
+/// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end
+/// at their last event. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
+/// events are skipped too, unless `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {
     #[arg(value_name = "AGENT", value_parser = agent)]
-    #[arg(help = format!("The agent: {} [default: all that kept something on this machine]", names()))]
+    #[arg(help = format!("The agent: {} [default: all agents with transcripts on this machine]", names()))]
     agent: Option<Agent>,
 
-    /// Map the folder that the transcripts speak of onto this one
+    /// Import into the project in this folder instead of the one named in the transcripts
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 
-    /// Also take what was forgotten; it is then forgotten no longer
+    /// Also import forgotten events, which are then no longer forgotten
     #[arg(long)]
     forgotten: bool,
 
-    /// Transcripts (plain, .gz, .zst), databases, or folders of them [default: all that the agent keeps]
+    /// Transcripts (plain, .gz, .zst), databases, or folders that contain them [default: everything the agent keeps]
     paths: Vec<PathBuf>,
 }
 
-/// How many transcripts are folded at once.
+/// The view is folded after this many transcripts.
 const FILES_PER_FOLD: usize = 50;
 
-/// Those that write transcripts we can read, by name.
+/// The agents whose transcripts can be read, sorted by name.
 fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
     let mut known = agents::ALL.to_vec();
     known.sort_by_key(|profile| profile.agent.name());
@@ -55,10 +55,10 @@ fn names() -> String {
 
 fn agent(name: &str) -> std::result::Result<Agent, String> {
     let named = known().map(|(agent, _)| agent).find(|agent| agent.name() == name);
-    named.ok_or_else(|| format!("no agent of that name; before any PATH name the agent that wrote it: {}", names()))
+    named.ok_or_else(|| format!("unknown agent; give the agent before any PATH, one of {}", names()))
 }
 
-/// What was imported of one agent.
+/// What was imported from one agent.
 #[derive(Default)]
 struct Tally {
     files: usize,
@@ -72,7 +72,7 @@ impl Import {
         let project = match &self.project {
             Some(dir) if !dir.is_dir() => {
                 return Err(anyhow::anyhow!("{} is not a folder", dir.display()))
-                    .hint("give --project a folder that exists");
+                    .hint("pass an existing folder to --project");
             }
             Some(dir) => Some(identity::locate(dir)),
             None => None,
@@ -80,7 +80,7 @@ impl Import {
         if let Some(located) = &project {
             context.may_store(located)?;
         }
-        context.wishes_known()?;
+        context.require_privacy_rules()?;
         let mut store = context.store()?;
         let mut tallies: Vec<(Agent, Tally)> = Vec::new();
         let bar = progress_bar(files.len());
@@ -96,10 +96,10 @@ impl Import {
             match import.file(&store, file) {
                 Ok(report) => tally.report.add(report),
                 Err(error) if error.is_file_error() => tally.unreadable.push(format!("{}: {error}", file.display())),
-                failed => drop(failed.hint("what was imported so far is kept; run it again when that is mended")?),
+                failed => drop(failed.hint("imported files are kept; fix the problem and run the command again")?),
             }
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
-                fold::fold(&context.home, &mut store).hint("`cerberus doctor` says what is wrong")?;
+                fold::fold(&context.home, &mut store).hint("run `cerberus doctor` to see what is wrong")?;
             }
             bar.inc(1);
         }
@@ -109,28 +109,28 @@ impl Import {
         match unreadable.first() {
             Some(first) => {
                 Err(anyhow::anyhow!("{} could not be read: {first}", render::count(unreadable.len(), "file")))
-                    .hint("the others were imported; mend these and run it again")
+                    .hint("the other files were imported; fix these and run the command again")
             }
             None => Ok(()),
         }
     }
 
-    /// What there is to import, agent by agent.
+    /// The files to import, agent by agent.
     fn files(&self, context: &Context) -> Result<Vec<(Agent, PathBuf)>> {
         let mut found = Vec::new();
         let surroundings = surroundings(context);
         for (agent, transcripts) in known().filter(|(agent, _)| self.agent.is_none_or(|wanted| wanted == *agent)) {
             let kept = (transcripts.roots)(&surroundings);
             if self.agent.is_some() && self.paths.is_empty() && kept.is_empty() {
-                return Err(anyhow::anyhow!("where {agent} keeps its transcripts is not known"))
-                    .hint("set HOME, or name the transcripts");
+                return Err(anyhow::anyhow!("it is not known where {agent} keeps its transcripts"))
+                    .hint("set HOME, or give the paths of the transcripts");
             }
-            // Of the places where an agent may keep something only some are there.
+            // Only some of the places where an agent may keep transcripts exist.
             let kept = || kept.iter().filter(|root| root.exists()).collect::<Vec<_>>();
             let roots = if self.paths.is_empty() { kept() } else { self.paths.iter().collect() };
             for root in roots {
                 let files = files::transcripts(agent, root).with_context(|| format!("cannot read {}", root.display()));
-                let files = files.hint("name transcripts, or folders that hold some")?;
+                let files = files.hint("give paths of transcripts, or of folders that contain transcripts")?;
                 found.extend(files.into_iter().map(|file| (agent, file)));
             }
         }
@@ -153,16 +153,16 @@ impl Import {
         }
         match self.agent {
             Some(_) => render::line(&total.line()),
-            None if tallies.is_empty() => render::line("no agent kept a transcript on this machine"),
+            None if tallies.is_empty() => render::line("no transcripts were found on this machine"),
             None => tallies.iter().for_each(|(agent, tally)| render::line(&format!("{agent}: {}", tally.line()))),
         }
         if total.report.damaged_lines > 0 {
-            render::talk(&format!("cerberus: {} skipped", render::count(total.report.damaged_lines, "damaged line")));
+            render::talk(&format!("cerberus: skipped {}", render::count(total.report.damaged_lines, "damaged line")));
         }
         if total.report.forgotten_events > 0 {
             let events = render::count(total.report.forgotten_events, "event");
             render::talk(&format!(
-                "cerberus: {events} left out, because you had them forgotten; `cerberus import --forgotten` takes them back"
+                "cerberus: skipped {events} that you had forgotten; `cerberus import --forgotten` imports them"
             ));
         }
     }
@@ -184,13 +184,13 @@ impl Tally {
         let files = render::count(self.files, "file");
         let private = match self.report.private_sessions {
             0 => String::new(),
-            left_out => format!(", {} left out as private", render::count(left_out, "session")),
+            left_out => format!(", {} skipped as private", render::count(left_out, "session")),
         };
-        format!("{files}: {sessions}, {events}, {} known before{private}", self.report.known_events)
+        format!("{files}: {sessions}, {events}, {} already known{private}", self.report.known_events)
     }
 }
 
-/// On a terminal only; nothing is drawn into a file or a pipe.
+/// Drawn only on a terminal, never into a file or a pipe.
 fn progress_bar(length: usize) -> ProgressBar {
     if !std::io::stderr().is_terminal() || length < 2 {
         return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());

@@ -11,21 +11,21 @@ use crate::context::Context;
 use crate::failure::{Failure, Hint, Result};
 use crate::render;
 
-/// Wire Cerberus into the agents on this machine
+/// Install Cerberus into the agents on this machine
 ///
-/// Merges its hooks and its MCP server into the settings of every agent found: order, comments and everything else in a
-/// file stay as they are. A file is backed up first and replaced as a whole; one that cannot be changed safely is left
-/// alone. Running it again changes nothing.
+/// Merges its hooks and its MCP server into the settings of every agent found. Order, comments and everything else in a
+/// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely
+/// is left alone. Running the command again changes nothing.
 #[derive(clap::Args)]
 pub struct Install {
     #[command(flatten)]
     target: Target,
 }
 
-/// Take Cerberus out of the agents' settings again
+/// Remove Cerberus from the agents' settings
 ///
-/// A file that nobody else changed since is, byte for byte, what it was before; files made for Cerberus go. What was
-/// captured stays.
+/// A file that was not changed since the installation is restored byte for byte. Files that were created for Cerberus
+/// are deleted. Captured data is kept.
 #[derive(clap::Args)]
 pub struct Uninstall {
     #[command(flatten)]
@@ -48,7 +48,7 @@ struct Target {
     dry_run: bool,
 }
 
-/// What came of one file.
+/// The result for one file.
 struct Outcome {
     profile: &'static Profile,
     file: SettingsFile,
@@ -59,21 +59,21 @@ impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
         let surroundings = surroundings(context);
         let profiles: Vec<_> =
-            self.target.named().into_iter().filter(|profile| self.target.is_meant(profile, &surroundings)).collect();
+            self.target.named().into_iter().filter(|profile| self.target.is_wanted(profile, &surroundings)).collect();
         if profiles.is_empty() {
             return Err(anyhow::anyhow!("no agent was found"))
-                .hint(format!("install one first, or name it with --agent: {}", names(|_| true)));
+                .hint(format!("install an agent first, or name one with --agent: {}", names(|_| true)));
         }
-        let command = own_command(&surroundings).hint("start cerberus by its full path")?;
+        let command = own_command(&surroundings).hint("run cerberus by its full path")?;
         let plan = |profile: &'static Profile, file: &SettingsFile| {
             wiring::plan_install(&context.home, profile.agent, file, &command)
         };
         let outcomes = self.target.carry_out(context, &surroundings, &profiles, plan)?;
         self.target.report(context, &outcomes, &command);
         if !context.json && !self.target.dry_run {
-            say_what_is_left_to_do(&outcomes, &command);
+            print_next_steps(&outcomes, &command);
         }
-        all_went_well(&outcomes, "correct the files, then run `cerberus install` again")
+        all_succeeded(&outcomes, "fix the files, then run `cerberus install` again")
     }
 }
 
@@ -83,33 +83,33 @@ impl Uninstall {
         let plan =
             |profile: &'static Profile, file: &SettingsFile| wiring::plan_uninstall(&context.home, profile.agent, file);
         let mut outcomes = self.target.carry_out(context, &surroundings, &self.target.named(), plan)?;
-        // Where nothing of ours was, nothing is said.
+        // Files without entries of ours are not reported.
         outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(Change::is_none));
         self.target.report(context, &outcomes, "");
         if !context.json && outcomes.is_empty() {
-            render::line("nothing of Cerberus was found in the agents' settings");
+            render::line("Cerberus was not found in the agents' settings");
         }
         if !context.json && !self.target.dry_run && context.home.root().is_dir() {
             let home = context.home.root().display();
-            render::talk(&format!("cerberus: what was captured is still in {home}; to forget it: rm -r '{home}'"));
+            render::talk(&format!("cerberus: captured data is still in {home}; to delete it: rm -r '{home}'"));
         }
-        all_went_well(&outcomes, "take the entries that run `cerberus` out by hand")
+        all_succeeded(&outcomes, "remove the entries that run `cerberus` by hand")
     }
 }
 
 impl Target {
-    /// The agents that were named; all of them when none was.
+    /// The agents that were named, or all agents if none was.
     fn named(&self) -> Vec<&'static Profile> {
         let is_named =
             |profile: &&Profile| self.agents.is_empty() || self.agents.iter().any(|name| name == profile.agent.name());
         agents::ALL.into_iter().filter(is_named).collect()
     }
 
-    fn is_meant(&self, profile: &Profile, surroundings: &Surroundings) -> bool {
+    fn is_wanted(&self, profile: &Profile, surroundings: &Surroundings) -> bool {
         !self.agents.is_empty() || profile.is_found(surroundings)
     }
 
-    /// Plans the changes, then makes them; a file that fails keeps no other from being changed.
+    /// Plans the changes, then makes them. If one file fails, the others are still changed.
     fn carry_out(
         &self,
         context: &Context,
@@ -125,7 +125,7 @@ impl Target {
             }
         }
         if outcomes.is_empty() {
-            return Err(anyhow::anyhow!("no home folder is known")).hint("set HOME, or use --scope project");
+            return Err(anyhow::anyhow!("no home folder was found")).hint("set HOME, or use --scope project");
         }
         for outcome in outcomes.iter_mut().filter(|_| !self.dry_run) {
             if let Ok(change) = &outcome.change
@@ -165,34 +165,36 @@ impl Target {
 
     fn as_json(&self, outcome: &Outcome, command: &str) -> Value {
         let Outcome { profile, file, change } = outcome;
-        let mut told = json!({"agent": profile.agent, "path": render::path(&file.path), "changed": false, "dry_run": self.dry_run,
+        let mut value = json!({"agent": profile.agent, "path": render::path(&file.path), "changed": false, "dry_run": self.dry_run,
             "diff": "", "command": command});
         match change {
             Ok(change) => {
-                told["changed"] = (!change.is_none()).into();
-                told["diff"] = change.diff().into();
+                value["changed"] = (!change.is_none()).into();
+                value["diff"] = change.diff().into();
             }
-            Err(error) => told["error"] = error.to_string().into(),
+            Err(error) => value["error"] = error.to_string().into(),
         }
-        told
+        value
     }
 }
 
-fn say_what_is_left_to_do(outcomes: &[Outcome], command: &str) {
-    let mut told: Vec<Agent> = Vec::new();
+fn print_next_steps(outcomes: &[Outcome], command: &str) {
+    let mut shown: Vec<Agent> = Vec::new();
     for Outcome { profile, change, .. } in outcomes {
-        let is_new = change.as_ref().is_ok_and(|change| !change.is_none()) && !told.contains(&profile.agent);
+        let is_new = change.as_ref().is_ok_and(|change| !change.is_none()) && !shown.contains(&profile.agent);
         if let Some(afterwards) = profile.afterwards.filter(|_| is_new) {
             render::talk(&format!("cerberus: {}: {afterwards}", profile.agent));
-            told.push(profile.agent);
+            shown.push(profile.agent);
         }
     }
     if command.contains("/target/") {
-        render::talk("cerberus: this is a build folder; copy the binary to a lasting place and install from there");
+        render::talk(
+            "cerberus: this binary is in a build folder; copy it to a permanent place and run `install` from there",
+        );
     }
 }
 
-fn all_went_well(outcomes: &[Outcome], hint: &str) -> Result<()> {
+fn all_succeeded(outcomes: &[Outcome], hint: &str) -> Result<()> {
     match outcomes.iter().filter(|outcome| outcome.change.is_err()).count() {
         0 => Ok(()),
         failed => {
@@ -207,7 +209,7 @@ pub fn surroundings(context: &Context) -> Surroundings<'static> {
     Surroundings::new(&|name| env::var_os(name), context.located().root)
 }
 
-/// The path by which agents will call this binary. The name on PATH is preferred: it outlives versions.
+/// The path by which agents will call this binary. A path from PATH is preferred: it survives updates.
 fn own_command(surroundings: &Surroundings) -> anyhow::Result<String> {
     let exe = env::current_exe()?;
     let by_name = surroundings.on_path("cerberus").filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());

@@ -6,12 +6,12 @@ use super::Arguments;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Print the manual page, or that of one command
+/// Print the manual page of cerberus, or of one command
 ///
-/// To read it: cerberus man | man -l -. To keep it: cerberus man > ~/.local/share/man/man1/cerberus.1
+/// To read it: cerberus man | man -l -. To install it: cerberus man > ~/.local/share/man/man1/cerberus.1
 #[derive(clap::Args)]
 pub struct ManPage {
-    /// The command, as it is typed: memory search
+    /// The command, for example: memory search
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -22,8 +22,8 @@ impl ManPage {
         program.build();
         let mut command = &program;
         for name in &self.command {
-            let missing = || anyhow!("no command is called {name:?}");
-            command = command.find_subcommand(name).ok_or_else(missing).hint("`cerberus --help` lists them")?;
+            let missing = || anyhow!("there is no command {name:?}");
+            command = command.find_subcommand(name).ok_or_else(missing).hint("`cerberus --help` lists the commands")?;
         }
         let mut page = Vec::new();
         Man::new(command.clone()).render(&mut page).hint("this is a bug; please report it")?;

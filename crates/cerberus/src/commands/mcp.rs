@@ -2,10 +2,11 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::mcp;
 
-/// Serve the brief, the session and memories to any agent, over the Model Context Protocol on standard input and output
+/// Serve the brief, sessions and memories to any agent over the Model Context Protocol (stdio)
 ///
-/// Agents start this by themselves once it is registered: `claude mcp add cerberus -- cerberus mcp`. It needs no hooks,
-/// serves the project of the folder it is started in (or --cwd), and ends when its input does.
+/// Agents start the server themselves once it is registered, for example with `claude mcp add cerberus -- cerberus
+/// mcp`. It works without hooks, serves the project of the folder it is started in (or --cwd), and exits when its input
+/// ends.
 #[derive(clap::Args)]
 pub struct Mcp {}
 

@@ -1,4 +1,4 @@
-//! The commands: one file each, whose doc comment is its help.
+//! The commands, one file each. The doc comment of a command is its help text.
 
 pub mod brief;
 mod completions;
@@ -33,21 +33,22 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 
-/// Your coding agent picks up where it left off: after an exit, a crash, a compaction or a full context window.
+/// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
-/// Cerberus sits in the agent's hooks, writes down what happens as it happens, and tells the next session what it
-/// needs in about a thousand tokens. No daemon, and no network or model unless you name one for summaries.
+/// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
+/// know in about a thousand tokens. It has no daemon, and it uses no network and no model unless you configure a
+/// provider for summaries.
 #[derive(Parser)]
 #[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 
-    /// Act as if it were this moment (RFC 3339): the past is reproduced, what came later does not exist
+    /// Use this time instead of the current one (RFC 3339); anything recorded later is ignored
     #[arg(long, global = true, value_name = "TIME", value_parser = Timestamp::parse)]
     now: Option<Timestamp>,
 
-    /// The project's folder, or any folder in it [default: the current one]
+    /// The project's folder, or any folder inside it [default: the current folder]
     #[arg(long, global = true, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
@@ -83,20 +84,20 @@ enum Command {
     Man(man::ManPage),
 }
 
-/// Take one hook payload on standard input (agents call this, not people)
+/// Process one hook payload from standard input (called by agents, not by people)
 ///
-/// Always exits 0. Prints nothing, or exactly the reply that the agent expects. What goes wrong is shown by
+/// Always exits with 0. Prints nothing, or exactly the reply that the agent expects. Errors are shown by
 /// `cerberus doctor`.
 #[derive(clap::Args)]
 struct Hook {
-    #[arg(value_name = "AGENT", help = format!("The agent that calls: {}", names(|_| true)))]
+    #[arg(value_name = "AGENT", help = format!("The calling agent: {}", names(|_| true)))]
     _agent: String,
 }
 
 pub fn run() -> ExitCode {
     let arguments = match Arguments::try_parse() {
-        Err(error) if error.use_stderr() => return misused(&error),
-        Err(answered) => answered.exit(),
+        Err(error) if error.use_stderr() => return usage_error(&error),
+        Err(help_or_version) => help_or_version.exit(),
         Ok(arguments) => arguments,
     };
     let run = || -> Result<()> {
@@ -106,7 +107,7 @@ pub fn run() -> ExitCode {
             Command::Install(command) => command.run(&context),
             Command::Uninstall(command) => command.run(&context),
             Command::Doctor(command) => command.run(&context),
-            // `main` takes every call that names an agent; clap has answered the others.
+            // `main` handles every call that names an agent; clap has rejected the others.
             Command::Hook(_) => Ok(()),
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
@@ -138,8 +139,9 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
-fn misused(error: &clap::Error) -> ExitCode {
+/// Prints how the command is used. The message quotes the arguments, which may contain control characters, so they are
+/// parsed again in a printable form.
+fn usage_error(error: &clap::Error) -> ExitCode {
     let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
     let text = match Arguments::try_parse_from(typed) {
         Err(error) => error.render().to_string(),

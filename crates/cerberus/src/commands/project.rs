@@ -12,9 +12,9 @@ use crate::render;
 
 /// Show which folders hold this project, and join or separate folders
 ///
-/// A moved folder and a second clone are recognised as the same project, by the origin in the git configuration and by the
-/// first commit. They share sessions and memories. Where it is not clear, for example for a fork, `status` asks once. Your
-/// last answer holds, and you can change it at any time.
+/// A moved folder and a second clone are recognized as the same project, by the origin in the git configuration and by
+/// the first commit. They share sessions and memories. If it is unclear, for example for a fork, `status` asks once.
+/// Your last answer counts, and you can change it at any time.
 #[derive(clap::Args)]
 pub struct Project {
     #[command(subcommand)]
@@ -82,12 +82,13 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     let mut store = context.store()?;
     let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no project is known at {meant:?}");
-    let other = found.ok_or_else(missing).hint("give an existing folder, or one in which a session was captured")?;
+    let other =
+        found.ok_or_else(missing).hint("give an existing folder, or a folder in which a session was captured")?;
     if other == located.project {
         return Err(anyhow::anyhow!("{meant:?} is this project itself")).hint("give the folder of another project");
     }
     joined::answer(&context.home, &context.clock, &mut store, &located, &other, is_same)
-        .hint("make room or mend the folder's permissions, then try again")?;
+        .hint("free disk space or fix the folder's permissions, then try again")?;
     let folders = Folders::load(context, &store, &located)?;
     match context.json {
         true => render::json(&folders.json()),

@@ -13,23 +13,23 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Write down a fact yourself: a decision, a blocker, what comes next
+/// Record a fact yourself: a decision, a blocker, a next step
 ///
-/// It goes to the project's live session; when there is none, a manual one is opened.
+/// The fact is added to the project's live session. If there is none, a manual session is started.
 #[derive(clap::Args)]
 pub struct RecordCommand {
     /// done, next, decision, blocker, file, function, objective or note
     #[arg(value_parser = kind)]
     pub kind: Kind,
 
-    /// What is to be kept
+    /// The text of the fact
     pub text: String,
 
     /// The reason for a decision
     #[arg(long, value_name = "REASON")]
     pub why: Option<String>,
 
-    /// The sort of a blocker: need, unclear, race, …
+    /// The type of a blocker: need, unclear, race, …
     #[arg(long = "type", value_name = "TYPE")]
     pub sort: Option<String>,
 
@@ -37,19 +37,19 @@ pub struct RecordCommand {
     #[arg(long, value_parser = severity)]
     pub severity: Option<Severity>,
 
-    /// It is settled: what is open under these words no longer carries over
+    /// Mark open items with this text as resolved; they no longer carry over
     #[arg(long)]
     pub resolve: bool,
 
-    /// Keep it as custom state under this key
+    /// Store the text as custom state under this key
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
 }
 
-/// What became of it: its code, and the session it went to.
+/// The code of the recorded fact, and the session it was added to.
 #[derive(Serialize, JsonSchema)]
 pub struct Recorded {
-    /// As a brief shows it, or `resolved`
+    /// The code as a brief shows it, or `resolved`
     pub code: String,
     pub agent: String,
     pub agent_session_id: String,
@@ -60,11 +60,11 @@ pub const KINDS: [Kind; 8] =
 
 pub fn kind(text: &str) -> std::result::Result<Kind, String> {
     let names = || KINDS.map(Kind::word).join(", ");
-    Kind::from_word(text).filter(|kind| KINDS.contains(kind)).ok_or_else(|| format!("one of {}", names()))
+    Kind::from_word(text).filter(|kind| KINDS.contains(kind)).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 pub fn severity(text: &str) -> std::result::Result<Severity, String> {
-    Severity::from_word(text).ok_or_else(|| format!("one of {}", Severity::ALL.map(Severity::word).join(", ")))
+    Severity::from_word(text).ok_or_else(|| format!("expected one of {}", Severity::ALL.map(Severity::word).join(", ")))
 }
 
 impl RecordCommand {
@@ -79,7 +79,7 @@ impl RecordCommand {
 
     pub fn record(self, context: &Context) -> Result<Recorded> {
         if self.text.trim().is_empty() {
-            return Err(anyhow::anyhow!("there is nothing to record")).hint("say it after the kind, in quotes");
+            return Err(anyhow::anyhow!("the text is empty")).hint("give the text after the kind, in quotes");
         }
         let located = context.located();
         context.may_store(&located)?;
@@ -90,7 +90,7 @@ impl RecordCommand {
         };
         if self.kind == Kind::File && context.home.privacy_rules().is_private(&text) {
             return Err(anyhow::anyhow!("this file is private"))
-                .hint("`!` before its pattern in private.paths of config.toml makes an exception");
+                .hint("to make an exception, add its pattern with a leading `!` to private.paths in config.toml");
         }
         let note = Note {
             kind: self.kind,
@@ -102,7 +102,7 @@ impl RecordCommand {
             resolved: self.resolve,
         };
         let store = context.store()?;
-        let live = live_session(&store, &located, &context.clock).hint("`cerberus doctor` says what is wrong")?;
+        let live = live_session(&store, &located, &context.clock).hint("run `cerberus doctor` to see what is wrong")?;
         let (agent, session, location) = match &live {
             Some(session) => {
                 let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
@@ -118,7 +118,7 @@ impl RecordCommand {
         let facts = cerberus_core::extract::extract(&Event::Note(note.clone()));
         let record = own_record(&context.home, &context.clock, agent, &session, location, key, Event::Note(note));
         let append = journal::append(&context.home, context.clock.wall, &record);
-        append.hint("nothing was recorded; make room or mend the folder's permissions, then try again")?;
+        append.hint("nothing was recorded; free disk space or fix the folder's permissions, then try again")?;
         let code = facts.facts.first().map_or("resolved", |fact| fact.code.as_str());
         Ok(Recorded { code: code.to_string(), agent: agent.name().to_string(), agent_session_id: session })
     }

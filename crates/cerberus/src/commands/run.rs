@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-/// Run any program as a session: started, watched, ended with its exit
+/// Run any program as a session that ends when the program exits
 #[derive(clap::Args)]
 pub struct Run {
     /// The program and its arguments, after --
@@ -23,18 +23,20 @@ pub struct Run {
     command: Vec<std::ffi::OsString>,
 }
 
-/// A program that is silent for long is still at work; this keeps its session from being taken for idle.
+/// A program that reports nothing for a long time may still be working. A pulse keeps its session from counting as
+/// idle.
 const PULSE: Duration = Duration::from_secs(10 * 60);
 
 impl Run {
-    /// Does not return when the program has run: its exit is ours.
+    /// Does not return if the program was started: exits with the program's exit code.
     pub fn run(self, context: &Context) -> Result<()> {
         context.may_store(&context.located())?;
         let session = format!("run-{}-{}", context.clock.wall.millis(), std::process::id());
         let start =
             Event::Start { source: StartSource::Startup, transcript: None, phase: None, process: process::own() };
-        // Caught before the program starts: whoever ends us must not leave it without its session's end.
-        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).hint("the system refused; try again")?;
+        // Caught before the program starts, so that a signal to us cannot leave the session without an end.
+        let signals =
+            Signals::new([SIGINT, SIGTERM, SIGHUP]).hint("the signal handlers could not be installed; try again")?;
         record(context, &session, "start", start)?;
         let (program, arguments) = (&self.command[0], &self.command[1..]);
         let spawned = Command::new(program).args(arguments).current_dir(&context.cwd).spawn();
@@ -42,7 +44,7 @@ impl Run {
             Ok(child) => child,
             Err(error) => {
                 record(context, &session, "end", Event::End { reason: Clean::word("did not start") })?;
-                return Err(error).hint("give the program by its name on PATH, or by its path");
+                return Err(error).hint("give the name of a program on PATH, or its path");
             }
         };
         let status = watch(context, &session, child, signals)?;
@@ -54,17 +56,17 @@ impl Run {
         )?;
         let now = context.now_again();
         let ended = now.view()?.agent_session(Agent::MANUAL, &session, now.clock.now);
-        now.ended(ended.hint("`cerberus doctor` says what is wrong")?.as_slice())?;
+        now.ended(ended.hint("run `cerberus doctor` to see what is wrong")?.as_slice())?;
         std::process::exit(code(&status))
     }
 }
 
-/// Waits for the program, passes signals on to it, and says now and then that it is still there.
+/// Waits for the program, forwards signals to it, and records a pulse from time to time.
 fn watch(context: &Context, session: &str, mut child: Child, mut signals: Signals) -> Result<ExitStatus> {
     let pid = Pid::from_child(&child);
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            // At the terminal the program got it already; a second one of these does no harm.
+            // From a terminal, the program received the signal already; a second one does no harm.
             let signal = match signal {
                 SIGINT => Signal::INT,
                 SIGHUP => Signal::HUP,
@@ -77,7 +79,7 @@ fn watch(context: &Context, session: &str, mut child: Child, mut signals: Signal
     std::thread::spawn(move || ended.send(child.wait()));
     loop {
         match end.recv_timeout(PULSE) {
-            Ok(status) => return status.hint("the program's end could not be seen"),
+            Ok(status) => return status.hint("the program may still be running; check with ps"),
             Err(_) => record(&context.now_again(), session, "pulse", Event::Pulse)?,
         }
     }
@@ -96,7 +98,7 @@ fn record(context: &Context, session: &str, what: &str, event: Event<'static>) -
         event,
     );
     let append = journal::append(&now.home, now.clock.wall, &record);
-    append.hint("make room or mend the folder's permissions, then try again")
+    append.hint("free disk space or fix the folder's permissions, then try again")
 }
 
 fn how(status: &ExitStatus) -> String {
@@ -108,7 +110,7 @@ fn how(status: &ExitStatus) -> String {
     }
 }
 
-/// As a shell would say it.
+/// The exit code that a shell would report.
 fn code(status: &ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)

@@ -5,22 +5,22 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Find secrets that an older version stored, and cut them
+/// Find secrets that an older version stored, and redact them
 ///
-/// Looks through the journal, the view and everything else in the home but your settings and their backups. Prints
-/// which sorts of secrets are where, never the secrets. Exits with 0 when none is left, with 1 when some were found and
-/// left in place.
+/// Searches the journal, the view and everything else in the home, except your settings and their backups. Prints the
+/// kinds of secrets and where they are, never the secrets themselves. Exits with 0 if none is left, with 1 if some were
+/// found and not redacted.
 #[derive(clap::Args)]
 pub struct Scan {
-    /// Cut them: in the journal where they stand, in the view with its free pages
+    /// Redact them in place: in the journal, and in the view including its free pages
     #[arg(long)]
     redact: bool,
 }
 
 impl Scan {
     pub fn run(self, context: &Context) -> Result<()> {
-        context.wishes_known()?;
-        const AGAIN: &str = "nothing else was changed; run it again when that is mended";
+        context.require_privacy_rules()?;
+        const AGAIN: &str = "nothing else was changed; fix the problem and run the command again";
         let found = match self.redact {
             true => scan::clean(&context.home, &context.clock).hint(AGAIN)?,
             false => scan::scan(&context.home).hint(AGAIN)?,
@@ -33,12 +33,12 @@ impl Scan {
                 render::line(&format!("{}, {}: {}", finding.file, finding.at, finding.kinds.join(", ")));
             }
             let count = render::count(secrets, "secret");
-            render::line(&if self.redact { format!("cut {count}") } else { format!("found {count}") });
+            render::line(&if self.redact { format!("redacted {count}") } else { format!("found {count}") });
         }
         match found.is_empty() || self.redact {
             true => Ok(()),
-            false => Err(anyhow::anyhow!("{} stored", render::count(secrets, "secret")))
-                .hint("`cerberus scan --redact` cuts them for good"),
+            false => Err(anyhow::anyhow!("{} in the store", render::count(secrets, "secret")))
+                .hint("`cerberus scan --redact` redacts them permanently"),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Complete, export or import what a project carries over
+/// Complete, export or import what a project carries over from session to session
 #[derive(clap::Args)]
 pub struct Session {
     #[command(subcommand)]
@@ -24,17 +24,23 @@ pub struct Session {
 
 #[derive(clap::Subcommand)]
 enum SessionCommand {
-    /// Mark a session as completed: its items no longer carry over [default: all of this project's]
-    Complete { id: Option<String> },
+    /// Mark a session as completed, so that its open items no longer carry over
+    Complete {
+        /// The session [default: all sessions of this project]
+        id: Option<String>,
+    },
     /// Print what the project carries over, as one JSON object
     Export {
-        /// json: with where each item came from; seed: exactly the `active-{project}.json` of the original tool;
-        /// summary: the same with the summary of the last session, as the tool wrote it where it had a model
+        /// json: every item with its source; seed: the exact `active-{project}.json` format of the original tool;
+        /// summary: the format the original tool used with a model, with the summary of the last session
         #[arg(long, default_value = "json", value_parser = ["json", "seed", "summary"])]
         format: String,
     },
-    /// Take over an `active-{project}.json` into this project
-    Import { file: PathBuf },
+    /// Import an `active-{project}.json` file into this project
+    Import {
+        /// The file of the original tool
+        file: PathBuf,
+    },
 }
 
 impl Session {
@@ -48,15 +54,15 @@ impl Session {
     }
 }
 
-const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
 fn complete(context: &Context, id: Option<String>) -> Result<()> {
     let store = context.store()?;
     let sessions = match id {
         Some(id) => {
             let found = store.session(&SessionId::new(&*id), context.clock.now).hint(DOCTOR)?;
-            let missing = || anyhow::anyhow!("no session is called {id}");
-            vec![found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")?]
+            let missing = || anyhow::anyhow!("there is no session {id:?}");
+            vec![found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")?]
         }
         None => {
             let mut recent = find::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
@@ -73,7 +79,7 @@ fn complete(context: &Context, id: Option<String>) -> Result<()> {
     Ok(())
 }
 
-/// Everything that carries over, whatever it costs.
+/// Everything that carries over, without a budget.
 fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
     let question = Question {
         now: context.clock.now,
@@ -122,17 +128,17 @@ fn export(context: &Context, is_seed: bool) -> Result<()> {
 
 fn export_summary(context: &Context) -> Result<()> {
     let briefing = carried_over(context, Format::Summary)?;
-    let missing = || anyhow::anyhow!("the session that worked last has no summary");
-    let told = briefing.summary.ok_or_else(missing).hint("`cerberus summarize` has one written")?;
-    let expires_at = briefing.expires_at.unwrap_or_else(|| cerberus_core::seed::expiry(told.row.at));
+    let missing = || anyhow::anyhow!("the last session has no summary");
+    let summary = briefing.summary.ok_or_else(missing).hint("`cerberus summarize` writes one")?;
+    let expires_at = briefing.expires_at.unwrap_or_else(|| cerberus_core::seed::expiry(summary.row.at));
     render::json(&SeedSummary {
-        session_id: told.session.to_string(),
+        session_id: summary.session.to_string(),
         project: briefing.project,
-        summary: told.row.text,
-        key_context: told.row.key_context,
-        next_actions: told.row.next_actions,
+        summary: summary.row.text,
+        key_context: summary.row.key_context,
+        next_actions: summary.row.next_actions,
         token_estimate: briefing.brief.tokens,
-        timestamp: told.row.at.to_string(),
+        timestamp: summary.row.at.to_string(),
         expires_at: expires_at.to_string(),
     });
     Ok(())
@@ -141,7 +147,8 @@ fn export_summary(context: &Context) -> Result<()> {
 fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let read = legacy::read(&context.home, path)
         .map_err(|reason| anyhow::anyhow!("{} cannot be imported: {reason}", path.display()));
-    let (file, key) = read.hint("it was left as it is; a file of the original tool is `active-{project}.json`")?;
+    let (file, key) =
+        read.hint("the file was not changed; files of the original tool are named `active-{project}.json`")?;
     let located = context.located();
     context.may_store(&located)?;
     let store = context.store()?;
@@ -150,14 +157,14 @@ fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, location).hint(DOCTOR)?;
     if project != file.project {
         render::talk(&format!(
-            "cerberus: the file speaks of the project {:?}; it is now part of {project:?}",
+            "cerberus: the file belongs to the project {:?}; it was imported into {project:?}",
             file.project
         ));
     }
     match (context.json, is_new) {
         (true, _) => render::json(&json!({"session_id": file.session_id, "project": project, "imported": is_new})),
         (false, true) => render::line(&format!("imported session {} into {project}", file.session_id)),
-        (false, false) => render::line(&format!("session {} was imported before", file.session_id)),
+        (false, false) => render::line(&format!("session {} was already imported", file.session_id)),
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub struct Status {}
 
 impl Status {
     pub fn run(self, context: &Context) -> Result<()> {
-        const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let store = context.swept_store()?;
         let located = context.located();
         let now = context.clock.now;
@@ -42,7 +42,7 @@ impl Status {
         let count_of =
             |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
-        // What opening the view found wrong counts too.
+        // Read last, to include failures from opening the view.
         let failures = failures::recent(&context.home, context.now_again().clock.now);
         let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
@@ -78,29 +78,29 @@ impl Status {
             None => "good".to_string(),
             Some(last) => {
                 let often = render::count(failures.len(), "failure");
-                format!("{often} lately, the last {}: {}: {}", last.at, last.what, last.detail)
+                format!("{often} recently, the last at {}: {}: {}", last.at, last.what, last.detail)
             }
         };
         render::line(&format!("health    {health}"));
         if let Some(shut) = shut {
-            render::line(&format!("silent    {shut}"));
+            render::line(&format!("storing   {shut}"));
         }
         Ok(())
     }
 }
 
-/// How much is kept, how long, and what is to leave.
+/// How much is stored, for how long, and how many sessions are due for deletion.
 struct Kept {
     stored: Stored,
     config: StoreConfig,
-    /// Why the settings are not understood.
+    /// Why the settings cannot be read.
     problem: Option<String>,
     due: usize,
 }
 
 impl Kept {
     fn of(context: &Context, store: &Store) -> Result<Kept> {
-        const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let (config, problem) = match context.config() {
             Ok(config) => (config.store, None),
             Err(failure) => (StoreConfig::default(), Some(failure.error.to_string())),
@@ -130,7 +130,7 @@ impl Kept {
         }
         if self.due > 0 {
             let due = render::count(self.due, "session");
-            parts.push(format!("{due} to leave: `cerberus memory session-cleanup`"));
+            parts.push(format!("{due} due for deletion: `cerberus memory session-cleanup`"));
         }
         parts.extend(self.problem.clone());
         parts.join("; ")

@@ -13,23 +13,23 @@ use crate::context::{Context, surroundings};
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Have a model sum up a session in two or three sentences, which the next session is told
+/// Have a model summarize a session in two or three sentences for the next session
 ///
-/// Off unless `[summary] provider` in config.toml names who does it: ollama, anthropic, openai (or any server that speaks
-/// like it), or command. With a provider set, this also happens by itself after every session, and nobody waits for it.
-/// What goes out are the session's facts, secrets cut; what comes back is checked against them.
+/// Needs `[summary] provider` in config.toml: ollama, anthropic, openai (or any compatible server), or command. If a
+/// provider is set, every session is also summarized in the background when it ends. The provider receives the
+/// session's facts, with secrets redacted; its summary is checked against them.
 #[derive(clap::Args)]
 pub struct Summarize {
-    /// The session [default: this project's last one that left something]
+    /// The session [default: the last session of this project with captured facts]
     #[arg(value_name = "SESSION")]
     id: Option<String>,
 
-    /// As after a session's end: once for the same facts, silent, within a limit of time
+    /// Run as after the end of a session: once for the same facts, silently, within a time limit
     #[arg(long, hide = true, requires = "id")]
     detached: bool,
 }
 
-const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 const SETTINGS: &str = "set [summary] in config.toml, for example provider = \"ollama\" and model = \"llama3.2\"";
 
 impl Summarize {
@@ -43,7 +43,7 @@ impl Summarize {
 }
 
 fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) -> Result<()> {
-    let missing = || anyhow::anyhow!("no provider of summaries is set");
+    let missing = || anyhow::anyhow!("no provider for summaries is set");
     let provider = Provider::new(config, &surroundings()).hint(SETTINGS)?.ok_or_else(missing).hint(SETTINGS)?;
     let mut store = context.store()?;
     let session = match id {
@@ -52,15 +52,15 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
     };
     let written = match summary::write(&context.home, &context.clock, &mut store, &session, &provider) {
         Err(SummaryError::Nothing) => {
-            return Err(anyhow::anyhow!("session {} left nothing to sum up", session.id))
-                .hint("`cerberus memory session-status --all` shows what sessions left");
+            return Err(anyhow::anyhow!("session {} has nothing to summarize", session.id))
+                .hint("`cerberus memory session-status --all` shows what was captured from sessions");
         }
         Err(SummaryError::Provider(error)) => {
-            return Err(error).hint("sessions are told codes meanwhile; `cerberus doctor` says more");
+            return Err(error).hint("until then, briefs use codes; run `cerberus doctor` for details");
         }
         written => written.hint(DOCTOR)?,
     };
-    // What the user asked for need not be written once more when the session ends. If it is, no harm is done.
+    // Claimed, so that the same summary is not written again when the session ends. Writing it twice does no harm.
     if let Ok(left) = SessionFacts::of(&store, &session, context.clock.now) {
         let _ = detached::claim(&context.home, &session, &left);
     }
@@ -82,12 +82,12 @@ fn show(context: &Context, session: &SessionRow, written: &SummaryRow) {
     written.next_actions.iter().for_each(|action| render::line(&format!("  next: {action}")));
 }
 
-/// What goes wrong is noted where `doctor` shows it: there is nobody to tell.
+/// Nobody sees the output, so failures are noted for `doctor`.
 fn in_background(context: &Context, config: &SummaryConfig, id: &str) -> Result<()> {
     detached::end_in_time(config.limit());
     detached::drop_old_claims(&context.home);
     if let Err(failure) = write_once(context, config, id) {
-        let detail = format!("session {id}: {:#}; codes are told", failure.error);
+        let detail = format!("session {id}: {:#}; briefs use codes instead", failure.error);
         failures::note(&context.home, context.clock.now, FAILURE, &detail);
     }
     Ok(())
@@ -106,11 +106,11 @@ fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()>
 
 fn find(context: &Context, store: &Store, id: &str) -> Result<SessionRow> {
     let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
-    let missing = || anyhow::anyhow!("no session is called {id}");
-    found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists them")
+    let missing = || anyhow::anyhow!("there is no session {id:?}");
+    found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")
 }
 
-/// The project's newest session that left something.
+/// The project's newest session with anything to summarize.
 fn last(context: &Context, store: &Store) -> Result<SessionRow> {
     let joined = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?;
     let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
@@ -120,6 +120,6 @@ fn last(context: &Context, store: &Store) -> Result<SessionRow> {
             return Ok(session);
         }
     }
-    Err(anyhow::anyhow!("no session of this project left anything to sum up"))
-        .hint("`cerberus memory session-status --all` shows what sessions left")
+    Err(anyhow::anyhow!("no session of this project has anything to summarize"))
+        .hint("`cerberus memory session-status --all` shows what was captured from sessions")
 }

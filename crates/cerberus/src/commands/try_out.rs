@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::failure::{Hint, Result};
 use crate::render::{self, block as line};
 
-/// See it work, in a sandbox: a session is captured, killed, noticed and recovered, and the next one is told everything
+/// See it work in a sandbox: a session is captured, killed and recovered, and the next one is told everything
 ///
-/// Real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second and
-/// touches nothing of yours.
+/// Uses real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second
+/// and touches nothing outside that folder.
 #[derive(clap::Args)]
 pub struct Try {
     /// Play the agent in the sandbox in this folder (used by `try` itself)
@@ -29,7 +29,7 @@ impl Try {
     }
 }
 
-/// A home and a project below one temporary folder.
+/// A home and a project inside one temporary folder.
 struct Sandbox {
     dir: PathBuf,
 }
@@ -45,7 +45,7 @@ impl Sandbox {
         Ok(command)
     }
 
-    /// Gives one payload to `cerberus hook claude-code`, as Claude Code does; what it replied.
+    /// Passes one payload to `cerberus hook claude-code`, as Claude Code does. Returns the reply.
     fn hook(&self, session: &str, event: &str, extra: Value) -> anyhow::Result<String> {
         let mut payload =
             json!({"session_id": session, "cwd": render::path(&self.project()), "hook_event_name": event});
@@ -82,36 +82,36 @@ const EXPECTED: [&str; 9] = [
 ];
 
 fn show() -> anyhow::Result<()> {
-    let dir = tempfile::Builder::new().prefix("cerberus-try-").tempdir().context("no room for a sandbox")?;
+    let dir = tempfile::Builder::new().prefix("cerberus-try-").tempdir().context("cannot create a sandbox")?;
     let sandbox = Sandbox { dir: dir.path().canonicalize()? };
     ensure!(
         sandbox.dir.to_str().is_some(),
-        "the temporary folder {} has a name that is not text",
+        "the temporary folder {} has a name that is not UTF-8",
         sandbox.dir.display()
     );
     std::fs::create_dir_all(sandbox.project().join("internal"))?;
-    line("A sandbox with a project called hydra. Nothing of yours is touched.\n");
+    line("This runs in a sandbox with a project called hydra. Nothing outside it is touched.\n");
 
     let mut agent = start_agent(&sandbox)?;
     line(&format!(
-        "1. An agent works in it (pid {}). Every step goes through `cerberus hook claude-code`:",
+        "1. An agent works in the project (pid {}). Every step goes through `cerberus hook claude-code`:",
         agent.id()
     ));
     follow(&mut agent)?;
-    line("   Each was on disk before the agent went on.\n");
+    line("   Each step was on disk before the agent continued.\n");
 
     agent.kill().context("kill the agent")?;
     let ended = agent.wait()?;
-    line("2. kill -9: the agent dies in the middle of its work, without a word.");
-    line(&format!("   {ended}; no end of the session was ever reported.\n"));
+    line("2. The agent is killed with SIGKILL in the middle of its work.");
+    line(&format!("   {ended}; the end of the session was never reported.\n"));
 
-    line("3. Who died? `cerberus memory recover --list` looks at the process, not at the clock:");
+    line("3. `cerberus memory recover --list` detects the crash from the process, without waiting for a timeout:");
     let listed = sandbox.cerberus()?.args(["memory", "recover", "--list"]).output()?;
     let listed = String::from_utf8_lossy(&listed.stdout).trim().to_string();
-    ensure!(listed.contains("the agent's process is gone"), "the crash was not noticed");
+    ensure!(listed.contains("the agent's process is gone"), "the crash was not detected");
     line(&format!("      {listed}\n"));
 
-    line("4. A new agent starts. The dead session is recovered, and its SessionStart hook is answered with this:\n");
+    line("4. A new agent starts. The crashed session is recovered, and the new SessionStart hook gets this reply:\n");
     let reply: Value =
         serde_json::from_str(&sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?)
             .context("the second session was told nothing")?;
@@ -121,26 +121,28 @@ fn show() -> anyhow::Result<()> {
         ensure!(brief.lines().any(|code| code == expected), "the second session was not told {expected}");
     }
     let tokens = cerberus_core::language::tokens::estimate(brief);
-    line(&format!("\n   {tokens} tokens instead of explaining it all again. What was done is not told as open.\n"));
+    line(&format!(
+        "\n   {tokens} tokens, instead of explaining everything again. Completed items are not listed as open.\n"
+    ));
 
-    line("To have this in every session of Claude Code:\n");
-    line("      cerberus install          wires the hooks, merging with what is there; `uninstall` takes them out");
-    line("      cerberus brief --explain  what the next session would be told, and why");
+    line("To use this in every session of your agents:\n");
+    line("      cerberus install          adds the hooks to your agents' settings; `cerberus uninstall` removes them");
+    line("      cerberus brief --explain  shows what the next session would be told, and why");
     Ok(())
 }
 
-/// A real process of its own, so that it can really be killed.
+/// A separate process, so that it can be killed.
 fn start_agent(sandbox: &Sandbox) -> anyhow::Result<Child> {
     let mut command = sandbox.cerberus()?;
     command.args(["try", "--play-agent"]).arg(&sandbox.dir);
-    // It waits on this pipe when it has worked; it never comes to its end by itself.
+    // After its work it waits on this pipe and never exits by itself.
     Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?)
 }
 
-/// Prints what the agent says until it waits.
+/// Prints the agent's output until it waits.
 fn follow(agent: &mut Child) -> anyhow::Result<()> {
-    let said = BufReader::new(agent.stdout.take().context("a pipe")?);
-    for step in said.lines() {
+    let output = BufReader::new(agent.stdout.take().context("a pipe")?);
+    for step in output.lines() {
         match step?.as_str() {
             WAITING => return Ok(()),
             step => line(&format!("      {step}")),
@@ -158,9 +160,9 @@ fn play_agent(sandbox: &Sandbox) -> anyhow::Result<()> {
         std::fs::write(path, content)?;
         Ok(tool("Write", id, json!({"file_path": render::path(path), "content": content}), json!({"type": "create"})))
     };
-    let told = sandbox.hook(FIRST_SESSION, "SessionStart", json!({"source": "startup"}))?;
-    ensure!(told.is_empty(), "the first session was told something");
-    line("SessionStart       told nothing: it is the first");
+    let reply = sandbox.hook(FIRST_SESSION, "SessionStart", json!({"source": "startup"}))?;
+    ensure!(reply.is_empty(), "the first session was told something");
+    line("SessionStart       is told nothing: this is the first session");
     sandbox.hook(FIRST_SESSION, "UserPromptSubmit", json!({"prompt": "Make the proxy safe under load"}))?;
     line("UserPromptSubmit   \"Make the proxy safe under load\"");
     sandbox.hook(FIRST_SESSION, "PostToolUse", wrote("toolu_1", &file("proxy.go"), PROXY)?)?;
@@ -172,13 +174,13 @@ fn play_agent(sandbox: &Sandbox) -> anyhow::Result<()> {
         {"content": "Add a mutex to the process struct", "status": "in_progress"},
     ]});
     sandbox.hook(FIRST_SESSION, "PostToolUse", tool("TodoWrite", "toolu_3", todos, json!({})))?;
-    line("PostToolUse Todo   1 done, 1 to do");
+    line("PostToolUse Todo   1 completed, 1 open");
     record(sandbox, &["decision", "split proxy in 3 files", "--why", "each stays below 200 lines"])?;
     line("cerberus record    decision: split proxy in 3 files");
     record(sandbox, &["blocker", "test failure line 712", "--type", "race"])?;
     line("cerberus record    blocker: test failure line 712");
     line(WAITING);
-    // Until somebody kills us, or the one who started us is gone.
+    // Waits until it is killed, or until its parent is gone.
     let _ = std::io::stdin().read(&mut [0]);
     Ok(())
 }

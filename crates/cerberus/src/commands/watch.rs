@@ -7,12 +7,12 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Settle sessions continuously, in the foreground: end what is idle, notice what died
+/// Watch sessions in the foreground: end idle ones and detect crashed ones
 ///
-/// Optional: every session start, `status`, `session-status` and `recover` settle sessions too. Ctrl-C ends it.
+/// This is optional: every session start, `status`, `session-status` and `recover` do the same. Stop it with Ctrl-C.
 #[derive(clap::Args)]
 pub struct Watch {
-    /// Seconds between two looks
+    /// Seconds between two checks
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     interval: u64,
 
@@ -29,7 +29,7 @@ impl Watch {
             let mut store = now.store()?;
             let idle_after = Duration::from_secs(60 * self.idle_minutes);
             let changed = sweep::sweep(&now.home, &now.clock, &mut store, idle_after);
-            let changed = changed.hint("`cerberus doctor` says what is wrong")?;
+            let changed = changed.hint("run `cerberus doctor` to see what is wrong")?;
             for session in &changed {
                 let why = session.state.ended.as_ref().map_or("", |(_, why)| why);
                 render::line(&format!(

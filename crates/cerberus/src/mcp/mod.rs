@@ -1,9 +1,9 @@
-//! `cerberus mcp`: what an agent may ask for by itself, over the Model Context Protocol on standard input and output.
+//! `cerberus mcp`: an MCP server on standard input and output.
 //!
-//! The official SDK speaks the protocol, in both its eras: sessions that begin with `initialize`, and requests that
-//! carry everything themselves. Nothing else is written to standard output, nothing is listened to, and the end of
-//! the input is the end of the server. This is the only part of the program with an async runtime; the engine is
-//! called as by any command, one call at a time, in milliseconds.
+//! The official SDK implements the protocol in both its forms: sessions that begin with `initialize`, and
+//! self-contained requests. Nothing else is written to standard output, no port is opened, and the server exits when
+//! its input ends. This is the only part of the program with an async runtime. It calls the engine like any command,
+//! one call at a time.
 
 mod server;
 mod stdio;
@@ -17,7 +17,7 @@ use crate::failure::{Hint, Result};
 use server::Server;
 use stdio::Requests;
 
-const REPORT: &str = "start it again; if it stays so, please report it";
+const REPORT: &str = "start it again; if the problem persists, please report it";
 
 /// Answers until the input ends.
 pub fn serve(context: &Context) -> Result<()> {
@@ -25,12 +25,12 @@ pub fn serve(context: &Context) -> Result<()> {
     let served = runtime.block_on(async {
         match Server::new(context).serve(Requests::new()).await {
             Ok(running) => running.waiting().await.map(|_| ()).hint(REPORT),
-            // A client that looks and leaves has done nothing wrong.
+            // A client may connect and leave; that is not an error.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error).hint(REPORT),
         }
     });
-    // A read of standard input cannot be called off; it must not keep us here.
+    // A pending read of standard input cannot be cancelled and must not delay the exit.
     runtime.shutdown_background();
     served
 }

@@ -1,7 +1,7 @@
-//! What the server says of itself, and how a request finds its tool.
+//! The server's description of itself, and the dispatch of requests to tools.
 //!
-//! What goes wrong inside a tool is told to the agent as the tool's result, with what to do next. Only a request for
-//! something that does not exist is an error of the protocol.
+//! A failure inside a tool is returned to the agent as the tool's result, with what to do next. Only a request for
+//! something that does not exist is a protocol error.
 
 use cerberus_core::clean::text::printable;
 use rmcp::model::{
@@ -19,15 +19,15 @@ use crate::failure::Failure;
 
 const BRIEF_URI: &str = "cerberus://brief";
 
-/// Facts, no commands; clients cut at 2 KB.
+/// States facts and gives no commands. Clients truncate it at 2 KB.
 const INSTRUCTIONS: &str = "\
-Cerberus keeps what the coding sessions of this project did and decided, and what the user wants remembered. \
-session_context gives what earlier sessions left: changed files and functions (impl:), decisions (dec:), blockers \
-and failing tests (block:), next steps (next:) and remembered rules (rule:, pref:). It is worth most at the start of \
-work and after a compaction; given the task as query, it is ranked for it. session_record keeps what only the agent \
-knows: a decision and its reason, a blocker, what comes next, what is done. memory_learn keeps a rule or preference \
-that the user states, for later sessions; memory_search finds such memories, memory_forget removes them for good. \
-session_history lists recent sessions. Everything stays on this machine.";
+Cerberus records what the coding sessions of this project did and decided, and what the user wants remembered. \
+session_context returns what earlier sessions left: changed files and functions (impl:), decisions (dec:), blockers \
+and failing tests (block:), next steps (next:) and remembered rules (rule:, pref:). It is most useful at the start of \
+work and after a compaction; with the task as query, the result is ranked for that task. session_record stores what \
+only the agent knows: a decision and its reason, a blocker, a next step, completed work. memory_learn stores a rule or \
+preference that the user states, for later sessions; memory_search finds such memories, memory_forget deletes them \
+permanently. session_history lists recent sessions. Everything stays on this machine.";
 
 pub struct Server {
     context: Context,
@@ -73,7 +73,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let offer = self.offer(&request.name)?;
         let answer = (offer.call)(&self.context.now_again(), request.arguments.unwrap_or_default());
-        Ok(answer.unwrap_or_else(|failure| CallToolResult::error(vec![ContentBlock::text(said(&failure))])).into())
+        Ok(answer.unwrap_or_else(|failure| CallToolResult::error(vec![ContentBlock::text(message(&failure))])).into())
     }
 
     async fn list_resources(
@@ -82,7 +82,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let brief = Resource::new(BRIEF_URI, "brief")
-            .with_description("What a session that starts now would be told of this project")
+            .with_description("What a session that starts now would be told about this project")
             .with_mime_type("text/plain");
         Ok(ListResourcesResult::with_all_items(vec![brief]))
     }
@@ -93,14 +93,14 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if request.uri != BRIEF_URI {
-            return Err(ErrorData::resource_not_found(format!("there is only {BRIEF_URI}"), None));
+            return Err(ErrorData::resource_not_found(format!("unknown resource; the only one is {BRIEF_URI}"), None));
         }
-        let text = self.brief().map_err(|failure| ErrorData::internal_error(said(&failure), None))?;
+        let text = self.brief().map_err(|failure| ErrorData::internal_error(message(&failure), None))?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, BRIEF_URI)]).into())
     }
 }
 
 /// What went wrong, and what to do next.
-fn said(failure: &Failure) -> String {
+fn message(failure: &Failure) -> String {
     printable(&format!("{:#}\n{}", failure.error, failure.hint)).into_owned()
 }

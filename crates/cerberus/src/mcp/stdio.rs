@@ -1,8 +1,8 @@
-//! Standard input and output, one message a line. Only requests come in.
+//! Standard input and output, one message per line. Only requests are passed on.
 //!
-//! The SDK gives up when a client says anything but a request before it has begun, such as that a first try is
-//! cancelled. Nothing that a client could notify of concerns a server that answers at once and asks nothing.
-//! A line of more than 16 MiB is skipped, and so is one that is no JSON; the next is read all the same.
+//! The SDK fails if a client sends anything but a request before initialization, such as a cancellation of an earlier
+//! attempt. This server answers at once and asks the client nothing, so it can ignore all notifications. A line that is
+//! longer than 16 MiB or is not JSON is skipped.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Single keys from a terminal, as they are pressed. The terminal is given back as it was, whatever happens.
+//! Reads single keys from a terminal as they are pressed, and always restores the terminal's mode.
 
 use std::io;
 
@@ -6,13 +6,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-/// Waits for a key. Control-C arrives as a character, so that nothing is left half said.
+/// Waits for a key. Ctrl-C arrives as a character, so that it cannot interrupt in the middle of an action.
 pub fn pressed() -> io::Result<char> {
     let input = rustix::stdio::stdin();
     let _raw = Raw::set(input)?;
     let Some(first) = byte(input)? else { return Ok('\u{4}') };
     if first == ESCAPE && has_more(input) {
-        skip_name(input)?;
+        skip_sequence(input)?;
         return Ok('?');
     }
     Ok(char::from(first))
@@ -24,8 +24,8 @@ fn byte(input: BorrowedFd<'_>) -> io::Result<Option<u8>> {
     Ok((count > 0).then_some(byte[0]))
 }
 
-/// An arrow or a function key means nothing here: its name is read to its end, and no further.
-fn skip_name(input: BorrowedFd<'_>) -> io::Result<()> {
+/// Arrow and function keys are ignored: reads the rest of the escape sequence, and no further.
+fn skip_sequence(input: BorrowedFd<'_>) -> io::Result<()> {
     if !matches!(byte(input)?, Some(b'[' | b'O')) {
         return Ok(());
     }
@@ -40,7 +40,7 @@ fn has_more(input: BorrowedFd<'_>) -> bool {
     poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// A terminal that gives each key at once, for as long as this lives.
+/// The terminal in raw mode, until this is dropped.
 struct Raw<'a> {
     input: BorrowedFd<'a>,
     before: Termios,

@@ -1,5 +1,5 @@
-//! A loop on the screen: what the agent says to standard output, the rest to standard error, with a line of status at
-//! the bottom of a terminal. With `--json` every report is a line of JSON.
+//! Shows a loop: the agent's messages on standard output, everything else on standard error, with a status line at the
+//! bottom of a terminal. With `--json`, every report is one line of JSON.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub struct Screen {
     json: bool,
     has_status: bool,
     is_colored: bool,
-    /// A status line stands at the bottom.
+    /// A status line is shown at the bottom.
     is_dirty: bool,
     last: String,
 }
@@ -26,7 +26,7 @@ impl Screen {
         Screen { json, has_status: std::io::stderr().is_terminal(), is_colored, is_dirty: false, last: String::new() }
     }
 
-    /// Takes the status line away.
+    /// Removes the status line.
     pub fn clear(&mut self) {
         if self.is_dirty {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");
@@ -47,7 +47,7 @@ impl Screen {
         let (tokens, cost, took) = (thousands(status.tokens), money(status.cost_usd), duration(status.elapsed));
         let (iteration, phase) = (status.iteration, &status.phase);
         let text = format!("iteration {iteration}{of} {phase} · {fill} · {tokens} tokens{cost} · {took}");
-        // A line that wraps could not be taken away again.
+        // A line that wraps could not be removed again.
         let text: String = text.chars().take(columns().saturating_sub(1)).collect();
         if text != self.last {
             let (dim, plain) = if self.is_colored { ("\u{1b}[2m", "\u{1b}[0m") } else { ("", "") };
@@ -61,7 +61,7 @@ impl Screen {
         match said {
             StreamEvent::Text(text) => block(&text.replace('\t', "    ")),
             StreamEvent::Tool { name, what } => talk(&format!("  · {name} {what}")),
-            StreamEvent::Compacted => talk("  · its context was compacted"),
+            StreamEvent::Compacted => talk("  · the context was compacted"),
             StreamEvent::Waiting { fault, .. } => {
                 let words = if fault.words.is_empty() { &fault.kind } else { &fault.words };
                 talk(&format!("  · the model cannot be reached: {words}"));
@@ -84,7 +84,7 @@ impl Audience for Screen {
         }
         self.clear();
         if self.json {
-            told(report).iter().for_each(|value| json_text(&value.to_string()));
+            as_json(report).iter().for_each(|value| json_text(&value.to_string()));
             return;
         }
         match report {
@@ -113,8 +113,8 @@ fn columns() -> usize {
     size.map_or(USUAL, |size| usize::from(size.ws_col)).max(20)
 }
 
-/// A report as data; what nobody can use is left out.
-fn told(report: &Report) -> Option<Value> {
+/// A report as JSON. None for reports that only matter on a screen.
+fn as_json(report: &Report) -> Option<Value> {
     Some(match report {
         Report::Begun { iteration, attempt } => json!({"event": "begun", "iteration": iteration, "attempt": attempt}),
         Report::Session(id) => json!({"event": "session", "session_id": id}),
@@ -144,7 +144,7 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// `, $1.20`, where a price is known.
+/// `, $1.20`, if the cost is known.
 pub fn money(cost_usd: Option<f64>) -> String {
     cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default()
 }

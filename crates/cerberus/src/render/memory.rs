@@ -4,7 +4,7 @@ use cerberus_core::model::time::Timestamp;
 use cerberus_engine::store::MemoryRow;
 use serde_json::{Value, json};
 
-/// Everything that is known of it.
+/// Everything known about a memory.
 pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
     let (memory, background) = (&row.memory, &row.memory.background);
     let mut value = json!({
@@ -23,7 +23,7 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
     value
 }
 
-/// The proposal's shape: what is suggested, and why.
+/// A proposal: what is suggested, and why.
 pub fn proposal(row: &MemoryRow) -> Value {
     let memory = &row.memory;
     json!({
@@ -37,7 +37,7 @@ fn evidence(row: &MemoryRow) -> Vec<&str> {
     row.memory.background.evidence.iter().map(|said| &*said.text).collect()
 }
 
-/// One line: the id, where it holds, what it says, and what is to be known about it.
+/// One line: id, category, scope, content and notable states.
 pub fn line(row: &MemoryRow, now: Timestamp) -> String {
     let memory = &row.memory;
     let mut marks = Vec::new();
@@ -48,7 +48,7 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
         marks.push("stale".to_string());
     }
     if memory.background.is_automatic {
-        marks.push("approved by itself".to_string());
+        marks.push("approved automatically".to_string());
     }
     let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
     let content = cerberus_core::clean::text::line(&memory.content, LINE_CHARS_MAX);

@@ -1,7 +1,7 @@
-//! How results are printed: data to standard output, talk to standard error, and a reader that has gone is no error.
+//! Prints results to standard output and messages to standard error. A closed pipe is not an error.
 //!
-//! The one door to the terminal: names, words and output of others may stand in any text, so every text is made
-//! harmless here. One call prints one line, except for [`block`].
+//! All output goes through this module. Any text may contain names and output from outside, so control characters are
+//! made visible here. One call prints one line, except for [`block`].
 
 pub mod keys;
 pub mod loops;
@@ -21,9 +21,9 @@ pub fn line(text: &str) {
     block(&text.replace('\n', " "));
 }
 
-/// A text whose own lines count: a brief, a difference.
+/// A text of several lines: a brief, a diff.
 pub fn block(text: &str) {
-    // `cerberus … | head` closes the pipe early; nobody is left to be told.
+    // `cerberus … | head` closes the pipe early; that is not an error.
     let _ = writeln!(std::io::stdout(), "{}", printable(text));
 }
 
@@ -31,36 +31,37 @@ pub fn json<T: Serialize>(value: &T) {
     json_text(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
-/// A path for JSON: what is no text in it is told as U+FFFD. Serialising a path itself fails there.
+/// A path for JSON. Bytes that are not UTF-8 become U+FFFD; serializing the path itself would fail.
 pub fn path(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
 }
 
-/// What is JSON already: a line, or many.
+/// Text that is already JSON: one line or several.
 pub fn json_text(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", printable_json(text));
 }
 
-/// One line of talk: what is no result.
+/// One line of a message that is not a result.
 pub fn talk(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(&text.replace('\n', " ")));
 }
 
-/// Asks before something that cannot be undone. Where nobody can answer, `--yes` must have.
+/// Asks for confirmation of something that cannot be undone. Without a terminal, `--yes` is required.
 pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     if is_given {
         return Ok(());
     }
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        return Err(anyhow::anyhow!("{question} Nobody is here to answer")).hint("add --yes");
+        return Err(anyhow::anyhow!("confirmation needed, but the input is not a terminal: {question}"))
+            .hint("add --yes to confirm");
     }
     eprint!("{} [y/N] ", printable(&question.replace('\n', " ")));
     let mut answer = String::new();
     let _ = stdin.read_line(&mut answer);
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(anyhow::anyhow!("nothing was done")).hint("answer y to go on"),
+        _ => Err(anyhow::anyhow!("cancelled; nothing was changed")).hint("answer y to continue"),
     }
 }
 
@@ -69,7 +70,7 @@ pub fn count(number: usize, thing: &str) -> String {
     counted(number, thing, &format!("{thing}s"))
 }
 
-/// The same for things whose plural is another word.
+/// Like `count`, with an irregular plural.
 pub fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

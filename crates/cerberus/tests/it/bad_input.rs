@@ -77,7 +77,7 @@ fn a_hook_without_a_home_or_agent_stays_silent() {
         let output = command.output().unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{args:?}");
     }
-    assert!(env.ok(&["status"]).contains("no agent is called"));
+    assert!(env.ok(&["status"]).contains("there is no agent"));
 }
 
 #[test]

@@ -100,16 +100,16 @@ fn files_that_are_read_have_limits() {
     let env = env();
     fs::create_dir_all(env.home()).unwrap();
     fs::write(env.home().join("config.toml"), "#".repeat(300 * 1024)).unwrap();
-    assert!(message(&env, &["brief"]).contains("holds more than"));
+    assert!(message(&env, &["brief"]).contains("larger than"));
     fs::remove_file(env.home().join("config.toml")).unwrap();
     let large = env.root().join("user/large");
     fs::File::create(&large).unwrap().set_len(600 * 1024 * 1024).unwrap();
     let large = large.to_str().unwrap();
-    assert!(message(&env, &["brief", "--prompt-file", large]).contains("holds more than"));
-    assert!(message(&env, &["memory", "import", large]).contains("holds more than"));
+    assert!(message(&env, &["brief", "--prompt-file", large]).contains("larger than"));
+    assert!(message(&env, &["memory", "import", large]).contains("larger than"));
     let imported = env.run(&["import", "claude-code", large]);
-    assert!(String::from_utf8_lossy(&imported.stderr).contains("holds more than"), "{imported:?}");
-    assert!(message(&env, &["session", "import", large]).contains("holds more than"));
+    assert!(String::from_utf8_lossy(&imported.stderr).contains("larger than"), "{imported:?}");
+    assert!(message(&env, &["session", "import", large]).contains("larger than"));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn sessions_past_the_retention_leave_and_memories_never() {
     assert!(brief["text"].as_str().unwrap().contains("rule:Always-ask-the-zitherist"), "{brief}");
     fs::write(env.home().join("config.toml"), "[store]\nretention = \"60d\"\n").unwrap();
     assert_eq!(env.json(&["status"])["store"]["sessions_due"], 1);
-    assert!(env.ok(&["status"]).contains("1 session to leave"));
+    assert!(env.ok(&["status"]).contains("1 session due for deletion"));
     assert_eq!(env.json(&["memory", "session-cleanup", "--dry-run"])["left"].as_array().unwrap().len(), 1);
     assert_eq!(env.sessions().len(), 2, "a dry run changes nothing");
     // As if it had been written long ago: no hook appends there any more.

@@ -177,7 +177,7 @@ fn a_broken_archive_is_said_and_costs_only_itself() {
 #[test]
 fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
     let env = env();
-    assert_eq!(env.ok(&["import"]), "no agent kept a transcript on this machine\n");
+    assert_eq!(env.ok(&["import"]), "no transcripts were found on this machine\n");
     for (_, written, below, _) in AGENTS {
         keep(&env, below, &written("s1", env.project().to_str().unwrap()));
     }
@@ -185,9 +185,9 @@ fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
     keep(&env, ".gemini/tmp/hydra/logs.json", "[]");
     keep(&env, ".copilot/session-state/s1/files/notes.jsonl", "{}");
     let printed = env.ok(&["import"]);
-    let expected = "codex: 1 file: 1 session, 4 new events, 0 known before\n\
-        copilot: 1 file: 1 session, 3 new events, 0 known before\n\
-        gemini: 1 file: 1 session, 3 new events, 0 known before\n";
+    let expected = "codex: 1 file: 1 session, 4 new events, 0 already known\n\
+        copilot: 1 file: 1 session, 3 new events, 0 already known\n\
+        gemini: 1 file: 1 session, 3 new events, 0 already known\n";
     assert_eq!(printed, expected, "opencode's exports lie nowhere of their own");
     let report = env.json(&["import"]);
     assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(3), &json!(0), &json!(10)));
@@ -216,7 +216,7 @@ fn a_path_needs_the_agent_that_wrote_it() {
     let output = env.run(&["import", "rollout.jsonl"]);
     assert_eq!(output.status.code(), Some(2), "a usage error");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("before any PATH name the agent that wrote it: claude-code, codex, copilot"), "{said}");
+    assert!(said.contains("give the agent before any PATH, one of claude-code, codex, copilot"), "{said}");
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn recover_and_discard_by_hand() {
     let recovered = env.json(&["memory", "recover", &id("s2")]);
     assert_eq!((&recovered["session_id"], &recovered["auto_recovered"]), (&json!(id("s2")), &json!(false)));
     assert!(recovered["recovery_actions"][0].as_str().unwrap().contains("carried over 1 fact"));
-    assert_eq!(env.json(&["memory", "recover", &id("s2")])["recovery_actions"], json!(["was recovered before"]));
+    assert_eq!(env.json(&["memory", "recover", &id("s2")])["recovery_actions"], json!(["was already recovered"]));
     assert_eq!(env.json(&["memory", "recover", &id("s1")])["auto_recovered"], true);
 
     let output = env.run(&["memory", "recover", &id("s2"), "--discard"]);

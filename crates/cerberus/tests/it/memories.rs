@@ -193,7 +193,10 @@ fn a_memory_that_somebody_else_changed_meanwhile_is_not_changed() {
         let output = env.command().args(["memory", "edit", &id]).env("EDITOR", editor(&other)).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{other}: {said}");
-        assert!(said.contains(&format!("somebody else changed {id} meanwhile; your change was not made")), "{said}");
+        assert!(
+            said.contains(&format!("{id} was changed by someone else in the meantime; your change was not made")),
+            "{said}"
+        );
         assert!(said.contains(&format!("cerberus memory show {id}")), "{said}");
         assert_eq!(history(&env, &id).len(), before + 1, "{other}");
     }
@@ -221,7 +224,7 @@ fn of_many_who_change_a_memory_at_once_each_is_told_what_came_of_it() {
     assert!(!made.is_empty());
     for (words, output) in refused {
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(1) && said.contains("somebody else changed"), "{words}: {said}");
+        assert!(output.status.code() == Some(1) && said.contains("was changed by someone else"), "{words}: {said}");
     }
     let stood = history(&env, &id);
     let mut made: Vec<&String> = made.iter().map(|(words, _)| words).collect();

@@ -210,13 +210,13 @@ fn forgetting_wins_over_importing_until_it_is_taken_back() {
     env.ok(&import);
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
     let said = env.run(&["forget", "--session", &id, "--yes"]);
-    assert!(String::from_utf8_lossy(&said.stderr).contains("does not come back"), "{said:?}");
+    assert!(String::from_utf8_lossy(&said.stderr).contains("will not bring it back"), "{said:?}");
     assert!(!holds(&env, "xylophone"));
 
     // More was written since: of a forgotten session nothing up to then is taken.
     let again = env.run(&import);
     let talk = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(talk.contains("3 events left out") && talk.contains("cerberus import --forgotten"), "{talk}");
+    assert!(talk.contains("skipped 3 events") && talk.contains("cerberus import --forgotten"), "{talk}");
     assert_eq!(env.sessions(), [json!(null); 0]);
     assert!(!holds(&env, "xylophone"));
     env.ok(&["doctor", "--rebuild"]);

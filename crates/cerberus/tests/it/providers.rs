@@ -114,18 +114,18 @@ fn whatever_a_provider_does_it_is_tried_twice_and_then_codes_are_told() {
         let of = |text: &str| Answer::json(&(known.answer)(text));
         let long = (known.answer)(&"word ".repeat(220_000));
         for (answer, timeout_secs, reason) in [
-            (Answer::Say(500, b"{\"error\": \"overloaded\"}".to_vec()), 60.0, "has a problem of its own (status 500)"),
-            (Answer::Say(401, made_up_key().into_bytes()), 60.0, "refuses the key (status 401)"),
+            (Answer::Say(500, b"{\"error\": \"overloaded\"}".to_vec()), 60.0, "has an internal error (status 500)"),
+            (Answer::Say(401, made_up_key().into_bytes()), 60.0, "rejects the API key (status 401)"),
             (Answer::Say(404, vec![]), 60.0, "does not know the model"),
-            (Answer::Say(200, b"<html>garbage".to_vec()), 60.0, "nothing that could be told"),
-            (Answer::Say(200, b"{\"something\": [\"else\"]}".to_vec()), 60.0, "nothing that could be told"),
+            (Answer::Say(200, b"<html>garbage".to_vec()), 60.0, "contains nothing usable"),
+            (Answer::Say(200, b"{\"something\": [\"else\"]}".to_vec()), 60.0, "contains nothing usable"),
             (Answer::Raw(b"\x00\xff not http at all\r\n\r\n".to_vec()), 60.0, "cannot be reached"),
             (Answer::Raw(vec![]), 60.0, "cannot be reached"),
-            (Answer::Say(200, mega()), 60.0, "said more than it was asked for"),
-            (Answer::json(&long), 60.0, "said more than it was asked for"),
-            (of(""), 60.0, "nothing that could be told"),
-            (of("Rewrite forwarder.go and call flush_all()."), 60.0, "nothing that could be told"),
-            (Answer::Elsewhere(elsewhere.url()), 60.0, "sends to another address"),
+            (Answer::Say(200, mega()), 60.0, "is too long"),
+            (Answer::json(&long), 60.0, "is too long"),
+            (of(""), 60.0, "contains nothing usable"),
+            (of("Rewrite forwarder.go and call flush_all()."), 60.0, "contains nothing usable"),
+            (Answer::Elsewhere(elsewhere.url()), 60.0, "redirects to another address"),
             (Answer::Hang, 0.2, "did not answer within 0.2 s"),
         ] {
             let env = env();
@@ -135,7 +135,7 @@ fn whatever_a_provider_does_it_is_tried_twice_and_then_codes_are_told() {
             set(&env, known, &server, timeout_secs);
             let (is_written, said) = summarize(&env, known);
             assert!(!is_written && said.contains(reason), "{}: {reason} in {said}", known.provider);
-            assert!(said.contains("sessions are told codes meanwhile"), "{said}");
+            assert!(said.contains("until then, briefs use codes"), "{said}");
             assert_eq!(server.requests().len(), 2, "{}: one retry: {reason}", known.provider);
             assert_eq!((env.brief(), env.start("s2", "startup")), (codes.clone(), codes), "{reason}");
             assert!(!holds_key(said.as_bytes()) && !holds_key(&all_files(&env.home())), "{said}");
@@ -234,7 +234,7 @@ fn without_a_provider_it_says_how_to_set_one_and_nothing_is_begun() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         output.status.code() == Some(1)
-            && said.contains("no provider of summaries is set")
+            && said.contains("no provider for summaries is set")
             && said.contains("provider =")
     );
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
@@ -309,7 +309,7 @@ fn a_provider_that_hangs_is_given_up_and_nothing_is_left_running() {
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
     let failures = wait_until("the failure", LIMIT, || failures(&env)).unwrap();
     assert!(
-        failures[0]["detail"].as_str().unwrap().contains("did not answer within 0.2 s; codes are told"),
+        failures[0]["detail"].as_str().unwrap().contains("did not answer within 0.2 s; briefs use codes instead"),
         "{failures:?}"
     );
     wait_until("both tries to end", LIMIT, || (server.held() == 0).then_some(())).unwrap();
@@ -362,7 +362,7 @@ fn doctor_shows_the_providers_state() {
         let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "summary").unwrap();
         (check["ok"].as_bool().unwrap(), check["detail"].as_str().unwrap().to_string())
     };
-    assert_eq!(state(None), (true, "off; sessions are told codes, and nothing leaves this machine".to_string()));
+    assert_eq!(state(None), (true, "off; briefs use codes, and nothing leaves this machine".to_string()));
     configure(&env, "provider = 'anthropic'\nmodel = 'small'");
     assert!(!state(None).0 && state(None).1.contains("set ANTHROPIC_API_KEY"));
 
@@ -372,10 +372,10 @@ fn doctor_shows_the_providers_state() {
     ]);
     set(&env, &KNOWN[1], &server, 60.0);
     let there = state(Some("ANTHROPIC_API_KEY"));
-    assert!(there.0 && there.1.ends_with(": there, has written nothing yet"), "{there:?}");
+    assert!(there.0 && there.1.ends_with(": reachable, no summary yet"), "{there:?}");
     assert!(!server.requests()[0].contains(&made_up_key()), "a sign of life is asked for without the key");
     assert!(summarize(&env, &KNOWN[1]).0);
-    assert!(state(Some("ANTHROPIC_API_KEY")).1.ends_with(": there, last wrote 2026-01-22T13:35:14Z"));
+    assert!(state(Some("ANTHROPIC_API_KEY")).1.ends_with(": reachable, last summary 2026-01-22T13:35:14Z"));
     let url = server.url();
     drop(server);
     let gone = state(Some("ANTHROPIC_API_KEY"));
@@ -385,13 +385,16 @@ fn doctor_shows_the_providers_state() {
     );
 
     configure(&env, "provider = 'command'\ncommand = ['no-such-agent-here', '-p']");
-    assert!(state(None).1.ends_with("no-such-agent-here is not there"));
+    assert!(state(None).1.ends_with("no-such-agent-here was not found"));
     configure(&env, "provider = 'command'\ncommand = ['false']");
     env.write_file("s1", "t9", "more.go", "package x\n");
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
     env.ok(&["summarize", "--detached", &id]);
     let failed = state(None);
-    assert!(!failed.0 && failed.1.contains("the command failed: exit status: 1; codes are told"), "{failed:?}");
+    assert!(
+        !failed.0 && failed.1.contains("the command failed: exit status: 1; briefs use codes instead"),
+        "{failed:?}"
+    );
 }
 
 #[test]

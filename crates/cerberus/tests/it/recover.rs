@@ -354,7 +354,7 @@ impl Case {
         let id = session["id"].as_str().unwrap();
         assert_eq!(
             env.json(&["memory", "recover", id])["recovery_actions"],
-            json!(["was recovered before"]),
+            json!(["was already recovered"]),
             "{agent}"
         );
         env.ok(&["doctor", "--rebuild"]);

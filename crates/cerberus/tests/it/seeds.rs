@@ -141,7 +141,7 @@ fn scenario_7_malformed_session_file() {
     assert_eq!(env.brief(), "");
     let failures = env.json(&["status"])["failures"].as_array().unwrap().clone();
     assert_eq!(failures.len(), 1, "reported once, not at every start: {failures:?}");
-    assert!(failures[0]["detail"].as_str().unwrap().contains("active-hydra.json is left in place: not JSON"));
+    assert!(failures[0]["detail"].as_str().unwrap().contains("active-hydra.json was not imported: not JSON"));
     assert!(env.home().join("memory/sessions/active-hydra.json").exists());
 }
 

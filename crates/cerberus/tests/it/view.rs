@@ -136,14 +136,14 @@ fn whatever_stands_in_the_views_place_is_set_aside_and_the_view_made_anew() {
             let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
         });
         let noted = fs::read_to_string(env.home().join("failures.jsonl")).unwrap();
-        assert!(noted.contains("the view was made anew"), "{what}: {noted}");
+        assert!(noted.contains("the view was rebuilt"), "{what}: {noted}");
         fs::remove_file(env.home().join("failures.jsonl")).unwrap();
     }
     fs::create_dir(remove_view(&env)).unwrap();
     env.set_now(None);
     let told = env.run(&["doctor"]);
     let told = String::from_utf8_lossy(&told.stdout);
-    assert!(told.contains("the view was made anew") && told.contains("damaged-foreign"), "{told}");
+    assert!(told.contains("the view was rebuilt") && told.contains("damaged-foreign"), "{told}");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn every_rank_has_its_reasons() {
         all.iter().find(|one| one.path == path).unwrap().trace.why(now())
     };
     let edited = "edited in 2 sessions, last 2 h ago, not committed since; committed yesterday; \
-        named in the agent's last message";
+        mentioned in the agent's last message";
     assert_eq!(why("src/a.rs", None), edited);
     assert_eq!(why("b.rs", None), "read in 1 session, last yesterday");
     assert_eq!(why("c.rs", Some("fix c.rs")), "named by the prompt; committed 9 days ago");

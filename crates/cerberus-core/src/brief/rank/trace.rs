@@ -275,7 +275,7 @@ impl Trace {
             reasons.push(format!("committed {}", ago(at, now)));
         }
         if self.mentioned > 0.0 {
-            reasons.push("named in the agent's last message".to_string());
+            reasons.push("mentioned in the agent's last message".to_string());
         }
         reasons.join("; ")
     }

@@ -189,7 +189,7 @@ fn a_hook_that_refuses_keeps_the_context_and_at_its_end_stops_the_loop() {
 fn each_kind_of_failure_has_its_own_consequence() {
     for (input, until, wanted) in [
         (failed("success", Some(529), ""), Some(61), "ended limited Again"),
-        (failed("success", Some(401), "no key"), None, "ended failure Spent, finish needs mending"),
+        (failed("success", Some(401), "no key"), None, "ended failure Spent, finish needs attention"),
         (failed("error_during_execution", None, "boom"), Some(6), "ended failure Spent"),
         (failed("error_max_turns", None, ""), Some(1), "ended iteration-end Spent"),
         (failed("success", None, "prompt is too long"), Some(1), "ended hard-redline Spent"),
@@ -297,7 +297,7 @@ fn no_progress_budgets_and_denials_stop_the_loop() {
     let mut drive = Drive::new(&denied);
     drive.feed(0, Input::Tick).feed(0, output(StreamEvent::Denied { tool: "Bash".into() }, 1.0)).feed(0, text(1.0));
     drive.feed(0, done()).feed(0, gone()).feed(0, measured(Progress::None));
-    assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NeedsMending));
+    assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NeedsUser));
 }
 
 #[test]

@@ -59,12 +59,12 @@ impl Runner<'_> {
 
     fn phase(&self) -> String {
         match &self.state.phase {
-            Phase::Resting { until, .. } if *until > now() => format!("waits until {until}"),
-            Phase::Resting { .. } | Phase::Starting(_) => "starts".to_string(),
-            Phase::Working(_) => "works".to_string(),
-            Phase::HandingOver { .. } => "writes its handoff".to_string(),
-            Phase::Leaving { .. } => "leaves".to_string(),
-            Phase::Settling { .. } => "is checked".to_string(),
+            Phase::Resting { until, .. } if *until > now() => format!("waiting until {until}"),
+            Phase::Resting { .. } | Phase::Starting(_) => "starting".to_string(),
+            Phase::Working(_) => "working".to_string(),
+            Phase::HandingOver { .. } => "writing its handoff".to_string(),
+            Phase::Leaving { .. } => "ending".to_string(),
+            Phase::Settling { .. } => "being checked".to_string(),
             Phase::Stopped(_) => "stopped".to_string(),
         }
     }

@@ -93,7 +93,7 @@ mod tests {
             ("echo half; exit 3", long, "the command failed: exit status: 3"),
             ("sleep 600", short, "the provider did not answer within 0.03 s"),
             ("exec 1>&-; sleep 600", short, "the provider did not answer within 0.03 s"),
-            ("yes", long, "the provider said more than it was asked for"),
+            ("yes", long, "the answer of the provider is too long"),
         ] {
             assert_eq!(sh(script, limit).unwrap_err(), said, "{script}");
         }

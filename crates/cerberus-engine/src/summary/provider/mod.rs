@@ -27,9 +27,9 @@ const TEMPERATURE: f64 = 0.3;
 pub enum ProviderError {
     #[error("[summary] {0} is not set")]
     NotSet(&'static str),
-    #[error("there is no key: set {0} in the environment, or [summary] key")]
+    #[error("no API key: set {0} in the environment, or key in [summary]")]
     NoKey(&'static str),
-    #[error("[summary] base_url is no address like http://127.0.0.1:11434")]
+    #[error("[summary] base_url is not a URL like http://127.0.0.1:11434")]
     NoAddress,
     #[error("the provider did not answer within {} s", .0.as_secs_f64())]
     Late(Duration),
@@ -37,9 +37,9 @@ pub enum ProviderError {
     Unreachable(String),
     #[error("the provider {}", status_words(*.0))]
     Status(u16),
-    #[error("the provider said more than it was asked for")]
+    #[error("the answer of the provider is too long")]
     Long,
-    #[error("the provider answered with nothing that could be told")]
+    #[error("the answer of the provider contains nothing usable")]
     Unusable,
     #[error("the command cannot be run: {0}")]
     NotRun(std::io::Error),
@@ -49,12 +49,12 @@ pub enum ProviderError {
 
 fn status_words(status: u16) -> String {
     let means = match status {
-        300..=399 => "sends to another address; set [summary] base_url to that",
-        401 | 403 => "refuses the key",
+        300..=399 => "redirects to another address; set [summary] base_url to that address",
+        401 | 403 => "rejects the API key",
         404 => "does not know the model, or is not what [summary] provider says",
-        429 => "was asked too often, or is not paid for",
-        500.. => "has a problem of its own",
-        _ => "does not accept the request",
+        429 => "rejects the request: rate limit reached, or no credit",
+        500.. => "has an internal error",
+        _ => "rejects the request",
     };
     format!("{means} (status {status})")
 }
@@ -224,22 +224,22 @@ mod tests {
             (
                 "provider = 'anthropic'\nmodel = 'm'",
                 &none,
-                "there is no key: set ANTHROPIC_API_KEY in the environment, or [summary] key",
+                "no API key: set ANTHROPIC_API_KEY in the environment, or key in [summary]",
             ),
             (
                 "provider = 'openai'\nmodel = 'm'",
                 &environment(key(), None),
-                "there is no key: set OPENAI_API_KEY in the environment, or [summary] key",
+                "no API key: set OPENAI_API_KEY in the environment, or key in [summary]",
             ),
             (
                 "provider = 'openai'\nmodel = 'm'\nbase_url = 'localhost'",
                 &none,
-                "[summary] base_url is no address like http://127.0.0.1:11434",
+                "[summary] base_url is not a URL like http://127.0.0.1:11434",
             ),
             (
                 "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://me:pass@host'",
                 &none,
-                "[summary] base_url is no address like http://127.0.0.1:11434",
+                "[summary] base_url is not a URL like http://127.0.0.1:11434",
             ),
         ] {
             assert_eq!(Provider::new(&config(text), environment).unwrap_err().to_string(), said, "{text}");

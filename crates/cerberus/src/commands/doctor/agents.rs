@@ -13,11 +13,11 @@ use super::{Check, bad, good};
 use crate::commands::install::surroundings;
 use crate::context::Context;
 
-/// An agent that does not say its version by then is not waited for.
+/// How long to wait for an agent to print its version.
 const VERSION_WAIT_MAX: Duration = Duration::from_secs(2);
 const VERSION_CHARS_MAX: usize = 40;
 
-/// How each agent stands.
+/// One check per agent.
 pub fn checks(context: &Context, store: Option<&Store>) -> Vec<Check> {
     let surroundings = surroundings(context);
     agents::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
@@ -33,28 +33,28 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     let mut scopes = Vec::new();
     for scope in Scope::ALL {
         match wired(surroundings, profile, scope) {
-            Err(error) => return bad(name, error.to_string(), "correct the file"),
+            Err(error) => return bad(name, error.to_string(), "fix the file"),
             Ok(wiring) if wiring.is_empty() => {}
             Ok(wiring) => scopes.push((scope, wiring)),
         }
     }
     let has_plugin = (profile.has_plugin)(surroundings);
     if scopes.is_empty() && !has_plugin {
-        said.push("found, but not wired".to_string());
+        said.push("found, but Cerberus is not installed in it".to_string());
         return bad(name, said.join("; "), install);
     }
     if has_plugin {
-        said.push("wired by its plugin".to_string());
+        said.push("installed by its plugin".to_string());
     }
     let mut wrong = None;
     for (scope, wiring) in &scopes {
         let commands = wiring.commands();
-        said.push(format!("wired ({}): {}", scope.name(), Vec::from_iter(commands.iter().copied()).join(", ")));
+        said.push(format!("installed ({}): {}", scope.name(), Vec::from_iter(commands.iter().copied()).join(", ")));
         let install = format!("{install} --scope {}", scope.name());
         if let Some(gone) = commands.iter().find(|command| !Path::new(command).is_file()) {
-            wrong = Some((format!("{gone} is gone"), install));
+            wrong = Some((format!("{gone} does not exist"), install));
         } else if !wiring.missing.is_empty() {
-            wrong = Some((format!("not wired for {}", wiring.missing.join(", ")), install));
+            wrong = Some((format!("hooks are missing for {}", wiring.missing.join(", ")), install));
         } else if let Some(untrusted) = trust(surroundings, profile, *scope, &mut said) {
             wrong = Some((untrusted, format!("start `{}` and accept its hooks", profile.program())));
         }
@@ -66,7 +66,7 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     }
 }
 
-/// All that is wired in the files of a scope.
+/// Everything installed in the files of a scope.
 fn wired(surroundings: &Surroundings, profile: &Profile, scope: Scope) -> Result<Wiring, WiringError> {
     let mut all = Wiring::default();
     for file in (profile.files)(surroundings, scope) {
@@ -78,7 +78,7 @@ fn wired(surroundings: &Surroundings, profile: &Profile, scope: Scope) -> Result
     Ok(all)
 }
 
-/// Says what is known of the agent's consent; what is wrong with it when hooks surely do not run.
+/// Adds what is known about the agent's trust in the hooks. Returns a problem if the hooks certainly do not run.
 fn trust(surroundings: &Surroundings, profile: &Profile, scope: Scope, said: &mut Vec<String>) -> Option<String> {
     match (profile.trust)(surroundings, scope) {
         Trust::NotNeeded => None,
@@ -86,9 +86,11 @@ fn trust(surroundings: &Surroundings, profile: &Profile, scope: Scope, said: &mu
             said.push(format!("trust unknown: {why}"));
             None
         }
-        Trust::Given { events, of } if events < of => Some(format!("it accepted the hooks of {events} of {of} events")),
+        Trust::Given { events, of } if events < of => {
+            Some(format!("it has accepted the hooks of only {events} of {of} events"))
+        }
         Trust::Given { .. } => {
-            said.push("hooks accepted (whether in their present text, only it can tell)".to_string());
+            said.push("hooks accepted (only the agent knows whether in their current form)".to_string());
             None
         }
     }
@@ -96,13 +98,13 @@ fn trust(surroundings: &Surroundings, profile: &Profile, scope: Scope, said: &mu
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {
     match store.map(|store| store.last_event_at(profile.agent, context.clock.now)) {
-        Some(Ok(Some(at))) => format!("last heard of {at}"),
-        Some(Ok(None)) => "nothing heard of it yet".to_string(),
-        None | Some(Err(_)) => "last heard of: unknown".to_string(),
+        Some(Ok(Some(at))) => format!("last event {at}"),
+        Some(Ok(None)) => "no events yet".to_string(),
+        None | Some(Err(_)) => "last event unknown".to_string(),
     }
 }
 
-/// What the program says of itself, if it does so soon.
+/// The version that the program prints, if it does so quickly.
 fn version(surroundings: &Surroundings, profile: &Profile) -> Option<String> {
     let mut child = Command::new(surroundings.on_path(profile.program())?)
         .arg("--version")
@@ -116,7 +118,7 @@ fn version(surroundings: &Surroundings, profile: &Profile) -> Option<String> {
         if begun.elapsed() > VERSION_WAIT_MAX {
             let _ = child.kill();
             let _ = child.wait();
-            return Some("does not say its version".to_string());
+            return Some("version unknown".to_string());
         }
         std::thread::sleep(Duration::from_millis(5));
     }

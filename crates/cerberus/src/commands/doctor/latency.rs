@@ -9,13 +9,13 @@ use super::{Check, bad, good};
 use crate::context::Context;
 use crate::render;
 
-/// Often enough that the median says something, so few that nobody waits for it.
+/// Enough for a meaningful median, few enough to be quick.
 const RUNS: usize = 11;
 
-/// An agent waits this long at every step; more would be felt.
+/// An agent waits this long at every step. A longer wait would be noticeable.
 const MEDIAN_MAX: Duration = Duration::from_millis(50);
 
-/// How long a hook of ours takes on this machine, measured in a home of its own.
+/// How long a hook takes on this machine, measured in a temporary home.
 pub fn check(context: &Context) -> Check {
     match median(context) {
         Err(error) => bad("hook", format!("could not be started: {error}"), "reinstall the binary"),
@@ -53,7 +53,7 @@ fn median(context: &Context) -> std::io::Result<Duration> {
     Ok(taken.get(RUNS / 2).copied().unwrap_or_default())
 }
 
-/// On the disk that the real home is on, if it is there.
+/// On the disk of the real home, if that exists.
 fn scratch(context: &Context) -> std::io::Result<TempDir> {
     let named = |dir: &std::path::Path| tempfile::Builder::new().prefix("doctor-").tempdir_in(dir);
     named(context.home.root()).or_else(|_| named(&std::env::temp_dir()))

@@ -1,6 +1,6 @@
-//! `cerberus doctor`: what is wired, what works, what failed lately, and how to mend it.
+//! `cerberus doctor`: what is installed, what works, what failed recently, and how to fix it.
 //!
-//! It asks and measures, and changes nothing unless it is told to rebuild the view.
+//! It checks and measures. It changes nothing, except that `--rebuild` rebuilds the view.
 
 mod agents;
 mod latency;
@@ -24,10 +24,10 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Say what is wired, what works, what failed lately, and how to mend it
+/// Check what is installed, what works and what failed recently, and show how to fix it
 #[derive(clap::Args)]
 pub struct Doctor {
-    /// Make the view anew from the journal; nothing is lost
+    /// Rebuild the view from the journal first; no data is lost
     #[arg(long)]
     rebuild: bool,
 }
@@ -53,7 +53,8 @@ impl Doctor {
     pub fn run(self, context: &Context) -> Result<()> {
         if self.rebuild {
             let mut store = context.store()?;
-            fold::rebuild(&context.home, &mut store).hint("nothing is lost; try again when no other command runs")?;
+            fold::rebuild(&context.home, &mut store)
+                .hint("no data was lost; try again when no other command is running")?;
         }
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
@@ -81,10 +82,10 @@ fn home(context: &Context) -> Check {
     let inside = [context.home.journal_dir(), store::view_file(&context.home), context.home.backups_dir()];
     match root.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("home", "nothing captured yet"),
-        Err(error) => bad("home", format!("{}: {error}", root.display()), "mend the folder's permissions"),
+        Err(error) => bad("home", format!("{}: {error}", root.display()), "fix the folder's permissions"),
         Ok(_) => match [root.to_path_buf()].into_iter().chain(inside).find(|path| is_open(path)) {
             Some(open) => {
-                let detail = format!("{} can be read by others", open.display());
+                let detail = format!("{} is accessible to other users", open.display());
                 bad("home", detail, format!("chmod -R go= '{}'", root.display()))
             }
             None => good("home", root.display().to_string()),
@@ -93,13 +94,13 @@ fn home(context: &Context) -> Check {
 }
 
 fn journal(context: &Context) -> Check {
-    const MEND: &str = "mend the folder's permissions";
+    const FIX: &str = "fix the folder's permissions";
     let dir = context.home.journal_dir();
     if dir.exists() && rustix::fs::access(&dir, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        return bad("journal", format!("{} cannot be written", dir.display()), MEND);
+        return bad("journal", format!("{} is not writable", dir.display()), FIX);
     }
     match journal::segments(&context.home) {
-        Err(error) => bad("journal", error.to_string(), MEND),
+        Err(error) => bad("journal", error.to_string(), FIX),
         Ok(segments) => {
             let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
             good("journal", format!("{}, {bytes} bytes", render::count(segments.len(), "day")))
@@ -120,21 +121,21 @@ fn view(context: &Context) -> (Check, Option<Store>) {
     if checked != "ok" {
         return (bad("view", checked, REBUILD), None);
     }
-    let stumps: usize = segments.iter().map(|(_, _, stumps, _)| stumps).sum();
+    let torn: usize = segments.iter().map(|(_, _, torn, _)| torn).sum();
     let unknown: usize = segments.iter().map(|(_, _, _, unknown)| unknown).sum();
-    let stumps = render::count(stumps, "torn record");
-    let detail = format!("up to date; {stumps} and {unknown} of a newer version skipped");
+    let torn = render::count(torn, "torn record");
+    let detail = format!("up to date; skipped {torn} and {unknown} of a newer version");
     (good("view", detail), Some(store))
 }
 
 fn settings(context: &Context) -> Check {
     match config::load(&context.home) {
-        Ok(_) => good("config", "fine"),
-        Err(error) => bad("config", error.to_string(), "correct or remove the file"),
+        Ok(_) => good("config", "valid"),
+        Err(error) => bad("config", error.to_string(), "fix or remove the file"),
     }
 }
 
-/// Whether hooks store anything here: a wish of the user's, so never wrong.
+/// Whether hooks store anything here. This is the user's choice, so it is never a failure.
 fn storing(context: &Context) -> Check {
     match privacy::storage_block(&context.home, context.clock.now, &context.located()) {
         Some(shut @ StorageBlock::Paused { .. }) => good("storing", format!("{shut}; `cerberus unpause` lifts it")),
@@ -157,14 +158,18 @@ fn project(context: &Context, store: &Store) -> Option<Check> {
 }
 
 fn lately(context: &Context) -> Check {
-    // What was found wrong only just now counts too.
+    // Read last, to include failures of the checks above.
     let failures = failures::recent(&context.home, context.now_again().clock.now);
     match failures.last() {
-        None => good("failures", "none lately"),
+        None => good("failures", "none recently"),
         Some(last) => {
             let often = render::count(failures.len(), "failure");
-            let detail = format!("{often}, the last {}: {}: {}", last.at, last.what, last.detail);
-            bad("failures", detail, format!("look into {}; delete it when settled", context.home.failures().display()))
+            let detail = format!("{often} recently, the last at {}: {}: {}", last.at, last.what, last.detail);
+            bad(
+                "failures",
+                detail,
+                format!("see {}; delete the file when the problem is solved", context.home.failures().display()),
+            )
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The provider of summaries: configured, there, and how it went last. It asks for a sign of life, never for a summary.
+//! Checks the provider of summaries: whether it is configured and reachable, and its last result. It never requests a
+//! summary.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,36 +16,35 @@ use crate::context::{Context, surroundings};
 
 const NAME: &str = "summary";
 
-/// Somebody waits for what we say.
+/// Short, because the user is waiting.
 const REACH_MAX: Duration = Duration::from_secs(3);
 
-/// Who writes summaries, whether they can be reached, and how it went last.
 pub fn check(context: &Context, store: Option<&Store>) -> Check {
-    // A file that cannot be read is told of by its own check.
+    // A config file that cannot be read has its own check.
     let config = config::load(&context.home).unwrap_or_default().summary;
     let provider = match Provider::new(&config, &surroundings()) {
-        Ok(None) => return good(NAME, "off; sessions are told codes, and nothing leaves this machine"),
+        Ok(None) => return good(NAME, "off; briefs use codes, and nothing leaves this machine"),
         Ok(Some(provider)) => provider,
         Err(error) => {
-            return bad(NAME, error.to_string(), "complete [summary] in config.toml; codes are told meanwhile");
+            return bad(NAME, error.to_string(), "complete [summary] in config.toml; until then, briefs use codes");
         }
     };
     let shown = provider.describe();
     if let Some(program) = provider.program().filter(|program| !is_there(program)) {
-        return bad(NAME, format!("{shown}: {program} is not there"), "install it, or give its whole path");
+        return bad(NAME, format!("{shown}: {program} was not found"), "install it, or configure its full path");
     }
     if let Err(error) = provider.check_connection(REACH_MAX) {
-        return bad(NAME, format!("{shown}: {error}"), "start it, or correct [summary] in config.toml");
+        return bad(NAME, format!("{shown}: {error}"), "start it, or fix [summary] in config.toml");
     }
     let now = context.clock.now;
     let written = store.and_then(|store| store.last_summary(now).ok().flatten());
     let failed = failures::recent(&context.home, now).into_iter().rfind(|failure| failure.what == FAILURE);
     match (written, failed) {
         (written, Some(failed)) if written.as_ref().is_none_or(|(at, _)| *at <= failed.at) => {
-            bad(NAME, format!("{shown}: failed {}: {}", failed.at, failed.detail), "try it: cerberus summarize")
+            bad(NAME, format!("{shown}: failed at {}: {}", failed.at, failed.detail), "try it: cerberus summarize")
         }
-        (Some((at, _)), _) => good(NAME, format!("{shown}: there, last wrote {at}")),
-        (None, _) => good(NAME, format!("{shown}: there, has written nothing yet")),
+        (Some((at, _)), _) => good(NAME, format!("{shown}: reachable, last summary {at}")),
+        (None, _) => good(NAME, format!("{shown}: reachable, no summary yet")),
     }
 }
 

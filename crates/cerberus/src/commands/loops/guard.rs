@@ -7,7 +7,7 @@ use cerberus_engine::loops::ledger::{Ledger, Number};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Guard one program of a loop: nothing of it outlives the runner (used by `loop run` itself)
+/// Run one program of a loop so that none of its processes outlives the runner (used by `loop run`)
 #[derive(clap::Args)]
 #[command(hide = true)]
 pub struct Guard {
@@ -26,12 +26,12 @@ fn number(text: &str) -> std::result::Result<Number, String> {
     let numbers: Vec<u32> = text.split('-').filter_map(|part| part.parse().ok()).collect();
     match numbers[..] {
         [run, iteration, attempt] => Ok(Number { run, iteration, attempt }),
-        _ => Err("three numbers".to_string()),
+        _ => Err("expected three numbers".to_string()),
     }
 }
 
 impl Guard {
-    /// Does not return: the program's exit is ours.
+    /// Does not return: exits with the program's exit code.
     pub fn run(self, context: &Context) -> Result<()> {
         let mut command = self.command.into_iter();
         let note = self.project.zip(self.attempt).map(|(project, number)| Note {

@@ -7,10 +7,10 @@ use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::loops::{duration, money, thousands};
 
-/// Tell what this project's last loop did, iteration by iteration
+/// Show what this project's last loop did, iteration by iteration
 #[derive(clap::Args)]
 pub struct History {
-    /// Every run, not only the last
+    /// Show all runs, not only the last
     #[arg(long)]
     all: bool,
 }
@@ -22,11 +22,11 @@ impl History {
         let last = rows.iter().map(|row| row.run).max();
         rows.retain(|row| self.all || Some(row.run) == last);
         if context.json {
-            render::json(&rows.iter().map(told).collect::<Vec<_>>());
+            render::json(&rows.iter().map(as_json).collect::<Vec<_>>());
             return Ok(());
         }
         if rows.is_empty() {
-            render::line("no loop ever ran in this project");
+            render::line("no loop has run in this project");
         }
         for row in &rows {
             show(row, self.all);
@@ -35,23 +35,22 @@ impl History {
     }
 }
 
-/// As the contract has it, and a little more.
-fn told(row: &Iteration) -> Value {
+fn as_json(row: &Iteration) -> Value {
     let mut value = json!({
         "run": row.run, "iteration": row.iteration, "attempts": row.attempts, "session_id": row.session_id,
         "agent": row.worker, "started_at": row.started_at.to_string(),
         "ended_at": row.ended_at.map(|at| at.to_string()),
     });
     let reboot = row.reboot.as_ref().map(|reboot| {
-        let mut told = json!({
+        let mut value = json!({
             "reason": reboot.reason, "new_session_id": &*reboot.new_session_id,
             "handoff_message": &*reboot.handoff_message, "transition_time_ms": reboot.transition_time_ms,
             "warmed_up": reboot.warmed_up,
         });
         if let Some(old) = &reboot.old_session_id {
-            told["old_session_id"] = json!(&**old);
+            value["old_session_id"] = json!(&**old);
         }
-        told
+        value
     });
     let optional = [
         ("fill_percent", row.fill_percent.map(|percent| json!((percent * 10.0).round() / 10.0))),
@@ -73,7 +72,7 @@ fn told(row: &Iteration) -> Value {
 
 fn show(row: &Iteration, with_run: bool) {
     let number = if with_run { format!("{}.{}", row.run, row.iteration) } else { row.iteration.to_string() };
-    let took = row.ended_at.map_or("going on".to_string(), |ended| duration(ended.since(row.started_at)));
+    let took = row.ended_at.map_or("running".to_string(), |ended| duration(ended.since(row.started_at)));
     let fill = row.fill_percent.map(|percent| format!("  {percent:.0} % full")).unwrap_or_default();
     let tokens = row.tokens.map(|tokens| format!("  {} tokens", thousands(tokens))).unwrap_or_default();
     let how = row.how.map(|how| format!("  {}", how.word())).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `cerberus loop`: one fresh context after another, and what is asked of it from any terminal.
+//! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any
+//! terminal.
 
 mod guard;
 mod history;
@@ -14,8 +15,8 @@ use crate::failure::Result;
 
 /// Let an agent work through a task in one fresh context after another
 ///
-/// When a context is nearly full, or ends, the next one is told what it needs to go on: what is done and pending, which
-/// files differ, what was decided, what is in the way, how the tests stand.
+/// When a context is nearly full or ends, the next one is told what it needs to continue: completed and pending work,
+/// changed files, decisions, blockers, the state of the tests.
 #[derive(clap::Args)]
 pub struct Loop {
     #[command(subcommand)]
@@ -45,7 +46,7 @@ impl Loop {
     }
 }
 
-const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
 fn ledger(context: &Context) -> Ledger {
     Ledger::new(&context.home, &context.located().project)

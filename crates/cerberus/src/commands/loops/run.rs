@@ -22,20 +22,22 @@ use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::loops::Screen;
 
-/// Run an agent on a task, one fresh context after another, until it is done or there is a reason to stop
+/// Run an agent on a task, one fresh context after another, until it is done or must stop
 ///
-/// The agent runs headless and with your own settings: what it may do without asking is for you to say, after --. Settings
-/// may also stand in cerberus.toml at the project's top, and in config.toml in the home, under [loop]; options win.
+/// The agent runs headless and with your own settings. With the arguments after --, you decide what it may do without
+/// asking. Options can also be set under [loop] in cerberus.toml at the project root, and in config.toml in the home;
+/// the command line takes precedence.
 ///
-/// Ctrl-C once finishes the iteration, twice stops at once. Exit codes: 0 complete, 1 failed, 2 usage, 3 a limit was
-/// reached, 4 no progress, 5 the agent needs mending (login, permission, flag), 6 interrupted, 7 another runner is at work.
+/// Press Ctrl-C once to stop after the iteration, twice to stop immediately. Exit codes: 0 complete, 1 failed, 2 usage,
+/// 3 limit reached, 4 no progress, 5 the agent needs your attention (login, permission, flag), 6 interrupted, 7 another
+/// runner is active.
 #[derive(clap::Args)]
 pub struct Run {
     #[arg(long, value_name = "NAME")]
-    #[arg(help = format!("{} (any program that takes its task on standard input)", Worker::names()))]
+    #[arg(help = format!("{} (any program that reads its task from standard input)", Worker::names()))]
     agent: Option<Worker>,
 
-    /// The agent's program, where it is not the one on PATH
+    /// The agent's program, if it is not the one on PATH
     #[arg(long, value_name = "PATH", visible_alias = "agent-bin")]
     program: Option<String>,
 
@@ -43,140 +45,141 @@ pub struct Run {
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     prompt: Option<String>,
 
-    /// A file that holds the task; it is read anew for every run
+    /// A file with the task; it is read again for every run
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<String>,
 
-    /// Take up the last run where it stopped or died; what it was told holds, options given now win
+    /// Continue the last run where it stopped or died, with its options; options given now take precedence
     #[arg(long)]
     resume: bool,
 
-    /// At this fill the session is asked for its handoff: 70%, or 140000 tokens [default: 70%]
+    /// Ask the session for its handoff when the context is this full: 70%, or 140000 tokens [default: 70%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
     soft_redline: Option<Level>,
 
-    /// At this fill it is stopped [default: 85%]
+    /// Stop the session when the context is this full [default: 85%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
     hard_redline: Option<Level>,
 
-    /// How many tokens fit into a context, where the agent does not say
+    /// Size of the context window in tokens, if the agent does not report it
     #[arg(long, value_name = "TOKENS", help_heading = "Redline")]
     context_window: Option<u64>,
 
-    /// How long a session may take to write its handoff [default: 3m]
+    /// Time limit for a session to write its handoff [default: 3m]
     #[arg(long, value_name = "SPAN", help_heading = "Redline")]
     handoff_time_limit: Option<Span>,
 
-    /// A fresh context after so many answers of the model
+    /// Start a fresh context after this many answers of the model
     #[arg(long, value_name = "N", help_heading = "Other reasons for a fresh context")]
     reboot_after_turns: Option<u32>,
 
-    /// A fresh context after this long
+    /// Start a fresh context after this time
     #[arg(long, value_name = "SPAN", help_heading = "Other reasons for a fresh context")]
     reboot_after: Option<Span>,
 
-    /// A fresh context after so many failed tools in a row
+    /// Start a fresh context after this many failed tool calls in a row
     #[arg(long, value_name = "N", help_heading = "Other reasons for a fresh context")]
     reboot_after_tool_failures: Option<u32>,
 
-    /// A fresh context when the agent says this
+    /// Start a fresh context when the agent's output contains this text
     #[arg(long, value_name = "TEXT", help_heading = "Other reasons for a fresh context")]
     reboot_on_output: Option<String>,
 
-    /// Nothing heard for so long is a stall: the agent is stopped, a fresh context follows [default: 15m]
+    /// Stop the agent and start a fresh context after this long without output [default: 15m]
     #[arg(long, value_name = "SPAN", help_heading = "Other reasons for a fresh context")]
     stall: Option<Span>,
 
-    /// How long an agent may stay after its last word [default: 20s]
+    /// How long an agent may keep running after its final message [default: 20s]
     #[arg(long, value_name = "SPAN", help_heading = "Pace")]
     linger: Option<Span>,
 
-    /// At least so long from one context's start to the next [default: 5s]
+    /// Minimum time between the starts of two contexts [default: 5s]
     #[arg(long, value_name = "SPAN", help_heading = "Pace")]
     min_interval: Option<Span>,
 
-    /// At most so many contexts in an hour [default: 30]
+    /// Maximum number of contexts per hour [default: 30]
     #[arg(long, value_name = "N", help_heading = "Pace")]
     max_reboots_per_hour: Option<u32>,
 
-    /// Wait so long after a failure, twice as long after the next [default: 5s]
+    /// Wait this long after a failure, and twice as long after each further one [default: 5s]
     #[arg(long, value_name = "SPAN", help_heading = "Pace")]
     backoff: Option<Span>,
 
-    /// Wait no longer than this after a failure [default: 5m]
+    /// Maximum wait after a failure [default: 5m]
     #[arg(long, value_name = "SPAN", help_heading = "Pace")]
     backoff_max: Option<Span>,
 
-    /// Done when this command succeeds; one that tests nothing does not count
+    /// The task is complete when this command succeeds; a check that ran zero tests does not count
     #[arg(long, value_name = "CMD", help_heading = "When to stop")]
     until: Option<String>,
 
-    /// How long that command may take [default: 10m]
+    /// Time limit for the --until command [default: 10m]
     #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
     until_time_limit: Option<Span>,
 
-    /// The agent says this when it is done: a claim, which --until confirms, or else a second context that changes nothing
+    /// Text with which the agent claims completion; --until must confirm it, or else a second context that changes
+    /// nothing
     #[arg(long, value_name = "TEXT", help_heading = "When to stop")]
     completion_phrase: Option<String>,
 
-    /// [default: 100]
+    /// Maximum number of iterations [default: 100]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_iterations: Option<u32>,
 
-    /// [default: 4h]
+    /// Maximum duration of the loop [default: 4h]
     #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
     max_duration: Option<Span>,
 
-    /// Of all contexts together, cached ones included
+    /// Maximum number of tokens of all contexts together, including cached ones
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_tokens: Option<u64>,
 
-    /// Of all contexts together; only for an agent that tells its price
+    /// Maximum cost of all contexts together; only for an agent that reports its cost
     #[arg(long, value_name = "USD", help_heading = "When to stop")]
     max_cost_usd: Option<f64>,
 
-    /// After so many iterations without a commit, a changed file or a finished task [default: 3]
+    /// Stop after this many iterations without a commit, a changed file or a finished task [default: 3]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     no_progress: Option<u32>,
 
-    /// After the same failure so many times in a row [default: 3]
+    /// Stop after the same failure this many times in a row [default: 3]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     same_failure: Option<u32>,
 
-    /// After so many failures in a row [default: 5]
+    /// Stop after this many failures in a row [default: 5]
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_failures: Option<u32>,
 
-    /// After the iteration, when this file is there
+    /// Stop after the iteration if this file exists
     #[arg(long, value_name = "FILE", help_heading = "When to stop")]
     stop_file: Option<String>,
 
-    /// Said to a fresh context before its task
+    /// A message sent to each fresh context before its task
     #[arg(long, value_name = "TEXT", help_heading = "Warm-up")]
     warm_up: Option<String>,
 
-    /// How long after that the task follows [default: 2s]
+    /// Delay between the warm-up message and the task [default: 2s]
     #[arg(long, value_name = "SPAN", help_heading = "Warm-up")]
     warm_up_delay: Option<Span>,
 
-    /// How many bytes a handoff may have, at least 500 [default: 50000]
+    /// Maximum size of a handoff in bytes, at least 500 [default: 50000]
     #[arg(long, value_name = "BYTES", help_heading = "Handoff")]
     max_state_size: Option<usize>,
 
-    /// Put this file's text into the handoff; may be given several times
+    /// Include the text of this file in the handoff; may be repeated
     #[arg(long = "include-file", value_name = "FILE", help_heading = "Handoff")]
     include_files: Option<Vec<String>>,
 
-    /// Arguments for the agent, or the command itself
+    /// Arguments for the agent; with --agent command, the command itself
     #[arg(last = true, value_name = "ARGS")]
     agent_args: Option<Vec<String>>,
 }
 
 impl Run {
-    /// Does not return when a loop has run: its exit code says how it ended.
+    /// Does not return if a loop has run: the exit code says how it ended.
     pub fn run(self, context: &Context) -> Result<()> {
         if context.clock.is_given {
-            usage("a loop runs now: leave out --now and CERBERUS_NOW");
+            usage("a loop always uses the current time: remove --now and CERBERUS_NOW");
         }
         let start = if self.resume { Start::Resume } else { Start::Fresh };
         let job = self.job(context, start)?;
@@ -191,13 +194,13 @@ impl Run {
                 stop.class().exit_code()
             }
             Err(LoopError::AnotherRunner) => {
-                render::talk("cerberus: another runner is at work in this project");
+                render::talk("cerberus: another runner is active in this project");
                 render::talk("          `cerberus loop status` shows it, `cerberus loop stop` ends it");
                 ANOTHER_RUNNER_EXIT_CODE
             }
-            Err(error @ LoopError::NothingToResume(_)) => return Err(error).hint("start one: leave out --resume"),
+            Err(error @ LoopError::NothingToResume(_)) => return Err(error).hint("start a new run without --resume"),
             Err(error) => {
-                let hint = "make room or mend the folder's permissions, then `cerberus loop run --resume`";
+                let hint = "free disk space or fix the folder's permissions, then run `cerberus loop run --resume`";
                 return Err(error).hint(hint);
             }
         };
@@ -205,15 +208,15 @@ impl Run {
     }
 
     fn job(self, context: &Context, start: Start) -> Result<Job> {
-        const MEND: &str = "mend the file; `cerberus loop run --help` names what can be set";
+        const FIX: &str = "fix the file; `cerberus loop run --help` lists the settings";
         let located = context.located();
         context.may_store(&located)?;
-        let home = config::load(&context.home).hint(MEND)?.loops;
-        let project = config::project_loops(&located.root).hint(MEND)?;
+        let home = config::load(&context.home).hint(FIX)?.loops;
+        let project = config::project_loops(&located.root).hint(FIX)?;
         let earlier = match start {
             Start::Resume => {
                 let run_state = start::resumable(&ledger(context));
-                run_state.hint("start one: leave out --resume")?.layer
+                run_state.hint("start a new run without --resume")?.layer
             }
             Start::Fresh => Layer::default(),
         };
@@ -223,10 +226,10 @@ impl Run {
             Err(wrong) => usage(&format!("{wrong}; see `cerberus loop run --help`")),
         };
         let task = task(&settings, &located.cwd)?;
-        // The running program, even when another was put in its place meanwhile.
+        // The running program, even if its file has been replaced since.
         let program = match cfg!(target_os = "linux") {
             true => PathBuf::from("/proc/self/exe"),
-            false => std::env::current_exe().hint("start it by its full path")?,
+            false => std::env::current_exe().hint("run cerberus by its full path")?,
         };
         let surroundings = surroundings(context);
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
@@ -275,7 +278,7 @@ impl Run {
     }
 }
 
-/// Longer than any task is; a context has to hold it.
+/// Longer than any real task. A context has to hold it.
 const TASK_BYTES_MAX: u64 = 1024 * 1024;
 
 fn task(settings: &Settings, cwd: &std::path::Path) -> Result<String> {
@@ -284,9 +287,9 @@ fn task(settings: &Settings, cwd: &std::path::Path) -> Result<String> {
         (None, Some(file)) => {
             let read = outside::text(&cwd.join(file), TASK_BYTES_MAX);
             let read = read.map_err(|error| anyhow::anyhow!("cannot read the task in {file}: {error}"));
-            read.hint("give --prompt-file a text file that exists")?
+            read.hint("pass an existing text file to --prompt-file")?
         }
-        (None, None) => usage("no task is given: say it with --prompt TEXT or --prompt-file FILE"),
+        (None, None) => usage("no task given: use --prompt TEXT or --prompt-file FILE"),
     };
     match task.trim().is_empty() {
         true => usage("the task is empty"),
@@ -298,15 +301,16 @@ fn usage(words: &str) -> ! {
     clap::Error::raw(ErrorKind::MissingRequiredArgument, format!("{words}\n")).exit()
 }
 
-/// Ctrl-C is a wish; whoever ends us means it.
+/// Ctrl-C asks to stop after the iteration. Other signals stop immediately.
 fn listen(interrupts: &Arc<Interrupts>) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).hint("the system refused; try again")?;
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).hint("the signal handlers could not be installed; try again")?;
     let interrupts = Arc::clone(interrupts);
     std::thread::spawn(move || {
         for signal in signals.forever() {
             match signal {
                 SIGINT if !interrupts.is_asked() => {
-                    render::talk("cerberus: the iteration is finished first; Ctrl-C again stops at once");
+                    render::talk("cerberus: stopping after this iteration; press Ctrl-C again to stop immediately");
                     interrupts.ask();
                 }
                 SIGINT => interrupts.ask(),

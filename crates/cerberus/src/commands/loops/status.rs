@@ -7,7 +7,7 @@ use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::loops::{money, thousands};
 
-/// Show how this project's loop stands
+/// Show the state of this project's loop
 #[derive(clap::Args)]
 pub struct Status {}
 
@@ -19,7 +19,7 @@ impl Status {
         let Some(run_state) = history::latest_run(&entries) else {
             match context.json {
                 true => render::json(&json!({ "running": false, "run": null })),
-                false => render::line("no loop ever ran in this project"),
+                false => render::line("no loop has run in this project"),
             }
             return Ok(());
         };
@@ -39,15 +39,15 @@ impl Status {
             return Ok(());
         }
         let state = match (is_running, &run_state.stopped) {
-            (true, _) => format!("runs, process {}", runner.map_or("unknown".to_string(), |pid| pid.to_string())),
+            (true, _) => format!("is running, process {}", runner.map_or("unknown".to_string(), |pid| pid.to_string())),
             (false, Some((class, words))) => format!("{}: {words}", class.word()),
-            (false, None) => "its runner died; `cerberus loop run --resume` goes on".to_string(),
+            (false, None) => "its runner died; continue with `cerberus loop run --resume`".to_string(),
         };
         render::line(&format!("run {}      {} {state}", run_state.run, run_state.worker.name()));
-        let working = if is_open { "going on" } else { "done" };
+        let working = if is_open { "running" } else { "done" };
         render::line(&format!("iteration  {iteration}, {working}, session {}", session.unwrap_or("unknown")));
         render::line(&format!("spent      {} tokens{}", thousands(totals.tokens), money(totals.cost_usd)));
-        render::line(&format!("last heard {}", run_state.last_at));
+        render::line(&format!("active     {}", run_state.last_at));
         Ok(())
     }
 }

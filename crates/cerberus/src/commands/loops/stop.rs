@@ -6,10 +6,10 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Ask this project's loop to stop after the iteration
+/// Ask this project's loop to stop after the current iteration
 #[derive(clap::Args)]
 pub struct Stop {
-    /// At once: the agent is stopped in the middle of its work
+    /// Stop immediately, in the middle of the agent's work
     #[arg(long = "at-once")]
     at_once: bool,
 }
@@ -18,15 +18,17 @@ impl Stop {
     pub fn run(self, context: &Context) -> Result<()> {
         let ledger = ledger(context);
         if !ledger.is_running().hint(DOCTOR)? {
-            return Err(anyhow::anyhow!("no loop runs in this project"))
-                .hint("`cerberus loop status` says how it ended");
+            return Err(anyhow::anyhow!("no loop is running in this project"))
+                .hint("`cerberus loop status` shows how the last one ended");
         }
         let request = if self.at_once { Request::StopNow } else { Request::Stop };
         ledger.write_request(request).hint(DOCTOR)?;
         match context.json {
             true => render::json(&json!({ "asked": request })),
-            false if self.at_once => render::line("it was asked to stop at once"),
-            false => render::line("it was asked to stop after the iteration; --at-once does not wait for that"),
+            false if self.at_once => render::line("asked the loop to stop immediately"),
+            false => {
+                render::line("asked the loop to stop after the current iteration; use --at-once to stop immediately")
+            }
         }
         Ok(())
     }

@@ -13,21 +13,21 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Archive every session without activity for seven days; with --older-than, delete archived ones for good
+/// Archive sessions that were inactive for seven days; with --older-than, delete archived sessions permanently
 ///
-/// Also lets go what `[store]` in config.toml says: sessions older than `retention`, and the oldest ones while journal and
-/// view are larger than `max_size`. Without a setting nothing leaves, and memories never do.
+/// Also deletes what `[store]` in config.toml says: sessions older than `retention`, and the oldest sessions while
+/// journal and view are larger than `max_size`. Without these settings nothing is deleted. Memories are always kept.
 #[derive(clap::Args)]
 pub struct SessionCleanup {
     /// Delete archived sessions whose last activity is older than this: 30d, 12w
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
 
-    /// Do not ask before deleting
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 
-    /// Only say what would be done
+    /// Only show what would be done
     #[arg(long)]
     dry_run: bool,
 }
@@ -67,8 +67,8 @@ impl SessionCleanup {
         }
         if !due.is_empty() && !context.json {
             let left = render::count(due.len(), "session");
-            let verb = if self.dry_run { "would let go" } else { "let go" };
-            render::line(&format!("{verb} {left} as [store] in config.toml says"));
+            let verb = if self.dry_run { "would delete" } else { "deleted" };
+            render::line(&format!("{verb} {left} because of [store] in config.toml"));
         }
         Ok(())
     }
@@ -81,9 +81,9 @@ impl SessionCleanup {
         let ids: Vec<&str> = old.iter().map(|session| session.id.as_str()).collect();
         let what = render::count(ids.len(), "archived session");
         if !self.dry_run && !ids.is_empty() {
-            render::confirm(&format!("Delete {what} for good?"), self.yes)?;
+            render::confirm(&format!("Permanently delete {what}?"), self.yes)?;
             forget::forget(&context.home, &context.clock, &mut store, &forget::of_sessions(&old))
-                .hint("some may be gone already; run it again")?;
+                .hint("some may already be deleted; run the command again to delete the rest")?;
         }
         match (context.json, self.dry_run) {
             (true, _) => render::json(&json!({"deleted": ids.len(), "sessions": ids, "dry_run": self.dry_run})),

@@ -8,26 +8,26 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Accept proposals: from now on sessions are told them
+/// Approve proposals, so that sessions are told them from now on
 #[derive(clap::Args)]
 pub struct Approve {
-    /// Their ids, or the beginnings of them
+    /// The ids, or the start of each id
     #[arg(required = true)]
     ids: Vec<String>,
 }
 
-/// Turn proposals down for good, or take back what was approved; in no wording do they come again
+/// Reject proposals or approved memories permanently; they are not proposed again in any wording
 #[derive(clap::Args)]
 pub struct Reject {
-    /// Their ids, or the beginnings of them
+    /// The ids, or the start of each id
     #[arg(required = true)]
     ids: Vec<String>,
 }
 
-/// Take back the last change of a memory or proposal: an approval, a rejection, an edit
+/// Undo the last change to a memory or proposal: an approval, a rejection, an edit
 #[derive(clap::Args)]
 pub struct Undo {
-    /// Its id, or the beginning of it
+    /// Its id, or the start of its id
     id: String,
 }
 
@@ -51,7 +51,7 @@ fn decide(context: &Context, ids: &[String], status: Status) -> Result<()> {
     let rows = ids.iter().map(|id| super::find(&store, id, context.clock.now)).collect::<Result<Vec<MemoryRow>>>()?;
     for row in rows.iter().filter(|row| row.memory.status != status) {
         let superseded = super::changed(keeper.decide(&mut store, row, status))?;
-        super::tell_superseded(&superseded);
+        super::print_superseded(&superseded);
     }
     match context.json {
         true => {
@@ -72,11 +72,11 @@ impl Undo {
             return Err(anyhow::anyhow!("{} was never changed", row.id))
                 .hint(format!("`cerberus memory forget {}` removes it", row.id));
         }
-        let now_stands = super::find(&store, row.id.as_str(), context.clock.now)?;
+        let restored = super::find(&store, row.id.as_str(), context.clock.now)?;
         match context.json {
-            true => render::json(&render::memory::whole(&now_stands, context.clock.now)),
+            true => render::json(&render::memory::whole(&restored, context.clock.now)),
             false => {
-                let memory = &now_stands.memory;
+                let memory = &restored.memory;
                 render::line(&format!("{} is {} again: {}", row.id, memory.status.word(), &*memory.content));
             }
         }

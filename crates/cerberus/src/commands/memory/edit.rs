@@ -9,15 +9,15 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Change a memory or proposal; `cerberus memory undo ID` takes the change back
+/// Edit a memory or proposal; `cerberus memory undo ID` reverts the change
 ///
-/// Without a new text or a flag, your editor opens with the words as they are.
+/// Without a new text or an option, the current text opens in your editor.
 #[derive(clap::Args)]
 pub struct Edit {
-    /// Its id, or the beginning of it
+    /// Its id, or the start of its id
     id: String,
 
-    /// The new words
+    /// The new text
     text: Option<String>,
 
     /// The new category
@@ -47,7 +47,7 @@ impl Edit {
                     .hint(format!("`cerberus memory forget {}` removes it", row.id));
             }
             memory.content = context.home.cleaner().clean(text.to_string(), Keep::MEMORY);
-            // More evidence must not put other words in the place of the user's.
+            // Further evidence must not replace the user's own words.
             memory.source = Clean::word("user");
         }
         if let Some(category) = self.category {
@@ -64,22 +64,22 @@ impl Edit {
             return Ok(());
         }
         render::line(&format!("changed {}", row.id));
-        super::tell_superseded(&superseded);
+        super::print_superseded(&superseded);
         Ok(())
     }
 }
 
-/// What the user makes of a text in their own editor.
+/// Opens a text in the user's editor. Returns the edited text.
 pub fn in_editor(text: &str) -> Result<String> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let editor = set("VISUAL").or_else(|| set("EDITOR"));
     let Some(editor) = editor else {
-        return Err(anyhow::anyhow!("no editor is set")).hint("give the new text, or set EDITOR");
+        return Err(anyhow::anyhow!("no editor is set")).hint("give the new text as an argument, or set EDITOR");
     };
     let edit = || -> anyhow::Result<String> {
         let file = tempfile::Builder::new().prefix("memory-").suffix(".txt").tempfile()?;
         std::fs::write(file.path(), text)?;
-        // An editor is often set with arguments; the shell takes them apart as the user expects.
+        // EDITOR often contains arguments; the shell splits them as the user expects.
         let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file.path()).status()?;
         anyhow::ensure!(status.success(), "{editor} ended with {status}");
         Ok(std::fs::read_to_string(file.path())?)

@@ -8,15 +8,15 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Remove memories for good: from the journal, the view, the index, and the prompts they were learnt from
+/// Delete memories permanently: from the journal, the view, the index, and the prompts they were learned from
 #[derive(clap::Args)]
 pub struct Forget {
-    /// Their ids, or the beginnings of them
+    /// The ids, or the start of each id
     #[arg(required = true)]
     pub ids: Vec<String>,
 }
 
-/// The ids of what is gone.
+/// The ids of the deleted memories.
 #[derive(Serialize, JsonSchema)]
 pub struct Forgotten {
     pub forgotten: Vec<String>,
@@ -32,7 +32,7 @@ impl Forget {
         Ok(())
     }
 
-    /// All of them, or none when one is not known.
+    /// Deletes all of them, or none if one is not found.
     pub fn forget(self, context: &Context) -> Result<Forgotten> {
         let mut store = context.store()?;
         let now = context.clock.now;

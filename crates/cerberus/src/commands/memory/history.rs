@@ -17,17 +17,17 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Show this project's sessions of the last days
+/// Show this project's recent sessions
 #[derive(clap::Args)]
 pub struct SessionHistory {
-    /// How many days back
+    /// How many days to go back
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     pub days: u32,
 }
 
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A session in a line.
+/// One line of the list.
 #[derive(Serialize, JsonSchema)]
 pub struct PastSession {
     pub session_id: String,
@@ -70,14 +70,14 @@ impl SessionHistory {
         }
         render::line("");
         render::line(&format!(
-            "{} per day, oldest first: {}",
+            "{}; per day, oldest first: {}",
             render::count(rows.len(), "session"),
             self.sparkline(context, &rows)
         ));
         Ok(())
     }
 
-    /// The newest first.
+    /// Newest first.
     pub fn sessions(&self, context: &Context) -> Result<Vec<PastSession>> {
         let store = context.swept_store()?;
         let (located, now) = (context.located(), context.clock.now);
@@ -114,7 +114,7 @@ impl SessionHistory {
         Ok(rows)
     }
 
-    /// One character a day, the tallest for the busiest.
+    /// One character per day, the tallest for the busiest day.
     fn sparkline(&self, context: &Context, rows: &[PastSession]) -> String {
         let mut per_day: BTreeMap<String, usize> = BTreeMap::new();
         for day in (0..self.days.min(60)).rev() {

@@ -9,51 +9,50 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Keep a rule, a preference or any other short text for later sessions
+/// Remember a rule, a preference or any other short text for later sessions
 ///
-/// A memory that contradicts an older one of the same scope takes its place; the older one is kept and shown as
-/// superseded.
+/// A memory that contradicts an older one of the same scope replaces it; the older one is kept and shown as superseded.
 #[derive(clap::Args)]
 pub struct Learn {
     /// What to remember, in one sentence
     pub text: String,
 
-    /// What it is: rule, preference, or a word of your own
+    /// The category: rule, preference, or any other word
     #[arg(long, value_name = "CATEGORY", default_value = "rule")]
     pub category: String,
 
-    /// Where it holds: universal, language:NAME, project:NAME, or project (this one)
+    /// Where it applies: universal, language:NAME, project:NAME, or project (this one)
     #[arg(long, value_name = "SCOPE", default_value = "universal")]
     pub scope: ScopeArgument,
 }
 
-/// What became of it, as it is printed.
+/// The result, as it is printed.
 #[derive(Serialize, JsonSchema)]
-pub struct LearntMemory {
+pub struct LearnedMemory {
     pub id: String,
-    /// false: these very words were known already
+    /// false: a memory with this text existed already
     pub new: bool,
-    /// Ids of the memories whose place it takes
+    /// Ids of the memories it replaces
     pub supersedes: Vec<String>,
 }
 
-impl From<&Learned> for LearntMemory {
-    fn from(learnt: &Learned) -> LearntMemory {
-        let supersedes = learnt.supersedes.iter().map(|older| older.id.to_string()).collect();
-        LearntMemory { id: learnt.id.to_string(), new: learnt.is_new, supersedes }
+impl From<&Learned> for LearnedMemory {
+    fn from(learned: &Learned) -> LearnedMemory {
+        let supersedes = learned.supersedes.iter().map(|older| older.id.to_string()).collect();
+        LearnedMemory { id: learned.id.to_string(), new: learned.is_new, supersedes }
     }
 }
 
 impl Learn {
     pub fn run(self, context: &Context) -> Result<()> {
-        let learnt = self.learn(context)?;
+        let learned = self.learn(context)?;
         if context.json {
-            render::json(&json!(LearntMemory::from(&learnt)));
+            render::json(&json!(LearnedMemory::from(&learned)));
             return Ok(());
         }
-        let id = &learnt.id;
-        render::line(&if learnt.is_new { format!("learnt {id}") } else { format!("known already: {id}") });
-        super::tell_superseded(&learnt.supersedes);
+        let id = &learned.id;
+        render::line(&if learned.is_new { format!("learned {id}") } else { format!("already known: {id}") });
+        super::print_superseded(&learned.supersedes);
         Ok(())
     }
 
@@ -61,7 +60,7 @@ impl Learn {
         let too_long = self.text.len() > CONTENT_BYTES_MAX;
         if self.text.trim().is_empty() || too_long {
             let what = if too_long { "too long" } else { "empty" };
-            return Err(anyhow::anyhow!("the text is {what}")).hint("say it in a sentence");
+            return Err(anyhow::anyhow!("the text is {what}")).hint("give one sentence");
         }
         let located = context.located();
         context.may_store(&located)?;

@@ -7,15 +7,15 @@ use crate::render;
 /// List the memories of all scopes
 #[derive(clap::Args)]
 pub struct List {
-    /// Only of this scope: universal, language:NAME, project:NAME
+    /// Only memories of this scope: universal, language:NAME, project:NAME
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
 
-    /// Only of this category
+    /// Only memories of this category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
 
-    /// Proposals and rejected ones too
+    /// Also list proposals and rejected memories
     #[arg(long)]
     all: bool,
 }
@@ -33,7 +33,7 @@ impl List {
             return Ok(());
         }
         if rows.is_empty() {
-            render::line("no memories; `cerberus memory learn` keeps one, `cerberus memory propose` suggests some");
+            render::line("no memories; `cerberus memory learn` adds one, `cerberus memory propose` lists proposals");
         }
         for row in &rows {
             let status = row.memory.status;

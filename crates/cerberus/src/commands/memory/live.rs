@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Start a session by hand, for work without an agent that reports its own
+/// Start a session manually, for work without an agent that reports its sessions
 #[derive(clap::Args)]
 pub struct SessionStart {
     /// What is being worked on: feature-auth, PHASE-2, …
@@ -45,7 +45,7 @@ impl SessionStart {
             event,
         );
         let append = journal::append(&context.home, context.clock.wall, &record);
-        append.hint("nothing was started; make room or mend the folder's permissions, then try again")?;
+        append.hint("no session was started; free disk space or fix the folder's permissions, then try again")?;
         fold::fold(&context.home, &mut store).hint(DOCTOR)?;
         let session = store.agent_session(Agent::MANUAL, &name, context.clock.now).hint(DOCTOR)?;
         let id = session.map_or_else(String::new, |session| session.id.to_string());
@@ -70,7 +70,7 @@ impl SessionEnd {
         let record =
             own_record(&context.home, &context.clock, agent, &session.agent_session_id, session.location(), key, event);
         let append = journal::append(&context.home, context.clock.wall, &record);
-        append.hint("it was not ended; make room or mend the folder's permissions, then try again")?;
+        append.hint("the session was not ended; free disk space or fix the folder's permissions, then try again")?;
         context.ended(std::slice::from_ref(&session))?;
         match context.json {
             true => render::json(&json!({"session_id": session.id, "end_trigger": "explicit"})),

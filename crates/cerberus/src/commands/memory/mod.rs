@@ -1,4 +1,4 @@
-//! `cerberus memory`: sessions and memories looked after, one file a command or a pair of them.
+//! `cerberus memory`: manages sessions and memories. One file per command, or per pair of related commands.
 
 mod cleanup;
 mod decide;
@@ -29,7 +29,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Look after sessions and memories
+/// Manage sessions and memories
 #[derive(clap::Args)]
 pub struct Memory {
     #[command(subcommand)]
@@ -60,8 +60,8 @@ enum MemoryCommand {
     Import(transfer::Import),
 }
 
-/// What to do when the view or the journal fails.
-pub const DOCTOR: &str = "`cerberus doctor` says what is wrong";
+/// The hint if the view or the journal fails.
+pub const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
 impl Memory {
     pub fn run(self, context: &Context) -> Result<()> {
@@ -90,7 +90,7 @@ impl Memory {
     }
 }
 
-/// A scope as it is typed: `project` alone is the one we are in.
+/// A scope on the command line. `project` alone is the current project.
 #[derive(Clone, Debug)]
 pub enum ScopeArgument {
     ThisProject,
@@ -125,23 +125,25 @@ fn scopes(context: &Context, store: &Store, scope: Option<&str>) -> Result<Vec<S
     Ok(if own.iter().any(|own| own == scope) { own } else { vec![scope.to_string()] })
 }
 
-/// The memory or proposal that an id, or its beginning, names.
+/// The memory or proposal with this id. The start of an id is enough if it is unique.
 pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
     let found = store.memory(id, now).hint(DOCTOR)?;
-    let missing = || anyhow::anyhow!("no one memory is called {id:?}");
-    found.ok_or_else(missing).hint("`cerberus memory list --all` shows the ids")
+    let missing = || anyhow::anyhow!("no memory, or more than one, has an id that starts with {id:?}");
+    found.ok_or_else(missing).hint("`cerberus memory list --all` lists the ids")
 }
 
-/// What came of a change, with what to do next when it was not made.
+/// Adds a hint to a change that failed.
 fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
     let hint = match &result {
-        Err(ChangeError::ChangedMeanwhile(id)) => format!("look at it again with `cerberus memory show {id}`"),
+        Err(ChangeError::ChangedMeanwhile(id)) => {
+            format!("look at the new version with `cerberus memory show {id}`, then try again")
+        }
         _ => DOCTOR.to_string(),
     };
     result.hint(hint)
 }
 
-/// The memories, and with `wants_undecided` also the proposals and what was rejected.
+/// The approved memories; with `wants_undecided` also proposals and rejected ones.
 fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<MemoryRow>> {
     let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
     if wants_undecided {
@@ -151,12 +153,8 @@ fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<Memor
     Ok(rows)
 }
 
-fn tell_superseded(rows: &[MemoryRow]) {
+fn print_superseded(rows: &[MemoryRow]) {
     for row in rows {
-        render::talk(&format!(
-            "takes the place of {}: {}",
-            row.id,
-            cerberus_core::clean::text::line(&row.memory.content, 120)
-        ));
+        render::talk(&format!("replaces {}: {}", row.id, cerberus_core::clean::text::line(&row.memory.content, 120)));
     }
 }

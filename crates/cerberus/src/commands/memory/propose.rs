@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Turn what you corrected into proposals, and list those that wait for your word
+/// Turn your corrections into proposals, and list the proposals that wait for your decision
 ///
-/// What is sure enough (confidence 0.9) is approved by itself and listed too; `cerberus memory reject ID` takes it back.
+/// Proposals with a confidence of at least 0.9 are approved automatically and listed too; `cerberus memory reject ID`
+/// reverts that.
 #[derive(clap::Args)]
 pub struct Propose {}
 
@@ -21,7 +22,7 @@ impl Propose {
             return Ok(());
         }
         if rows.is_empty() {
-            render::line("nothing to propose");
+            render::line("no proposals");
         }
         for row in &rows {
             let memory = &row.memory;

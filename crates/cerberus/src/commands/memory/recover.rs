@@ -15,24 +15,25 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// List, recover or discard sessions that died
+/// List, recover or discard crashed sessions
 ///
-/// The next session's start recovers what died in its project by itself; this is for looking and deciding by hand.
+/// The next session of a project recovers its crashed sessions automatically. Use this command to inspect them and
+/// decide yourself.
 #[derive(clap::Args)]
 pub struct Recover {
     /// The session to recover
     #[arg(value_name = "ID", required_unless_present = "list")]
     id: Option<String>,
 
-    /// Show the sessions that died and were not recovered yet, of all projects
+    /// List crashed sessions of all projects that are not recovered yet
     #[arg(long, conflicts_with = "id")]
     list: bool,
 
-    /// Drop what the session left, for good
+    /// Permanently delete everything captured from the session
     #[arg(long, requires = "id")]
     discard: bool,
 
-    /// Do not ask before discarding
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -66,7 +67,7 @@ fn list(context: &Context) -> Result<()> {
         return Ok(());
     }
     if shown.is_empty() {
-        render::line("no session died unrecovered");
+        render::line("no crashed sessions");
     }
     for (session, facts, corrections) in shown {
         let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
@@ -81,11 +82,11 @@ fn crashed_at(session: &SessionRow) -> String {
     session.state.ended.as_ref().map_or(session.last_activity, |(at, _)| *at).to_string()
 }
 
-/// The session, as evidence has it now.
+/// The session, with its state according to current evidence.
 fn find(context: &Context, store: &cerberus_engine::store::Store, id: &str) -> Result<SessionRow> {
     let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
-    let missing = || anyhow::anyhow!("no session is called {id}");
-    let found = found.ok_or_else(missing).hint("`cerberus memory recover --list` lists those that died")?;
+    let missing = || anyhow::anyhow!("there is no session {id:?}");
+    let found = found.ok_or_else(missing).hint("`cerberus memory recover --list` lists the crashed sessions")?;
     Ok(derive_state(found, &context.clock, IDLE_AFTER).0)
 }
 
@@ -100,17 +101,17 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     }
     let actions = match (recovered, session.state.status) {
         (Some(recovered), _) => recovered.actions,
-        (None, Status::Recovered) => vec!["was recovered before".to_string()],
+        (None, Status::Recovered) => vec!["was already recovered".to_string()],
         (None, status) => {
             return Err(anyhow::anyhow!("session {id} did not crash: it is {}", status.word()))
-                .hint("`cerberus memory recover --list` lists those that died");
+                .hint("`cerberus memory recover --list` lists the crashed sessions");
         }
     };
     if context.json {
-        let by_itself = store.was_recovered_automatically(&session, context.clock.now).hint(DOCTOR)?;
+        let is_automatic = store.was_recovered_automatically(&session, context.clock.now).hint(DOCTOR)?;
         render::json(
             &json!({"session_id": session.id, "crashed_at": crashed_at(&session), "recovery_actions": actions,
-            "auto_recovered": by_itself}),
+            "auto_recovered": is_automatic}),
         );
         return Ok(());
     }
@@ -124,20 +125,21 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
     let session = find(context, &store, id)?;
     if !matches!(session.state.status, Status::Crashed | Status::Recovered) {
         return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
-            .hint("`cerberus session complete ID` takes its items out of the brief");
+            .hint("`cerberus session complete ID` removes its items from the brief");
     }
     let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, context.clock.now).hint(DOCTOR)?.facts;
     let what = render::count(facts.len(), "fact");
-    render::confirm(&format!("Drop session {id} and its {what} for good?"), yes)?;
+    render::confirm(&format!("Permanently delete session {id} and its {what}?"), yes)?;
     let request = forget::of_sessions(std::slice::from_ref(&session));
-    forget::forget(&context.home, &context.clock, &mut store, &request).hint("run it again")?;
+    forget::forget(&context.home, &context.clock, &mut store, &request)
+        .hint("some of it may already be deleted; run the command again")?;
     fold::fold(&context.home, &mut store).hint(DOCTOR)?;
     if context.json {
         let codes: Vec<&str> = facts.iter().map(|known| known.fact.code.as_str()).collect();
         render::json(&json!({"session_id": id, "discarded": true, "dropped": codes}));
         return Ok(());
     }
-    render::line(&format!("discarded session {id}: {what} dropped"));
+    render::line(&format!("discarded session {id} with {what}"));
     facts.iter().for_each(|known| render::line(&format!("  {}", known.fact.code)));
     Ok(())
 }

@@ -14,18 +14,18 @@ use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::keys;
 
-/// Go through the proposals one by one, with a key each
+/// Review the proposals one by one
 ///
-/// Each is shown with what you said. a approves, e lets you reword and approve it, r rejects it for good, l leaves it for
-/// later, u takes the last answer back, q stops. Where the input is no terminal, answers are read a line each, and
-/// `e NEW WORDS` rewords.
+/// Each proposal is shown with what you said. Press a to approve it, e to edit and approve it, r to reject it
+/// permanently, l to leave it for later, u to undo the last answer, q to quit. If the input is not a terminal, answers
+/// are read one per line, and `e NEW TEXT` edits.
 #[derive(clap::Args)]
 pub struct Review {}
 
-/// What the user wants done with a proposal.
+/// The user's answer to a proposal.
 enum Answer {
     Approve,
-    /// With these words, or with what the editor gives.
+    /// With this text, or with the one from the editor.
     Reword(Option<String>),
     Reject,
     Later,
@@ -45,7 +45,7 @@ impl Review {
         let left = rows.len() - approved - rejected;
         match context.json {
             true => render::json(&json!({"approved": approved, "rejected": rejected, "left": left})),
-            false if rows.is_empty() => render::line("no proposals are waiting"),
+            false if rows.is_empty() => render::line("no proposals to review"),
             false => render::line(&format!("{approved} approved, {rejected} rejected, {left} left for later")),
         }
         Ok(())
@@ -55,7 +55,7 @@ impl Review {
 struct Reviewing<'a> {
     keeper: MemoryWriter<'a>,
     store: &'a mut Store,
-    /// The places of the proposals that were decided, in order.
+    /// The indexes of the decided proposals, in order.
     decided: Vec<(usize, Status)>,
     approved: usize,
     rejected: usize,
@@ -84,7 +84,7 @@ impl Reviewing<'_> {
                 }
                 Answer::Later => {}
                 Answer::Undo => {
-                    at = self.take_back(rows, at)?;
+                    at = self.undo_last(rows, at)?;
                     continue;
                 }
                 Answer::Quit => return Ok(()),
@@ -101,14 +101,14 @@ impl Reviewing<'_> {
             memory.content = self.keeper.home.cleaner().clean(words.to_string(), Keep::MEMORY);
         }
         let superseded = super::changed(self.keeper.revise(self.store, row, memory))?;
-        super::tell_superseded(&superseded);
+        super::print_superseded(&superseded);
         self.decided.push((at, Status::Approved));
         self.approved += 1;
         Ok(())
     }
 
-    /// Takes the last answer back; gives the proposal to go on with, which is read again as it stands now.
-    fn take_back(&mut self, rows: &mut [MemoryRow], at: usize) -> Result<usize> {
+    /// Undoes the last answer. Returns the index of its proposal, which is loaded again.
+    fn undo_last(&mut self, rows: &mut [MemoryRow], at: usize) -> Result<usize> {
         let Some((last, status)) = self.decided.pop() else { return Ok(at) };
         let find = |store: &Store| super::find(store, rows[last].id.as_str(), self.keeper.clock.now);
         let decided = find(self.store)?;
@@ -143,12 +143,12 @@ fn show(row: &MemoryRow, at: usize, of: usize) {
     render::line("  [a]pprove  [e]dit  [r]eject  [l]ater  [u]ndo  [q]uit");
 }
 
-/// Waits for an answer that is one; the end of the input stops.
+/// Waits for a valid answer. The end of the input means quit.
 fn ask() -> Result<Answer> {
     let stdin = std::io::stdin();
     loop {
         let (key, words) = if stdin.is_terminal() {
-            (keys::pressed().hint("answer with `memory approve` and `memory reject` instead")?, None)
+            (keys::pressed().hint("use `cerberus memory approve` and `cerberus memory reject` instead")?, None)
         } else {
             let mut line = String::new();
             if stdin.lock().read_line(&mut line).unwrap_or(0) == 0 {
@@ -164,7 +164,7 @@ fn ask() -> Result<Answer> {
             'l' | ' ' | '\n' | '\r' => return Ok(Answer::Later),
             'u' => return Ok(Answer::Undo),
             'q' | '\u{3}' | '\u{4}' | '\u{1b}' => return Ok(Answer::Quit),
-            _ => render::talk("  a, e, r, l, u or q"),
+            _ => render::talk("  press a, e, r, l, u or q"),
         }
     }
 }

@@ -8,42 +8,42 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Find memories by words, parts of names, paths; the best fit first
+/// Search memories by words, parts of names or paths; best match first
 ///
-/// "quoted words" must stand together; a trailing * finds whatever begins so.
+/// "Quoted words" must appear together; a trailing * matches any ending.
 #[derive(clap::Args)]
 pub struct Search {
-    /// What to look for
+    /// What to search for
     #[arg(required = true)]
     pub query: Vec<String>,
 
-    /// At most this many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub limit: u16,
 
-    /// Only of this scope: universal, language:NAME, project:NAME
+    /// Only memories of this scope: universal, language:NAME, project:NAME
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
 
-    /// Only of this category
+    /// Only memories of this category
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<String>,
 }
 
-/// A memory that was looked for.
+/// A search result.
 #[derive(Serialize, JsonSchema)]
 pub struct FoundMemory {
     pub id: String,
     pub content: String,
     pub category: String,
     pub scope: String,
-    /// From 0 to 1, the higher the better the fit
+    /// From 0 to 1; higher is better
     pub score: f64,
     pub created_at: String,
     pub metadata: Map<String, Value>,
     pub snippet: String,
     pub use_count: u64,
-    /// The newer memory that took its place
+    /// The newer memory that replaced it
     pub superseded_by: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Search {
         Ok(())
     }
 
-    /// The best first. Being found is a use.
+    /// Best match first. Being found counts as a use.
     pub fn search(&self, context: &Context) -> Result<Vec<FoundMemory>> {
         let store = context.view()?;
         let now = context.clock.now;

@@ -5,10 +5,10 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Show everything about a memory or proposal: evidence, use, what it replaced, how it read before
+/// Show everything about a memory or proposal: evidence, uses, what it replaced, earlier versions
 #[derive(clap::Args)]
 pub struct Show {
-    /// Its id, or the beginning of it
+    /// Its id, or the start of its id
     id: String,
 }
 

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Count memories: by scope and category, how many are stale, superseded, unused, waiting
+/// Count memories by scope and category, and how many are stale, superseded, unused or proposed
 #[derive(clap::Args)]
 pub struct Stats {}
 
@@ -49,7 +49,7 @@ impl Stats {
             counts.iter().for_each(|(name, count)| render::line(&format!("  {title} {name}: {count}")));
         }
         render::line(&format!("  stale {stale}, superseded {superseded}, never used {unused}"));
-        render::line(&format!("  proposals waiting {proposed}, rejected {rejected}, corrections heard {corrections}"));
+        render::line(&format!("  proposed {proposed}, rejected {rejected}, corrections {corrections}"));
         Ok(())
     }
 }

@@ -19,19 +19,19 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Show this project's live sessions, and what was captured of them
+/// Show this project's live sessions and what was captured from them
 #[derive(clap::Args)]
 pub struct SessionStatus {
-    /// The ended ones too
+    /// Also show ended sessions
     #[arg(long)]
     all: bool,
 
-    /// This one only
+    /// Show only this session
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }
 
-/// More than anybody says in one session.
+/// More than any session contains.
 pub const CORRECTIONS_MAX: usize = 10_000;
 
 impl SessionStatus {
@@ -46,9 +46,9 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     let now = context.clock.now;
     let sessions = match id {
         Some(id) => {
-            let missing = || anyhow::anyhow!("no session is called {id}");
+            let missing = || anyhow::anyhow!("there is no session {id:?}");
             let found = store.session(&SessionId::new(&*id), now).hint(DOCTOR)?.ok_or_else(missing);
-            let found = found.hint("`cerberus memory session-status --all` lists them")?;
+            let found = found.hint("`cerberus memory session-status --all` lists the sessions")?;
             vec![derive_state(found, &context.clock, IDLE_AFTER).0]
         }
         None => {
@@ -69,7 +69,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
         return Ok(());
     }
     if shown.is_empty() {
-        render::line("no live session; `--all` shows the ended ones too");
+        render::line("no live sessions; --all also shows ended ones");
     }
     for session in &shown {
         let text = |name: &str| session[name].as_str().unwrap_or_default().to_string();
@@ -131,7 +131,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     Ok(value)
 }
 
-/// The language that most of the session's edits are in.
+/// The language of most of the session's edits.
 fn language(facts: &[Known]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for known in facts.iter().filter(|known| known.fact.kind == Kind::File) {
@@ -142,7 +142,7 @@ fn language(facts: &[Known]) -> Option<String> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name.to_string())
 }
 
-/// Each fact once, where it was said first, with the time it was said last.
+/// Each fact once, in the order of first mention, with the time of its last mention.
 fn facts_json(carried: &Carried) -> Vec<Value> {
     let mut shown: Vec<Value> = Vec::new();
     let mut place: HashMap<(Kind, &str), usize> = HashMap::new();

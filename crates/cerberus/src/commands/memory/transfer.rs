@@ -10,25 +10,28 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Write the memories to a file, one JSON object a line (- for standard output)
+/// Export memories to a file, one JSON object per line
 #[derive(clap::Args)]
 pub struct Export {
+    /// The file to write, or - for standard output
     file: PathBuf,
 
-    /// Proposals and rejected ones too
+    /// Also export proposals and rejected memories
     #[arg(long)]
     all: bool,
 }
 
-/// Take memories from a file of `memory export`, or any JSON Lines with a `content` (- for standard input)
+/// Import memories from a file of `memory export`, or from any JSON Lines with a `content` field
 ///
-/// Each line is stored as it is, never merged with another. What is here already stays; the same file twice is once.
+/// Each line becomes a memory of its own and is never merged with another. Existing memories are not changed; importing
+/// the same file again adds nothing.
 #[derive(clap::Args)]
 pub struct Import {
+    /// The file to read, or - for standard input
     file: PathBuf,
 }
 
-/// A file larger than this holds something else.
+/// A larger file is not an export of memories.
 const FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 impl Export {
@@ -47,9 +50,7 @@ impl Export {
             return Ok(());
         }
         let name = self.file.display().to_string();
-        replace::replace(&self.file, text.as_bytes(), 0o600)
-            .context(name.clone())
-            .hint("give a path that can be written")?;
+        replace::replace(&self.file, text.as_bytes(), 0o600).context(name.clone()).hint("give a writable path")?;
         match context.json {
             true => render::json(&json!({"exported": rows.len(), "file": name})),
             false => render::line(&format!("{} written to {name}", render::counted(rows.len(), "memory", "memories"))),
@@ -60,20 +61,26 @@ impl Export {
 
 impl Import {
     pub fn run(self, context: &Context) -> Result<()> {
-        let text = self.read().context(self.file.display().to_string()).hint("give a file of `memory export`")?;
+        let text = self
+            .read()
+            .context(self.file.display().to_string())
+            .hint("give a file written by `cerberus memory export`")?;
         let mut lines = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let parsed = MemoryLine::parse(line).with_context(|| format!("line {}", number + 1));
-            lines.push(parsed.hint("nothing was imported; mend the line and import again")?);
+            lines.push(parsed.hint("nothing was imported; fix the line and import again")?);
         }
         let located = context.located();
         let mut store = context.store()?;
         let met = lines.len();
-        let new = context.keeper(&located).import(&mut store, lines).hint("run it again; what is there stays")?;
+        let new = context
+            .keeper(&located)
+            .import(&mut store, lines)
+            .hint("run the command again; memories that were already imported are skipped")?;
         match context.json {
             true => render::json(&json!({"imported": new, "known": met - new})),
             false => {
-                let known = if met > new { format!(", {} known already", met - new) } else { String::new() };
+                let known = if met > new { format!(", {} already known", met - new) } else { String::new() };
                 render::line(&format!("{} imported{known}", render::counted(new, "memory", "memories")));
             }
         }

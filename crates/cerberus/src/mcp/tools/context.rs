@@ -11,41 +11,46 @@ use crate::context::Context;
 use crate::failure::Result;
 
 /// What earlier sessions of this project left: changed files and functions, decisions, blockers, next steps, failing
-/// tests, and remembered rules. Short codes, one a line.
+/// tests, and remembered rules. Short codes, one per line.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionContext {
-    /// The task at hand; what fits it comes first
+    /// The current task; matching lines come first
     query: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Told {
+pub struct ContextAnswer {
     project: String,
-    /// Empty when there is nothing to tell
+    /// Empty if there is nothing to report
     text: String,
     tokens: usize,
-    /// How many lines had no room or were not needed
+    /// How many lines did not fit or were not needed
     left_out: usize,
 }
 
 impl Arguments for SessionContext {
     const NAME: &'static str = "session_context";
     const EFFECT: Effect = Effect::Reads;
-    type Answer = Told;
+    type Answer = ContextAnswer;
 
-    fn call(self, context: &Context) -> Result<Told> {
-        // As much of it as of any prompt.
+    fn call(self, context: &Context) -> Result<ContextAnswer> {
+        // Limited to the length of a prompt.
         let query = self.query.map(|query| context.home.cleaner().clean(query, Keep::PROMPT).to_string());
         let (briefing, _) = BriefCommand::for_start(query).briefing(context)?;
         let brief = briefing.brief;
-        Ok(Told { project: briefing.project, tokens: brief.tokens, left_out: brief.dropped.len(), text: brief.text })
+        Ok(ContextAnswer {
+            project: briefing.project,
+            tokens: brief.tokens,
+            left_out: brief.dropped.len(),
+            text: brief.text,
+        })
     }
 
-    fn text(told: &Told) -> String {
-        match told.text.is_empty() {
-            true => format!("Earlier sessions of {} left nothing.", told.project),
-            false => told.text.clone(),
+    fn text(answer: &ContextAnswer) -> String {
+        match answer.text.is_empty() {
+            true => format!("Earlier sessions of {} left nothing.", answer.project),
+            false => answer.text.clone(),
         }
     }
 }

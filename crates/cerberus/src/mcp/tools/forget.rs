@@ -1,4 +1,4 @@
-//! `memory_forget`: memories removed for good.
+//! `memory_forget`: deletes memories permanently.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,11 +11,11 @@ use crate::failure::{Hint, Result};
 
 const IDS_MAX: usize = 100;
 
-/// Remove memories for good. This cannot be undone.
+/// Delete memories permanently. This cannot be undone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForget {
-    /// As memory_search gives them
+    /// Full ids, as returned by memory_search
     #[schemars(length(min = 1, max = IDS_MAX))]
     ids: Vec<String>,
 }
@@ -27,15 +27,15 @@ impl Arguments for MemoryForget {
 
     fn call(self, context: &Context) -> Result<Forgotten> {
         if !(1..=IDS_MAX).contains(&self.ids.len()) {
-            return Err(anyhow::anyhow!("{} ids were given", self.ids.len())).hint(format!("give 1 to {IDS_MAX}"));
+            return Err(anyhow::anyhow!("{} ids were given", self.ids.len())).hint(format!("give 1 to {IDS_MAX} ids"));
         }
-        // The beginning of an id will do for a person who sees the list; a model names what it removes.
+        // A person may abbreviate an id; a model must give the full id of what it deletes.
         let store = context.view()?;
         for id in &self.ids {
             let found = store.memory(id, context.clock.now).hint(DOCTOR)?;
             if found.is_none_or(|row| row.id.as_str() != id) {
-                return Err(anyhow::anyhow!("no memory is called {id:?}; nothing was forgotten"))
-                    .hint("memory_search gives the ids");
+                return Err(anyhow::anyhow!("there is no memory {id:?}; nothing was forgotten"))
+                    .hint("memory_search returns the ids");
             }
         }
         drop(store);

@@ -1,4 +1,4 @@
-//! `session_history`: the sessions of the last days.
+//! `session_history`: recent sessions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use crate::failure::{Hint, Result};
 const DAYS: u32 = 7;
 const DAYS_MAX: u32 = 365;
 
-/// The sessions of this project in the last days, the newest first.
+/// Recent sessions of this project, newest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionHistory {
-    /// How many days back, 7 if not given
+    /// How many days to go back (default 7)
     #[schemars(range(min = 1, max = DAYS_MAX))]
     days: Option<u32>,
 }
@@ -33,7 +33,7 @@ impl Arguments for SessionHistory {
     fn call(self, context: &Context) -> Result<Sessions> {
         let days = self.days.unwrap_or(DAYS);
         if !(1..=DAYS_MAX).contains(&days) {
-            return Err(anyhow::anyhow!("{days} days cannot be shown")).hint(format!("ask for 1 to {DAYS_MAX}"));
+            return Err(anyhow::anyhow!("days is {days}")).hint(format!("give a number from 1 to {DAYS_MAX}"));
         }
         Ok(Sessions { sessions: history::SessionHistory { days }.sessions(context)? })
     }

@@ -1,7 +1,7 @@
-//! The tools, one file each: a tool is a struct of its arguments, and its doc comment is its description.
+//! The tools, one file each. A tool is a struct of its arguments; its doc comment is its description.
 //!
-//! Each does what a command does, through the same function. They are few and their schemas small, since every agent
-//! that is connected pays for them with its context.
+//! Each tool calls the same function as the corresponding command. There are few tools with small schemas, because they
+//! take up context in every connected agent.
 
 mod context;
 mod forget;
@@ -23,7 +23,7 @@ use crate::commands::memory::ScopeArgument;
 use crate::context::Context;
 use crate::failure::{Failure, Hint, Result};
 
-/// What a call does to what is kept.
+/// What a call does to stored data.
 enum Effect {
     Reads,
     Adds,
@@ -37,19 +37,19 @@ trait Arguments: DeserializeOwned + JsonSchema {
 
     fn call(self, context: &Context) -> Result<Self::Answer>;
 
-    /// The answer for clients that show text alone.
+    /// The answer for clients that only show text.
     fn text(answer: &Self::Answer) -> String {
         json!(answer).to_string()
     }
 }
 
-/// A tool as clients are told of it, and how it is called.
+/// A tool as it is listed to clients, and the function that runs it.
 pub struct Offer {
     pub tool: Tool,
     pub call: fn(&Context, JsonObject) -> Result<CallToolResult>,
 }
 
-/// Always in this order: clients keep lists, and models keep their caches.
+/// Always in this order: clients cache the list, and models cache their prompts.
 pub fn all() -> Vec<Offer> {
     vec![
         offer::<context::SessionContext>(),
@@ -74,7 +74,7 @@ fn offer<A: Arguments>() -> Offer {
 
 fn call<A: Arguments>(context: &Context, arguments: JsonObject) -> Result<CallToolResult> {
     let parsed = serde_json::from_value::<A>(Value::Object(arguments));
-    let parsed = parsed.hint(format!("call {} again as its input schema says", A::NAME))?;
+    let parsed = parsed.hint(format!("call {} again with arguments that match its input schema", A::NAME))?;
     if matches!(A::EFFECT, Effect::Adds) {
         context.may_agent_store()?;
     }
@@ -84,7 +84,7 @@ fn call<A: Arguments>(context: &Context, arguments: JsonObject) -> Result<CallTo
     Ok(result)
 }
 
-/// What the model reads holds no character that nobody would see.
+/// Replaces invisible characters in everything the model reads.
 fn harmless(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(printable(&text).into_owned()),
@@ -98,10 +98,10 @@ fn harmless(value: Value) -> Value {
 
 /// A scope as an agent writes it.
 fn scope(text: &str) -> Result<ScopeArgument> {
-    text.parse().map_err(|hint| Failure { error: anyhow::anyhow!("{text:?} is no scope"), hint })
+    text.parse().map_err(|hint| Failure { error: anyhow::anyhow!("{text:?} is not a scope"), hint })
 }
 
-/// A type's doc comment, and its schema in as few words as clients need.
+/// The doc comment of a type, and its schema without what clients do not need.
 fn schema<T: JsonSchema>(also: fn(&mut Schema)) -> (String, JsonObject) {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -114,12 +114,12 @@ fn schema<T: JsonSchema>(also: fn(&mut Schema)) -> (String, JsonObject) {
     (description.unwrap_or_default(), schema.as_object().cloned().unwrap_or_default())
 }
 
-/// Formats such as `uint16` are Rust's own; strict clients stumble over them.
+/// Formats such as `uint16` are specific to Rust; strict clients reject them.
 fn without_format(schema: &mut Schema) {
     schema.remove("format");
 }
 
-/// An argument that may be left out need not be `null` too; not every model's schema language knows two types at once.
+/// An optional argument does not need to accept `null`; not every model supports schemas with two types.
 fn without_null(schema: &mut Schema) {
     if let Some(types) = schema.get_mut("type")
         && let Some([first, _]) = types.as_array().map(Vec::as_slice)

@@ -1,4 +1,4 @@
-//! `session_record`: a fact that only the agent knows.
+//! `session_record`: records a fact that only the agent knows.
 
 use cerberus_core::model::event::Severity;
 use cerberus_core::model::fact::Kind;
@@ -10,20 +10,20 @@ use crate::commands::record::{self, KINDS, RecordCommand, Recorded};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-/// Keep a fact for the sessions to come: a decision, a blocker, what comes next, what is done.
+/// Record a fact for later sessions: a decision, a blocker, a next step, completed work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRecord {
     #[schemars(extend("enum" = KINDS.map(Kind::word)))]
     kind: String,
-    /// The fact in a few words; for a file its path
+    /// The fact in a few words; for a file, its path
     text: String,
     /// The reason for a decision
     why: Option<String>,
     /// How bad a blocker is
     #[schemars(extend("enum" = Severity::ALL.map(Severity::word)))]
     severity: Option<String>,
-    /// true: what is open under these words is settled
+    /// true: mark open items with this text as resolved
     resolve: Option<bool>,
 }
 

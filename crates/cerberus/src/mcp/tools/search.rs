@@ -1,4 +1,4 @@
-//! `memory_search`: memories by words.
+//! `memory_search`: searches memories.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ const LIMIT: u16 = 10;
 const LIMIT_MAX: u16 = 100;
 const QUERY_BYTES_MAX: usize = 2_000;
 
-/// Find remembered rules, preferences and notes by words, parts of names or paths; the best fit first.
+/// Search remembered rules, preferences and notes by words, parts of names or paths; best match first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySearch {
-    /// "quoted words" stand together, a trailing * finds whatever begins so
+    /// "Quoted words" must appear together; a trailing * matches any ending
     query: String,
-    /// At most this many, 10 if not given
+    /// Maximum number of results (default 10)
     #[schemars(range(min = 1, max = LIMIT_MAX))]
     limit: Option<u16>,
-    /// Only of this scope: universal, project (this one), project:NAME, language:NAME
+    /// Only memories of this scope: universal, project (this one), project:NAME, language:NAME
     scope: Option<String>,
-    /// Only of this category
+    /// Only memories of this category
     category: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Arguments for MemorySearch {
         }
         let limit = self.limit.unwrap_or(LIMIT);
         if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(anyhow::anyhow!("{limit} memories cannot be shown")).hint(format!("ask for 1 to {LIMIT_MAX}"));
+            return Err(anyhow::anyhow!("limit is {limit}")).hint(format!("give a number from 1 to {LIMIT_MAX}"));
         }
         let given = self.scope.as_deref().map(scope).transpose()?;
         let scope = given.map(|scope| scope.resolve(&context.located().name).to_string());

@@ -1,6 +1,7 @@
 //! One story, told by every client: a session edits two files, runs a test that fails, decides something and leaves
 //! something to do. However it ends, the first request of the next session carries all of that to the model.
 
+use std::path::Path;
 use std::time::Duration;
 
 use cerberus_testkit::clients::Client;
@@ -91,6 +92,10 @@ fn interrupt(client: &dyn Client, is_written_at_once: bool) {
     if let Err(late) = wait_until("the command to run", LIMIT, || started.exists().then_some(())) {
         panic!("{late}\n{:?}", running.wait(Duration::ZERO));
     }
+    let is_written = || is_written_below(&stage.scratch.home(), b"touch started").then_some(());
+    if is_written_at_once && let Err(late) = wait_until("the command in the transcript", LIMIT, is_written) {
+        panic!("{late}\n{:?}", running.wait(Duration::ZERO));
+    }
     kill_group(running.pid()).unwrap();
     let _ = running.wait(LIMIT).unwrap();
 
@@ -101,6 +106,21 @@ fn interrupt(client: &dyn Client, is_written_at_once: bool) {
     let is_told = text.lines().any(|line| line.contains("next:interrupted:") && line.contains("touch-started"));
     assert_eq!(is_told, is_written_at_once, "the brief is {}", stage.cerberus(&["brief"]));
     assert_eq!(killed["turn_count"], 1, "{killed}");
+}
+
+/// Does any file below the folder contain the bytes? Logs do not count: no transcript is read from them. Files may come
+/// and go meanwhile.
+fn is_written_below(folder: &Path, bytes: &[u8]) -> bool {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => is_written_below(&path, bytes),
+            Ok(kind) if kind.is_file() && path.extension().is_none_or(|extension| extension != "log") => {
+                std::fs::read(&path).is_ok_and(|text| text.windows(bytes.len()).any(|part| part == bytes))
+            }
+            _ => false,
+        }
+    })
 }
 
 /// What the model itself records, through the MCP server that `install` wired, is told next time too.

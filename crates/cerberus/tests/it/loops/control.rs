@@ -37,7 +37,9 @@ fn ctrl_c_once_finishes_the_iteration() {
     let child = started(&stage, &[]);
     interrupt(&child, Signal::INT);
     stage.write("go-on", "");
-    ended(&stage, child).ended(6, "Ctrl-C again stops at once").ended(6, "asked to stop after the iteration");
+    ended(&stage, child)
+        .ended(6, "press Ctrl-C again to stop immediately")
+        .ended(6, "asked to stop after the iteration");
     assert!(stage.env.project().join("a").exists());
     assert_eq!(stage.history().len(), 1);
 }
@@ -55,7 +57,7 @@ fn ctrl_c_twice_and_any_other_signal_stop_at_once() {
             }
             interrupt(&child, *signal);
         }
-        ended(&stage, child).ended(6, "asked to stop at once");
+        ended(&stage, child).ended(6, "asked to stop immediately");
         assert_eq!(stage.history()[0]["ended_by"], "interrupted");
     }
 }
@@ -70,7 +72,7 @@ fn it_is_shown_and_stopped_from_another_terminal() {
     let status = stage.env.json(&["loop", "status"]);
     assert_eq!((status["running"].as_bool(), status["iteration"].as_u64()), (Some(true), Some(1)));
     assert_eq!(status["runner_pid"], child.id());
-    assert!(stage.env.ok(&["loop", "stop"]).contains("after the iteration"));
+    assert!(stage.env.ok(&["loop", "stop"]).contains("after the current iteration"));
     stage.write("go-on", "");
     ended(&stage, child).ended(6, "asked to stop after the iteration");
     let status = stage.env.json(&["loop", "status"]);
@@ -81,7 +83,7 @@ fn it_is_shown_and_stopped_from_another_terminal() {
     std::fs::remove_file(stage.env.project().join("at-work")).unwrap();
     let child = started(&stage, &[]);
     stage.env.ok(&["loop", "stop", "--at-once"]);
-    ended(&stage, child).ended(6, "asked to stop at once");
+    ended(&stage, child).ended(6, "asked to stop immediately");
 }
 
 #[test]
@@ -89,7 +91,7 @@ fn two_runners_in_one_project_refuse_each_other() {
     let stage = waiting();
     let child = started(&stage, &["--max-iterations", "1"]);
     let output = stage.command(&[]).output().unwrap();
-    Ran(output).ended(7, "another runner is at work").ended(7, "cerberus loop status");
+    Ran(output).ended(7, "another runner is active").ended(7, "cerberus loop status");
     let resumed = stage.env.run(&["loop", "run", "--resume"]);
     assert_eq!(resumed.status.code(), Some(7));
     assert_eq!(stage.agent.contexts(), 1);
@@ -112,7 +114,7 @@ fn what_stopped_goes_on_where_it_was_with_what_it_was_told() {
     assert_eq!(stage.env.json(&["loop", "history", "--all"]).as_array().unwrap().len(), 5);
     let stage = Stage::new(Tongue::Plain, &[prints("true")]);
     let nothing = stage.env.run(&["loop", "run", "--resume"]);
-    assert!(nothing.status.code() == Some(1) && String::from_utf8_lossy(&nothing.stderr).contains("no loop ever ran"));
+    assert!(nothing.status.code() == Some(1) && String::from_utf8_lossy(&nothing.stderr).contains("no loop has run"));
 }
 
 #[test]

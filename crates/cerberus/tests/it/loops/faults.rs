@@ -94,7 +94,7 @@ fn a_successor_that_cannot_start_leaves_the_state_as_it_was() {
     assert!(stage.agent.told(4).contains("# Context Handoff"));
     // Where it never starts, the old session is not closed as handed over.
     let stage = Stage::new(Tongue::ClaudeCode, &[works("echo x > a"), vec![Act::Exit(70)]]);
-    stage.run(&["--same-failure", "2"]).ended(1, "2 times in the same way");
+    stage.run(&["--same-failure", "2"]).ended(1, "the same failure occurred 2 times");
     let sessions = stage.env.sessions();
     assert_eq!(sessions.len(), 1);
     assert_ne!(sessions[0]["end_trigger"], "reboot");

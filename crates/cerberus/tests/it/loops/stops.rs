@@ -12,7 +12,7 @@ fn the_check_decides_and_one_that_tests_nothing_does_not_count() {
     let empty = "echo 'running 0 tests'; echo 'test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured'";
     let stage = Stage::new(Tongue::Plain, &[prints("date +%N >> n")]);
     let ran = stage.run(&["--until", empty, "--max-iterations", "2"]);
-    ran.ended(3, "the check exited successfully but ran no tests");
+    ran.ended(3, "the check succeeded but ran no tests");
     // What passes on the last iteration is complete, not a limit.
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > one")]);
     stage.run(&["--until", "test -f one", "--max-iterations", "1"]).ended(0, "the check passed");
@@ -62,9 +62,9 @@ fn budgets_hold_in_the_middle_of_a_context() {
 fn failures_in_a_row_stop_it_sooner_when_they_are_the_same() {
     let crash = |words| vec![Act::Say("working", 0), Act::Complain(words), Act::Exit(3)];
     let stage = Stage::new(Tongue::Plain, &[crash("boom")]);
-    stage.run(&["--same-failure", "2"]).ended(1, "2 times in the same way: exit 3: boom");
+    stage.run(&["--same-failure", "2"]).ended(1, "occurred 2 times: exit 3: boom");
     let stage = Stage::new(Tongue::Plain, &[crash("a"), crash("b"), crash("c")]);
-    stage.run(&["--max-failures", "3"]).ended(1, "failed 3 times in a row, the last time: exit 3: c");
+    stage.run(&["--max-failures", "3"]).ended(1, "3 failures in a row, the last one: exit 3: c");
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn a_pre_reboot_hook_that_fails_aborts_the_reboot() {
 fn usage_errors_say_what_is_missing() {
     let stage = Stage::new(Tongue::Plain, &[prints("true")]);
     for (args, why) in [
-        (&["loop", "run", "--prompt", "x"][..], "no agent is given"),
-        (&["loop", "run", "--agent", "codex"], "no task is given"),
+        (&["loop", "run", "--prompt", "x"][..], "no agent given"),
+        (&["loop", "run", "--agent", "codex"], "no task given"),
         (&["loop", "run", "--agent", "codex", "--prompt", " "], "the task is empty"),
-        (&["loop", "run", "--agent", "command", "--prompt", "x"], "no command is given"),
+        (&["loop", "run", "--agent", "command", "--prompt", "x"], "no command given"),
         (&["loop", "run", "--agent", "codex", "--prompt", "x", "--soft-redline", "90%"], "must be below"),
         (&["loop", "run", "--agent", "vim", "--prompt", "x"], "one of claude-code, codex, command"),
-        (&["loop", "run", "--agent", "codex", "--prompt", "x", "--now", "2026-01-22T13:35:14Z"], "leave out --now"),
+        (&["loop", "run", "--agent", "codex", "--prompt", "x", "--now", "2026-01-22T13:35:14Z"], "remove --now"),
     ] {
         let output = stage.env.run(args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -109,7 +109,7 @@ fn usage_errors_say_what_is_missing() {
     }
     stage.write("cerberus.toml", "[loop]\nmax_iteratons = 3\n");
     let ran = stage.run(&[]);
-    ran.ended(1, "line 2: unknown field `max_iteratons`").ended(1, "mend the file");
+    ran.ended(1, "line 2: unknown field `max_iteratons`").ended(1, "fix the file");
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn a_full_disk_stops_it_with_nothing_left_running_and_it_goes_on_when_there_is_r
 fn a_project_of_which_nothing_is_stored_has_no_loop() {
     let stage = Stage::new(Tongue::Plain, &[prints("true")]);
     stage.write(".nocerberus", "");
-    stage.run(&[]).ended(1, "nothing of this project is stored");
+    stage.run(&[]).ended(1, "nothing is stored for this project");
     assert_eq!(stage.agent.contexts(), 0);
 }
