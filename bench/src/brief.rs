@@ -318,6 +318,8 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             prompt: None,
             memories: &[],
             known: None,
+            turns: &[],
+            worked: &[],
         };
         let composing = Instant::now();
         let composed = compose(&request);

@@ -122,22 +122,20 @@ pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
     let is_shown = |item: &&Item| item.section == Section::Files && item.kind == Kind::File;
     let mut left: HashMap<String, usize> =
         items.iter().filter(is_shown).filter_map(|item| Some((item.path.clone()?, FUNCTIONS_PER_FILE_MAX))).collect();
-    let mut pathless = FUNCTIONS_MAX;
+    let mut count = 0;
     items.retain(|item| {
         if item.section != Section::Functions {
             return true;
         }
-        let reason = match item.path.as_ref().map(|path| left.get_mut(path)) {
+        let left = item.path.as_ref().map(|path| left.get_mut(path));
+        let reason = match left {
             Some(None) => "its file is not told".to_string(),
-            _ if GENERIC_NAMES.contains(&item.text.as_str()) => "its name says too little".to_string(),
             Some(Some(0)) => format!("older than the last {FUNCTIONS_PER_FILE_MAX} functions of its file"),
-            None if pathless == 0 => format!("older than the last {FUNCTIONS_MAX} functions"),
-            Some(Some(left)) => {
-                *left -= 1;
-                return true;
-            }
-            None => {
-                pathless -= 1;
+            _ if GENERIC_NAMES.contains(&item.text.as_str()) => "its name says too little".to_string(),
+            _ if count == FUNCTIONS_MAX => format!("older than the last {FUNCTIONS_MAX} functions"),
+            left => {
+                count += 1;
+                left.flatten().into_iter().for_each(|left| *left -= 1);
                 return true;
             }
         };

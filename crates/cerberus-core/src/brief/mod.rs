@@ -12,6 +12,7 @@ pub mod memories;
 mod prompted;
 pub mod rank;
 mod relevance;
+pub mod repository;
 mod shorten;
 pub mod stopped;
 
@@ -87,6 +88,7 @@ pub struct Likely {
     pub gone: HashSet<String>,
     /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
+    pub repository: repository::Repository,
 }
 
 /// What a session already has in its context.
@@ -207,9 +209,10 @@ pub fn compose(request: &Request) -> Brief {
     likely::remove_stale(&mut items, request.likely, &mut dropped);
     likely::place_files(&mut items, request, &mut dropped);
     likely::trim_functions(&mut items, &mut dropped);
-    likely::trim_statements(&mut items, &mut dropped);
     shorten::name_files(&mut items, request.files);
     items.extend(quotes(request, &items));
+    likely::trim_statements(&mut items, &mut dropped);
+    items.extend(repository::item(&request.likely.repository, request.facts, request.now));
     if let Some(known) = request.known {
         items.retain(|item| !known.shown_codes.contains(&item.code));
     }
@@ -219,18 +222,14 @@ pub fn compose(request: &Request) -> Brief {
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
 }
 
-/// So much of a request is compared with what was interrupted.
-const INTERRUPTED_CHARS_COMPARED: usize = 60;
-
-/// What the last sessions said. A request that was cut off is already told as such.
+/// What the last sessions said, beside what `items` tell.
 fn quotes(request: &Request, items: &[Item]) -> Vec<Item> {
-    let is_own = |turn: &&stopped::Turn| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
-    let turns: Vec<stopped::Turn> = request.turns.iter().filter(is_own).cloned().collect();
-    let is_interrupted = |turn: &stopped::Turn| {
-        let asked = text::line(&turn.request, INTERRUPTED_CHARS_COMPARED);
-        items.iter().any(|item| fit::is_interrupted(item) && item.text.contains(asked.as_str()))
-    };
-    stopped::items(&turns, request.now, request.budget_tokens / 2, is_interrupted)
+    let is_others =
+        |turn: &&stopped::Turn| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
+    let turns: Vec<stopped::Turn> = request.turns.iter().filter(is_others).cloned().collect();
+    let of = |is: fn(&Item) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
+    let told = stopped::Told { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
+    stopped::items(&turns, request.now, request.budget_tokens / 2, &told)
 }
 
 impl Brief {

@@ -6,6 +6,7 @@
 //! A sentence that repeats what is already quoted is left out. Pasted text is never quoted as the person's request.
 
 mod choose;
+mod open;
 mod sentences;
 
 use super::{Item, Section};
@@ -23,7 +24,7 @@ pub const SESSIONS_MAX: usize = 4;
 pub const TURNS_MAX: usize = 8;
 
 /// All quotes together.
-pub const QUOTES_TOKENS: usize = 420;
+pub const QUOTES_TOKENS: usize = 400;
 
 /// A request and the message with which the agent finished. In chronological order.
 #[derive(Clone, Debug)]
@@ -36,22 +37,90 @@ pub struct Turn {
     pub reply: String,
 }
 
-/// The lines of a brief that quote `turns`, the newest turn first. `is_told` says whether another line tells the request.
-pub fn items(turns: &[Turn], now: Timestamp, budget_tokens: usize, is_told: impl Fn(&Turn) -> bool) -> Vec<Item> {
-    let found = candidates(turns);
-    let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS));
-    let mut items = Vec::new();
+/// What other lines of the brief tell already.
+#[derive(Debug, Default)]
+pub struct Told<'a> {
+    /// Requests that were cut off.
+    pub interrupted: Vec<&'a str>,
+    /// What is open.
+    pub open: Vec<&'a str>,
+}
+
+/// So much of a request is compared with those that were cut off.
+const COMPARED_CHARS: usize = 60;
+
+impl Told<'_> {
+    fn has_request(&self, turn: &Turn) -> bool {
+        let asked = text::line(&turn.request, COMPARED_CHARS);
+        self.interrupted.iter().any(|text| text.contains(&asked))
+    }
+}
+
+/// The lines of a brief that quote `turns`: what the last message leaves open, and quotes, the newest turn first.
+pub fn items(turns: &[Turn], now: Timestamp, budget_tokens: usize, told: &Told) -> Vec<Item> {
+    let mut found = candidates(turns);
+    let mut items = open_items(turns, &mut found, &told.open);
+    let used: usize = items.iter().map(|item| item.tokens).sum();
+    let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS).saturating_sub(used));
     for (index, turn) in turns.iter().enumerate().rev() {
         for is_reply in [false, true] {
             let quoted =
                 chosen.iter().map(|at| &found[*at]).filter(|one| one.turn == index && one.is_reply == is_reply);
             let quoted = join(quoted.map(|candidate| candidate.text.as_str()));
-            if !quoted.is_empty() && (is_reply || !is_told(turn)) {
+            if !quoted.is_empty() && (is_reply || !told.has_request(turn)) {
                 items.push(item(turns, index, is_reply, &quoted, now));
             }
         }
     }
     items
+}
+
+/// So many sentences of the last message are told as open.
+const OPEN_MAX: usize = 3;
+/// Shorter ones need the sentence before them.
+const OPEN_CHARS_MIN: usize = 30;
+const OPEN_CHARS_MAX: usize = 160;
+/// An open item that shares this many of its words with another is the same.
+const SAME_SHARE: f64 = 0.5;
+
+/// Takes out of `found` what the agent's last message says remains to be done.
+fn open_items(turns: &[Turn], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<Item> {
+    let Some(last) = turns.last() else { return Vec::new() };
+    let known: Vec<Vec<u64>> = told.iter().map(|text| sentences::words(text)).collect();
+    let is_known = |text: &str| {
+        let words = sentences::words(text);
+        let shared = |known: &Vec<u64>| known.iter().filter(|word| words.contains(word)).count() as f64;
+        known.iter().any(|known| !known.is_empty() && shared(known) >= SAME_SHARE * known.len().min(words.len()) as f64)
+    };
+    let is_open = |candidate: &Candidate| {
+        candidate.turn + 1 == turns.len()
+            && candidate.is_reply
+            && candidate.text.chars().count() >= OPEN_CHARS_MIN
+            && open::is_open(&candidate.text)
+            && !is_known(&candidate.text)
+    };
+    let mut open: Vec<usize> = (0..found.len()).filter(|at| is_open(&found[*at])).collect();
+    // A message ends with what remains.
+    open.drain(..open.len().saturating_sub(OPEN_MAX));
+    let taken: Vec<Candidate> = open.into_iter().rev().map(|at| found.remove(at)).collect();
+    taken.into_iter().rev().map(|candidate| open_item(last, &candidate.text)).collect()
+}
+
+fn open_item(turn: &Turn, sentence: &str) -> Item {
+    let code = format!("{}{}", Kind::Next.prefix(), text::code(&text::line(sentence, OPEN_CHARS_MAX)));
+    Item {
+        section: Section::Next,
+        kind: Kind::Next,
+        tokens: tokens::line(&code),
+        code,
+        text: sentence.to_string(),
+        path: None,
+        session: Some(turn.session.clone()),
+        at: turn.at,
+        times: 1,
+        place: Some(format!("the agent said so at the end, {} in {}", turn.at, turn.session)),
+        reference: None,
+    }
 }
 
 /// What the person asked for in a prompt, without pasted text. A slash command is its name and arguments, a plan that

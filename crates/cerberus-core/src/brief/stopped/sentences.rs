@@ -36,12 +36,18 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
         for sentence in split(&body) {
             let names = names(sentence);
             let text = line(&sentence.replace('`', ""), SENTENCE_CHARS_MAX);
-            if text.chars().count() >= SENTENCE_CHARS_MIN && text.contains(char::is_alphanumeric) {
+            if says_something(&text) {
                 found.push(Sentence { text, is_row, names });
             }
         }
     }
     found
+}
+
+/// Two words, or one of a language that does not separate them.
+fn says_something(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.chars().count() >= WORD_CHARS_MIN);
+    text.chars().count() >= SENTENCE_CHARS_MIN && (words.count() >= 2 || text.contains(|c: char| c >= '\u{3000}'))
 }
 
 /// A heading or a label such as `**Changes:**` names what follows; it says nothing itself.

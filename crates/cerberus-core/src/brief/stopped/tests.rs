@@ -7,7 +7,7 @@ fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Turn {
 
 fn told(turns: &[Turn], budget_tokens: usize) -> Vec<String> {
     let now = Timestamp::from_millis(4 * 24 * 60 * 60_000);
-    items(turns, now, budget_tokens, |_| false).into_iter().map(|item| item.code).collect()
+    items(turns, now, budget_tokens, &Told::default()).into_iter().map(|item| item.code).collect()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn the_last_request_and_what_came_of_it_are_told_first() {
         ]
     );
     let sections: Vec<Section> =
-        items(&turns, turns[2].at, 400, |_| false).into_iter().map(|item| item.section).collect();
+        items(&turns, turns[2].at, 400, &Told::default()).into_iter().map(|item| item.section).collect();
     assert_eq!(sections[3..], [Section::Stopped, Section::Earlier, Section::Earlier]);
 }
 
@@ -63,7 +63,8 @@ fn what_repeats_a_quote_gives_way_to_something_new() {
 #[test]
 fn another_line_may_tell_the_request() {
     let turns = [turn("a", 0, "Wait for it", "")];
-    assert_eq!(items(&turns, turns[0].at, 400, |_| true), []);
+    let interrupted = Told { interrupted: vec!["Wait for it; Bash: sleep"], ..Told::default() };
+    assert_eq!(items(&turns, turns[0].at, 400, &interrupted), []);
     assert_eq!(told(&turns, 400), ["last:Wait for it"]);
     assert_eq!(told(&[], 400), [""; 0]);
 }
@@ -80,4 +81,22 @@ fn a_request_is_what_the_person_typed() {
     ] {
         assert_eq!(request(prompt), expected, "{prompt}");
     }
+}
+
+#[test]
+fn what_the_last_message_leaves_open_is_told_as_next() {
+    let reply =
+        "The limiter works. The burst test in burst.rs is still red on CI. Would you like me to open a pull request?";
+    let turns = [turn("a", 0, "Add a limiter", "Still to do: write the docs for it."), turn("a", 1, "Go on", reply)];
+    let next = |told: &Told| -> Vec<String> {
+        let items = items(&turns, turns[1].at, 400, told);
+        items.into_iter().filter(|item| item.kind == Kind::Next).map(|item| item.code).collect()
+    };
+    let both =
+        ["next:The burst test in burst.rs is still red on CI.", "next:Would you like me to open a pull request?"];
+    assert_eq!(next(&Told::default()), both);
+    let known = Told { open: vec!["fix the red burst test in burst.rs"], ..Told::default() };
+    assert_eq!(next(&known), both[1..]);
+    let said: Vec<String> = told(&turns, 400).into_iter().filter(|line| line.starts_with("said:")).collect();
+    assert_eq!(said, ["said:The limiter works.", "said:Still to do: write the docs for it."]);
 }
