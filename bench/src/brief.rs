@@ -300,6 +300,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let history = store.history(&joined.ids, now)?;
         let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
         carried.add_files(&history, &sessions);
+        let (turns, worked) = (store.turns(&sessions, now)?, recall::worked(&history));
         let view = View { store: &store, located: &located, joined: &joined, now };
         let survey = survey(&view, history, &mut carried, &sessions, None, AskGit::WhenNew)?;
         let mut files = FileNames::of_project(survey.tracked.len());
@@ -318,8 +319,8 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             prompt: None,
             memories: &[],
             known: None,
-            turns: &[],
-            worked: &[],
+            turns: &turns,
+            worked: &worked,
         };
         let composing = Instant::now();
         let composed = compose(&request);

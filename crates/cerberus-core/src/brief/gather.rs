@@ -217,13 +217,7 @@ impl<'a> SettledIndex<'a> {
         }
         let later = self.worked.iter().filter(|worked| worked.session != known.session && worked.at > known.at).count();
         let limit = if is_listed(fact) { FADES_AFTER_SESSIONS } else { WORDS_FADE_AFTER_SESSIONS };
-        if later >= limit {
-            return Some(format!("not taken up by {later} later sessions"));
-        }
-        let is_edit = |work: &&&Known| work.fact.kind == Kind::File && work.session == known.session;
-        let is_reported = fact.kind == Kind::Blocker && !is_listed(fact);
-        let worked_on = self.work.iter().filter(is_edit).any(|work| work.at > known.at);
-        (is_reported && worked_on).then(|| "worked on since".to_string())
+        (later >= limit).then(|| format!("not taken up by {later} later sessions"))
     }
 }
 

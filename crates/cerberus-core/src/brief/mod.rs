@@ -65,6 +65,7 @@ pub struct Request<'a> {
     pub files: &'a FileNames,
     pub likely: &'a Likely,
     pub now: Timestamp,
+    /// `usize::MAX` for everything that is open, however much it is.
     pub budget_tokens: usize,
     pub chars_max: usize,
     /// The prompt the session is about to answer, if known.
@@ -208,10 +209,15 @@ pub fn compose(request: &Request) -> Brief {
     }
     likely::remove_stale(&mut items, request.likely, &mut dropped);
     likely::place_files(&mut items, request, &mut dropped);
-    likely::trim_functions(&mut items, &mut dropped);
+    let is_brief = request.budget_tokens < usize::MAX;
+    if is_brief {
+        likely::trim_functions(&mut items, &mut dropped);
+    }
     shorten::name_files(&mut items, request.files);
     items.extend(quotes(request, &items));
-    likely::trim_statements(&mut items, &mut dropped);
+    if is_brief {
+        likely::trim_statements(&mut items, &mut dropped);
+    }
     items.extend(repository::item(&request.likely.repository, request.facts, request.now));
     if let Some(known) = request.known {
         items.retain(|item| !known.shown_codes.contains(&item.code));

@@ -251,7 +251,7 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 }
 
 /// The sessions that changed files, and when they last did.
-fn worked(history: &[SessionWork]) -> Vec<Worked> {
+pub fn worked(history: &[SessionWork]) -> Vec<Worked> {
     let last = |work: &SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
     history.iter().filter_map(|work| Some(Worked { session: work.session.clone(), at: last(work)? })).collect()
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::sentences::{SENTENCE_CHARS_MAX, Sentence, sentences, words};
+use super::sentences::{SENTENCE_CHARS_MAX, Sentence, says_something, sentences, words};
 use super::{Turn, request};
 use crate::language::tokens;
 
@@ -65,7 +65,8 @@ pub fn candidates(turns: &[Turn]) -> Vec<Candidate> {
         }
         let is_last = index + 1 == turns.len();
         for (is_reply, text) in [(true, turn.reply.clone()), (false, request(&turn.request))] {
-            let all = sentences(&text);
+            let mut all = sentences(&text);
+            all.retain(|sentence| !is_reply || says_something(&sentence.text));
             let count = all.len();
             for (position, sentence) in all.into_iter().enumerate().rev() {
                 let from_end = count - 1 - position;

@@ -36,7 +36,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
         for sentence in split(&body) {
             let names = names(sentence);
             let text = line(&sentence.replace('`', ""), SENTENCE_CHARS_MAX);
-            if says_something(&text) {
+            if text.chars().count() >= SENTENCE_CHARS_MIN && text.contains(char::is_alphanumeric) {
                 found.push(Sentence { text, is_row, names });
             }
         }
@@ -44,10 +44,10 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     found
 }
 
-/// Two words, or one of a language that does not separate them.
-fn says_something(text: &str) -> bool {
+/// It has two words, or one of a language that does not separate them.
+pub(super) fn says_something(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.chars().count() >= WORD_CHARS_MIN);
-    text.chars().count() >= SENTENCE_CHARS_MIN && (words.count() >= 2 || text.contains(|c: char| c >= '\u{3000}'))
+    words.count() >= 2 || text.contains(|c: char| c >= '\u{3000}')
 }
 
 /// A heading or a label such as `**Changes:**` names what follows; it says nothing itself.
@@ -132,7 +132,14 @@ mod tests {
         );
         assert_eq!(texts("終わりました。次はテストです。"), ["終わりました。", "次はテストです。"]);
         assert_eq!(texts("version 1.2.3 is out"), ["version 1.2.3 is out"]);
-        assert_eq!(texts(&"long ".repeat(100))[0].chars().count(), SENTENCE_CHARS_MAX);
+        assert_eq!(texts(&"longer".repeat(100))[0].chars().count(), SENTENCE_CHARS_MAX);
+    }
+
+    #[test]
+    fn one_word_alone_says_nothing() {
+        for (text, expected) in [("Done.", false), ("✅ ok", false), ("It works now.", true), ("終わり", true)] {
+            assert_eq!(says_something(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ fn told(turns: &[Turn], budget_tokens: usize) -> Vec<String> {
 fn the_last_request_and_what_came_of_it_are_told_first() {
     let turns = [
         turn("a", 0, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs."),
-        turn("b", 60, "Document it", "I wrote docs/limiter.md.\n\nThe burst test still fails on CI."),
+        turn("b", 60, "Document the limiter", "I wrote docs/limiter.md.\n\nThe burst test still fails on CI."),
         turn("b", 70, "Fix the burst test", "The bucket was refilled twice. Not pushed yet."),
     ];
     assert_eq!(
@@ -22,7 +22,7 @@ fn the_last_request_and_what_came_of_it_are_told_first() {
         [
             "last:Fix the burst test",
             "said:The bucket was refilled twice. Not pushed yet.",
-            "asked:Document it",
+            "asked:Document the limiter",
             "said:I wrote docs/limiter.md. The burst test still fails on CI.",
             "asked:Add a limiter to the proxy (4d ago)",
             "said:Done: the limiter is in limiter.rs. (4d ago)",
@@ -38,11 +38,11 @@ fn a_small_budget_keeps_where_it_stopped() {
     let long = "The first sentence is here. ".to_string() + &"Some words that fill the middle of it all. ".repeat(40);
     let turns = [
         turn("a", 0, "An older request about something else", &long),
-        turn("b", 60, "Fix the burst test", &format!("{long} Two tests in burst.rs are still red.")),
+        turn("b", 60, "Fix the burst test", &format!("{long} Both tests in burst.rs pass now.")),
     ];
     let lines = told(&turns, 40);
     assert_eq!(lines[0], "last:Fix the burst test");
-    assert!(lines[1].starts_with("said:The first sentence is here.") && lines[1].ends_with("still red."), "{lines:?}");
+    assert!(lines[1].starts_with("said:The first sentence is here.") && lines[1].ends_with("pass now."), "{lines:?}");
     assert!(tokens::estimate(&lines.join("\n")) <= 50, "{lines:?}");
 }
 
@@ -51,12 +51,12 @@ fn what_repeats_a_quote_gives_way_to_something_new() {
     let turns = [turn(
         "a",
         0,
-        "Go on",
-        "Start.\nThe parser in parser.rs drops the last line of every invoice.\n\
+        "Go on with it",
+        "This is the start.\nThe parser in parser.rs drops the last line of every invoice.\n\
          The parser in parser.rs drops the last line of every invoice file.\n\
-         The totals in totals.rs are rounded in the wrong direction now.\nEnd.",
+         The totals in totals.rs are rounded in the wrong direction now.\nThat is the end.",
     )];
-    let lines = told(&turns, 45);
+    let lines = told(&turns, 50);
     assert!(lines[1].contains("totals.rs") && lines[1].matches("parser.rs").count() == 1, "{lines:?}");
 }
 
@@ -87,7 +87,8 @@ fn a_request_is_what_the_person_typed() {
 fn what_the_last_message_leaves_open_is_told_as_next() {
     let reply =
         "The limiter works. The burst test in burst.rs is still red on CI. Would you like me to open a pull request?";
-    let turns = [turn("a", 0, "Add a limiter", "Still to do: write the docs for it."), turn("a", 1, "Go on", reply)];
+    let turns =
+        [turn("a", 0, "Add a limiter", "Still to do: write the docs for it."), turn("a", 1, "Go on with it", reply)];
     let next = |told: &Told| -> Vec<String> {
         let items = items(&turns, turns[1].at, 400, told);
         items.into_iter().filter(|item| item.kind == Kind::Next).map(|item| item.code).collect()
