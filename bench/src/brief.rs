@@ -290,6 +290,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             prompt: None,
             folders: &UserFolders::default(),
             format: Format::Codes,
+            reminder: false,
             session: None,
         };
         let briefing = recall::brief(&store, &located, &question)?;

@@ -228,6 +228,27 @@ pub fn compose(request: &Request) -> Brief {
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
 }
 
+/// What a reminder may quote.
+const REMINDER_TOKENS: usize = 120;
+
+/// A few lines for a project that nobody worked on for long: where it stopped and the state of the repository.
+pub fn remind(
+    project: &str,
+    turns: &[stopped::Turn],
+    repository: &repository::Repository,
+    facts: &[Known],
+    now: Timestamp,
+) -> Brief {
+    let last: Vec<stopped::Turn> = turns.last().cloned().into_iter().collect();
+    let mut items = stopped::items(&last, now, REMINDER_TOKENS, &stopped::Told::default());
+    items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
+    if !items.is_empty() {
+        items.extend(repository::item(repository, facts, now));
+    }
+    let text = render(&format!("proj:{}", text::code(project)), &items);
+    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
+}
+
 /// What the last sessions said, beside what `items` tell.
 fn quotes(request: &Request, items: &[Item]) -> Vec<Item> {
     let is_others =

@@ -1,5 +1,6 @@
 //! Derives facts from events, and closes older ones. Pure: the same record always gives the same result.
 
+mod assent;
 pub mod git;
 pub mod injected;
 pub mod names;
@@ -47,7 +48,11 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
         Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
-        Event::Prompt { text } => out.facts.extend(words::user(text).into_iter().map(statement_fact)),
+        Event::Prompt { text } => {
+            let is_assent = |one: &words::Statement| one.kind == Kind::Decision && assent::is_assent(&one.text);
+            let statements = words::user(text).into_iter().filter(|statement| !is_assent(statement));
+            out.facts.extend(statements.map(statement_fact));
+        }
         Event::Stop { message } => {
             // What the agent says now replaces what it said before, also in a compaction summary.
             for list in [LAST_MESSAGE, SUMMARY] {
@@ -96,7 +101,8 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     let reference = path.map(scan_reference);
     let scanned = |name| Fact { reference: reference.clone(), ..Fact::function(name, path) };
     out.facts.extend(used.names.iter().map(|name| scanned(name)));
-    out.facts.extend(used.answers.iter().map(|(question, answer)| Fact::decision(answer, Some(question))));
+    let answers = used.answers.iter().filter(|(question, answer)| !assent::is_navigation(question, answer));
+    out.facts.extend(answers.map(|(question, answer)| Fact::answer(question, answer)));
     if let Some(plan) = &used.plan {
         let steps = words::plan(plan).into_iter().map(|text| words::Statement { kind: Kind::Next, text });
         replace_list(PLAN, steps.collect(), out);

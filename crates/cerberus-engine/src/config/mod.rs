@@ -67,11 +67,13 @@ struct ProjectConfig {
 pub struct BriefConfig {
     /// The token budget of the session part.
     pub session_tokens: usize,
+    /// After a long pause, say where the work stopped.
+    pub reminder: bool,
 }
 
 impl Default for BriefConfig {
     fn default() -> Self {
-        BriefConfig { session_tokens: BUDGET_TOKENS }
+        BriefConfig { session_tokens: BUDGET_TOKENS, reminder: true }
     }
 }
 

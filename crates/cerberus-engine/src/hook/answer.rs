@@ -126,6 +126,7 @@ fn at_start(
         prompt: None,
         folders,
         format: config.summary.format(),
+        reminder: config.brief.reminder,
         session: session.as_ref(),
     };
     let brief = recall::brief(&store, &pending.located, &question)?.brief;

@@ -139,6 +139,9 @@ pub fn request(prompt: &str) -> String {
     title.map(|title| format!("Implement the plan: {}", title.trim())).unwrap_or_default()
 }
 
+/// What is older is marked with its age.
+const RECENT_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+
 /// A request says what it wants at the beginning.
 const REQUEST_BYTES_MAX: usize = 2_000;
 
@@ -168,7 +171,8 @@ fn item(turns: &[Turn], index: usize, is_reply: bool, quoted: &str, now: Timesta
         false if index + 1 == turns.len() => Kind::Last,
         false => Kind::Asked,
     };
-    let age = if is_last_session { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
+    let is_recent = is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
+    let age = if is_recent { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
     let code = format!("{}{}{age}", kind.prefix(), text::code(quoted));
     let place = match kind {
         Kind::Said => "the agent's own words at the end of a turn",

@@ -6,14 +6,14 @@ fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Turn {
 }
 
 fn told(turns: &[Turn], budget_tokens: usize) -> Vec<String> {
-    let now = Timestamp::from_millis(4 * 24 * 60 * 60_000);
+    let now = turns.last().map_or(Timestamp::EPOCH, |turn| turn.at).plus(std::time::Duration::from_secs(3_600));
     items(turns, now, budget_tokens, &Told::default()).into_iter().map(|item| item.code).collect()
 }
 
 #[test]
 fn the_last_request_and_what_came_of_it_are_told_first() {
     let turns = [
-        turn("a", 0, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs."),
+        turn("a", -4 * 24 * 60, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs."),
         turn("b", 60, "Document the limiter", "I wrote docs/limiter.md.\n\nThe burst test still fails on CI."),
         turn("b", 70, "Fix the burst test", "The bucket was refilled twice. Not pushed yet."),
     ];
@@ -100,4 +100,16 @@ fn what_the_last_message_leaves_open_is_told_as_next() {
     assert_eq!(next(&known), both[1..]);
     let said: Vec<String> = told(&turns, 400).into_iter().filter(|line| line.starts_with("said:")).collect();
     assert_eq!(said, ["said:The limiter works.", "said:Still to do: write the docs for it."]);
+}
+
+#[test]
+fn old_quotes_are_marked_with_their_age() {
+    let turns = [turn("a", 0, "Fix the burst test", "The bucket was refilled twice.")];
+    let after = |hours: u64| {
+        let now = turns[0].at.plus(std::time::Duration::from_secs(hours * 3_600));
+        items(&turns, now, 400, &Told::default()).remove(0).code
+    };
+    assert_eq!(after(23), "last:Fix the burst test");
+    assert_eq!(after(24), "last:Fix the burst test (24h ago)");
+    assert_eq!(after(24 * 9), "last:Fix the burst test (9d ago)");
 }
