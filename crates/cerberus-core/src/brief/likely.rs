@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use super::fit::is_interrupted;
 use super::rank::Ranked;
-use super::rank::weights::{BLOCKERS_MAX, DECISIONS_MAX, FILES_MAX, FUNCTIONS_MAX, FUNCTIONS_PER_FILE_MAX, NEXT_MAX};
+use super::rank::weights::{
+    BLOCKERS_MAX, DECISIONS_MAX, FILES_MAX, FUNCTIONS_MAX, FUNCTIONS_PER_FILE_MAX, NEXT_MAX, ONLY_SESSION_FILES_MAX,
+};
 use super::{Dropped, Item, Likely, Request, Section};
 use crate::clean::text;
 use crate::extract::RECORDED;
@@ -46,10 +48,12 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
             None => placed.push(item),
         }
     }
+    // The files of an only session are all it left; there is nothing to choose by.
+    let files_max = if request.worked.len() > 1 { FILES_MAX } else { ONLY_SESSION_FILES_MAX };
     // A continuing session gets only what other sessions did since; a file that is merely likely is not news.
     let adds_others = request.known.is_none();
     for ranked in &request.likely.files {
-        if placed.len() >= FILES_MAX {
+        if placed.len() >= files_max {
             break;
         }
         match by_path.remove(&ranked.path) {
@@ -59,7 +63,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
         }
     }
     for item in order.iter().filter_map(|path| by_path.remove(path)) {
-        dropped.push(Dropped { code: item.code, reason: format!("ranked below the first {FILES_MAX} files") });
+        dropped.push(Dropped { code: item.code, reason: format!("ranked below the first {files_max} files") });
     }
     items.extend(placed);
     items.extend(others);

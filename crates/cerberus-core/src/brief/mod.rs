@@ -164,6 +164,17 @@ pub struct Item {
 }
 
 impl Item {
+    /// What is written down about having told it. A quote is known by where it comes from: its words are kept only once,
+    /// in the record they were said in.
+    pub fn receipt_code(&self) -> String {
+        let is_quote = matches!(self.kind, Kind::Last | Kind::Asked | Kind::Said | Kind::Git);
+        if !is_quote && self.reference.as_deref() != Some(stopped::QUOTED) {
+            return self.code.clone();
+        }
+        let session = self.session.as_ref().map_or("git", SessionId::as_str);
+        format!("{}{session}@{}", self.kind.prefix(), self.at)
+    }
+
     /// Why it is in the brief.
     pub fn why(&self) -> String {
         if let Some(place) = &self.place {
@@ -215,12 +226,12 @@ pub fn compose(request: &Request) -> Brief {
     }
     shorten::name_files(&mut items, request.files);
     items.extend(quotes(request, &items));
-    if is_brief {
+    if is_brief && request.worked.len() > 1 {
         likely::trim_statements(&mut items, &mut dropped);
     }
     items.extend(repository::item(&request.likely.repository, request.facts, request.now));
     if let Some(known) = request.known {
-        items.retain(|item| !known.shown_codes.contains(&item.code));
+        items.retain(|item| !known.shown_codes.contains(&item.receipt_code()));
     }
     let header = format!("proj:{}", text::code(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);

@@ -31,6 +31,10 @@ fn settled(session: &str, secs: i64, target: Target) -> Settlement {
 }
 
 fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
+    compose_after(&[], facts, settlements, budget_tokens)
+}
+
+fn compose_after(worked: &[Worked], facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
     let mut files = FileNames::default();
     facts.iter().filter_map(|known| known.fact.path.as_deref()).for_each(|path| files.add(path));
     compose(&Request {
@@ -46,7 +50,7 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         memories: &[],
         known: None,
         turns: &[],
-        worked: &[],
+        worked,
     })
 }
 
@@ -149,7 +153,8 @@ fn over_budget_functions_go_first_and_blockers_last() {
         facts.push(known("s", n, Fact::blocker(&format!("blocker number {n}"), Some("need"))));
         facts.push(words("s", n, Kind::Next, &format!("next number {n}")));
     }
-    let brief = compose_with(&facts, &[], BUDGET_TOKENS);
+    let worked = ["s", "t"].map(|id| Worked { session: SessionId::new(id), at: at(0) });
+    let brief = compose_after(&worked, &facts, &[], BUDGET_TOKENS);
     let count = |brief: &Brief, section| brief.items.iter().filter(|item| item.section == section).count();
     let total = |brief: &Brief, section| -> usize {
         brief.items.iter().filter(|item| item.section == section).map(|item| item.tokens).sum()

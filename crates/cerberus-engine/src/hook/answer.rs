@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
-use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::brief::MemoryItem;
 use cerberus_core::brief::memories::BOTH_TOKENS;
+use cerberus_core::brief::{CHARS_MAX, Item};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -130,7 +130,7 @@ fn at_start(
         session: session.as_ref(),
     };
     let brief = recall::brief(&store, &pending.located, &question)?.brief;
-    let codes = brief.items.into_iter().map(|item| item.code);
+    let codes = brief.items.iter().map(Item::receipt_code);
     let event = receipt(home, Some(source), codes, &brief.memories);
     Ok(pending.reply(home, clock, Occasion::Start, &brief.text, event))
 }
@@ -153,7 +153,7 @@ fn on_prompt(
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
+    let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());
     let event = receipt(home, None, codes, &brief.memories);
     Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, event))

@@ -87,6 +87,7 @@ pub const TRACKED_FILES_MAX: usize = 10_000;
 
 /// More files would only hide the likely ones.
 pub const FILES_MAX: usize = 10;
+pub const ONLY_SESSION_FILES_MAX: usize = 20;
 pub const FUNCTIONS_MAX: usize = 6;
 pub const FUNCTIONS_PER_FILE_MAX: usize = 2;
 pub const BLOCKERS_MAX: usize = 3;

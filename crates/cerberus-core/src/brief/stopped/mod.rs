@@ -23,6 +23,9 @@ pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
 pub const SESSIONS_MAX: usize = 4;
 pub const TURNS_MAX: usize = 8;
 
+/// The reference of an open item that quotes the agent.
+pub(crate) const QUOTED: &str = "quoted";
+
 /// All quotes together.
 pub const QUOTES_TOKENS: usize = 400;
 
@@ -119,7 +122,7 @@ fn open_item(turn: &Turn, sentence: &str) -> Item {
         at: turn.at,
         times: 1,
         place: Some(format!("the agent said so at the end, {} in {}", turn.at, turn.session)),
-        reference: None,
+        reference: Some(QUOTED.to_string()),
     }
 }
 
