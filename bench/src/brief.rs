@@ -290,6 +290,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             prompt: None,
             folders: &UserFolders::default(),
             format: Format::Codes,
+            reminder: false,
             session: None,
         };
         let briefing = recall::brief(&store, &located, &question)?;
@@ -300,6 +301,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let history = store.history(&joined.ids, now)?;
         let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
         carried.add_files(&history, &sessions);
+        let (turns, worked) = (store.turns(&sessions, now)?, recall::worked(&history));
         let view = View { store: &store, located: &located, joined: &joined, now };
         let survey = survey(&view, history, &mut carried, &sessions, None, AskGit::WhenNew)?;
         let mut files = FileNames::of_project(survey.tracked.len());
@@ -318,6 +320,8 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             prompt: None,
             memories: &[],
             known: None,
+            turns: &turns,
+            worked: &worked,
         };
         let composing = Instant::now();
         let composed = compose(&request);

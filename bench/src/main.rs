@@ -17,6 +17,7 @@ mod memories;
 mod payload;
 mod programs;
 mod prompts;
+mod quotes;
 mod scale;
 mod scratch;
 mod secrets;
@@ -52,6 +53,7 @@ Benchmarks:
   prompts   how well the user's words are understood, on labelled prompts (--data)
   secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
+  quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
   all       run all benchmarks
 
@@ -78,6 +80,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("loop", loops::run),
     ("locomo", locomo::run),
     ("memories", memories::run),
+    ("quotes", quotes::run),
     ("prompts", prompts::run),
     ("secrets", secrets::run),
     ("continuity", continuity::run),

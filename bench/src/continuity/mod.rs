@@ -82,7 +82,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     table(&[TIME_COLUMNS.as_slice(), &["target ms"]].concat(), &times)
 }
 
-fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>> {
+pub fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     text.lines().map(|line| serde_json::from_str(line).with_context(|| path.display().to_string())).collect()
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use cerberus_core::brief::AlreadyKnown;
+use cerberus_core::brief::stopped::Turn;
 use cerberus_core::brief::{Brief, CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt};
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Keep, code, name};
@@ -18,7 +19,10 @@ use cerberus_engine::project::git;
 use super::{Check, holds};
 
 /// What a line of a brief may begin with.
-const PREFIXES: [&str; 10] = ["proj:", "impl:", "see:", "dec:", "block:", "next:", "goal:", "note:", "rule:", "pref:"];
+const PREFIXES: [&str; 14] = [
+    "proj:", "last:", "asked:", "said:", "git:", "impl:", "see:", "dec:", "block:", "next:", "goal:", "note:", "rule:",
+    "pref:",
+];
 
 pub fn brief() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
@@ -39,10 +43,24 @@ pub fn brief() -> anyhow::Result<Check> {
             prompt: Some(&text),
             memories: &[],
             known: None,
+            turns: &turns(&text),
+            worked: &[],
         };
         told(&compose(&request), budget_tokens)?;
         told(&on_prompt(&request, &text, Prompted::First, &AlreadyKnown::default()), budget_tokens)
     }))
+}
+
+/// The text as a conversation.
+fn turns(text: &str) -> Vec<Turn> {
+    let turn = |session: &str, request: &str, reply: &str| Turn {
+        session: SessionId::new(session),
+        at: Timestamp::EPOCH,
+        request: request.to_string(),
+        reply: reply.to_string(),
+    };
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    vec![turn("a", text, first), turn("b", first, text), turn("b", rest, rest)]
 }
 
 /// Everything that one text can become, in every place where it may stand.

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::Known;
+use crate::extract::RUN;
 use crate::extract::runs::{Command, Kind, Ledger, Run, Verdict};
-use crate::model::fact::Fact;
+use crate::model::fact::{Fact, Kind as FactKind};
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
@@ -21,16 +22,17 @@ pub struct SessionRun {
 /// More problems of one build add nothing.
 const PROBLEMS_MAX: usize = 3;
 
-/// The blockers that these runs leave open. `runs` are in chronological order.
-pub fn blockers(runs: &[SessionRun]) -> Vec<Known> {
+/// The blockers that these runs leave open. `runs` are in chronological order; `facts` tell which files were edited since.
+pub fn blockers(runs: &[SessionRun], facts: &[Known]) -> Vec<Known> {
     let mut ledger = Ledger::default();
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let mut found = Vec::new();
     for name in ledger.failing() {
         let last = runs.iter().rev().find(|ran| ran.run.failed.iter().any(|failed| failed == name));
-        found.extend(last.map(|ran| ran.blocker(name, "test")));
+        found.extend(last.filter(|ran| !passed_since(runs, ran, Some(name))).map(|ran| ran.blocker(name, "test")));
     }
-    for ran in last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == Verdict::Red) {
+    let red = last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == Verdict::Red);
+    for ran in red.filter(|ran| !passed_since(runs, ran, None)) {
         let kind = match ran.command.kind {
             Kind::Test => "test",
             Kind::Build => "build",
@@ -40,7 +42,10 @@ pub fn blockers(runs: &[SessionRun]) -> Vec<Known> {
         match ran.run.problems.as_slice() {
             _ if is_named => {}
             [] => found.push(ran.blocker(&ran.command.key, kind)),
-            problems => found.extend(problems.iter().take(PROBLEMS_MAX).map(|problem| ran.blocker(problem, kind))),
+            problems => {
+                let open = problems.iter().filter(|problem| !edited_since(facts, ran, problem));
+                found.extend(open.take(PROBLEMS_MAX).map(|problem| ran.blocker(problem, kind)));
+            }
         }
     }
     found.sort_by_key(|known| (known.at, known.event));
@@ -49,9 +54,38 @@ pub fn blockers(runs: &[SessionRun]) -> Vec<Known> {
 
 impl SessionRun {
     fn blocker(&self, text: &str, kind: &str) -> Known {
-        let fact = Fact::blocker(text, Some(kind));
+        let reference = Some(RUN.to_string());
+        let fact = Fact { reference, ..Fact::blocker(text, Some(kind)) };
         Known { fact, session: self.session.clone(), at: self.at, event: self.event }
     }
+}
+
+/// Did a later run of the same toolchain pass that would have failed otherwise? A passing test run also proves that the
+/// code builds; a run of other tests proves nothing about the test `name`.
+fn passed_since(runs: &[SessionRun], red: &SessionRun, name: Option<&str>) -> bool {
+    let later = runs.iter().filter(|ran| (ran.at, ran.event) > (red.at, red.event));
+    let mut green = later.filter(|ran| ran.run.verdict == Verdict::Green && ran.command.same_toolchain(&red.command));
+    green.any(|ran| match (red.command.kind, ran.command.kind) {
+        (Kind::Test, Kind::Test) => match name {
+            Some(name) => !ran.command.selects_tests() || ran.command.key.contains(last_part(name)),
+            None => true,
+        },
+        (Kind::Build, _) | (Kind::Lint, Kind::Lint) => true,
+        _ => false,
+    })
+}
+
+/// `module::tests::name`, `suite > name` and `TestX/case` end with what a filter would name.
+fn last_part(name: &str) -> &str {
+    name.rsplit([':', '>', '.']).next().unwrap_or(name).trim().split('/').next().unwrap_or(name)
+}
+
+/// Was the file of a problem (`src/a.rs:12: …`) edited after the run that reported it?
+fn edited_since(facts: &[Known], red: &SessionRun, problem: &str) -> bool {
+    let Some((path, _)) = problem.split_once(':').filter(|(path, _)| path.contains('.')) else { return false };
+    let path = path.trim_start_matches(['.', '/']);
+    let edits = facts.iter().filter(|known| known.fact.kind == FactKind::File && known.at > red.at);
+    edits.filter_map(|known| known.fact.path.as_deref()).any(|edited| edited.ends_with(path) || path.ends_with(edited))
 }
 
 /// The last run of each command, oldest first.

@@ -10,19 +10,30 @@ use crate::model::fact::Kind;
 fn floor_tokens(section: Section, budget_tokens: usize) -> usize {
     let of_thousand = match section {
         Section::Files => 300,
+        Section::Stopped => 250,
         Section::Functions | Section::Decisions => 200,
         Section::Blockers | Section::Next => 100,
+        Section::Git => 50,
+        Section::Earlier => 0,
     };
     budget_tokens.saturating_mul(of_thousand) / 1_000
 }
 
 /// The order in which sections lose items.
-const DROP_ORDER: [Section; 5] =
-    [Section::Functions, Section::Files, Section::Decisions, Section::Next, Section::Blockers];
+const DROP_ORDER: [Section; 8] = [
+    Section::Functions,
+    Section::Earlier,
+    Section::Files,
+    Section::Decisions,
+    Section::Next,
+    Section::Blockers,
+    Section::Git,
+    Section::Stopped,
+];
 
 /// `items` are ordered by usefulness within each section. What does not fit goes to `dropped`.
 pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<Dropped>) -> Vec<Item> {
-    let mut kept: [Vec<Item>; 5] = Default::default();
+    let mut kept: [Vec<Item>; 8] = Default::default();
     for item in items {
         kept[item.section as usize].push(item);
     }
@@ -50,14 +61,15 @@ pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<
     kept_items
 }
 
-fn is_interrupted(item: &Item) -> bool {
+pub fn is_interrupted(item: &Item) -> bool {
     let text = item.code.strip_prefix(Kind::Next.prefix());
     text.and_then(|text| text.strip_prefix(INTERRUPTED)).is_some_and(|what| what.starts_with(':'))
 }
 
-/// Files keep their rank; other items come in chronological order, the newest session first.
+/// Files keep their rank and quotes their order; other items come in chronological order, the newest session first.
 fn in_display_order(mut items: Vec<Item>) -> Vec<Item> {
-    if items.first().is_some_and(|item| item.section != Section::Files) {
+    let is_ordered = |item: &Item| matches!(item.section, Section::Files | Section::Stopped | Section::Earlier);
+    if !items.first().is_some_and(is_ordered) {
         let mut sessions: Vec<_> = items.iter().map(|item| (item.at, item.session.clone())).collect();
         sessions.sort_by(|a, b| b.cmp(a));
         let recency = |item: &Item| sessions.iter().position(|(_, session)| *session == item.session);

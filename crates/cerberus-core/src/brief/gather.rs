@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 use super::{Dropped, Item, Known, Section, Settlement};
 use crate::clean::text;
 use crate::clean::text::words;
-use crate::extract::INTERRUPTED;
+use crate::extract::{INTERRUPTED, PLAN, RECORDED, RUN, TASK, TODO_LIST};
 use crate::language::tokens;
 use crate::model::fact::{ClosedAs, Fact, Kind, Target};
+use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
 /// A done item settles an open one if it contains this share of its words.
@@ -20,8 +21,13 @@ const STOP_WORDS: &[&str] =
     &["the", "an", "to", "of", "in", "on", "for", "and", "with", "is", "it", "this", "that", "from", "into", "be"];
 
 /// The open items by section, the most useful first.
-pub fn open_items(facts: &[Known], settlements: &[Settlement], dropped: &mut Vec<Dropped>) -> Vec<Item> {
-    let settled = SettledIndex::new(facts, settlements);
+pub fn open_items(
+    facts: &[Known],
+    settlements: &[Settlement],
+    worked: &[Worked],
+    dropped: &mut Vec<Dropped>,
+) -> Vec<Item> {
+    let settled = SettledIndex { worked, ..SettledIndex::new(facts, settlements) };
     let mut merged: Vec<Merged> = Vec::new();
     let mut place: HashMap<(Section, &str), usize> = HashMap::new();
     let mut seen: HashSet<&str> = HashSet::new();
@@ -110,6 +116,7 @@ impl<'a> Merged<'a> {
             at: self.last.at,
             times: self.times,
             place: None,
+            reference: fact.reference.clone(),
         }
     }
 }
@@ -133,13 +140,28 @@ struct SettledIndex<'a> {
     done: Vec<(&'a Known, HashSet<String>)>,
     /// Evidence that a session did some work.
     work: Vec<&'a Known>,
+    /// The sessions that changed something, and when they last did.
+    worked: &'a [Worked],
 }
+
+/// When a session last changed a file.
+#[derive(Clone, Debug)]
+pub struct Worked {
+    pub session: SessionId,
+    pub at: Timestamp,
+}
+
+/// An item fades out when this many later sessions worked on something else.
+const FADES_AFTER_SESSIONS: usize = 2;
+/// What was only said fades out sooner than what stands on a list or was seen failing.
+const WORDS_FADE_AFTER_SESSIONS: usize = 1;
 
 impl<'a> SettledIndex<'a> {
     fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> SettledIndex<'a> {
         let is_work = |known: &&Known| matches!(known.fact.kind, Kind::File | Kind::Test | Kind::Commit | Kind::Done);
         let work = facts.iter().filter(is_work).collect();
-        let mut index = SettledIndex { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new(), work };
+        let mut index =
+            SettledIndex { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new(), work, worked: &[] };
         for settlement in settlements {
             match &settlement.closing.target {
                 Target::Reference(reference) => {
@@ -176,6 +198,9 @@ impl<'a> SettledIndex<'a> {
                 return Some(format!("{verb} {}", settlement.at));
             }
         }
+        if let Some(reason) = self.faded(known) {
+            return Some(reason);
+        }
         if fact.kind != Kind::Next {
             return None;
         }
@@ -183,6 +208,23 @@ impl<'a> SettledIndex<'a> {
         let done = self.done.iter().find(|(done, words)| (done.at, done.event) > since && covers(words, &wanted));
         done.map(|(done, _)| format!("done {}", done.at))
     }
+
+    /// Work went on without it. What somebody recorded by hand stays.
+    fn faded(&self, known: &Known) -> Option<String> {
+        let fact = &known.fact;
+        if !matches!(fact.kind, Kind::Next | Kind::Blocker) || fact.reference.as_deref() == Some(RECORDED) {
+            return None;
+        }
+        let later = self.worked.iter().filter(|worked| worked.session != known.session && worked.at > known.at).count();
+        let limit = if is_listed(fact) { FADES_AFTER_SESSIONS } else { WORDS_FADE_AFTER_SESSIONS };
+        (later >= limit).then(|| format!("not taken up by {later} later sessions"))
+    }
+}
+
+/// It stands on a list of the agent's, or a command showed it.
+fn is_listed(fact: &Fact) -> bool {
+    let reference = fact.reference.as_deref().unwrap_or_default();
+    matches!(reference, TODO_LIST | PLAN | RUN) || reference.starts_with(TASK)
 }
 
 fn same_thing(settled: &str, open: &str) -> bool {

@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 
+use super::fit::is_interrupted;
 use super::rank::Ranked;
-use super::rank::weights::{FILES_MAX, FUNCTIONS_MAX};
+use super::rank::weights::{
+    BLOCKERS_MAX, DECISIONS_MAX, FILES_MAX, FUNCTIONS_MAX, FUNCTIONS_PER_FILE_MAX, NEXT_MAX, ONLY_SESSION_FILES_MAX,
+};
 use super::{Dropped, Item, Likely, Request, Section};
 use crate::clean::text;
+use crate::extract::RECORDED;
 use crate::language::tokens;
 use crate::model::fact::Kind;
 
@@ -44,10 +48,12 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
             None => placed.push(item),
         }
     }
+    // The files of an only session are all it left; there is nothing to choose by.
+    let files_max = if request.worked.len() > 1 { FILES_MAX } else { ONLY_SESSION_FILES_MAX };
     // A continuing session gets only what other sessions did since; a file that is merely likely is not news.
     let adds_others = request.known.is_none();
     for ranked in &request.likely.files {
-        if placed.len() >= FILES_MAX {
+        if placed.len() >= files_max {
             break;
         }
         match by_path.remove(&ranked.path) {
@@ -57,7 +63,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
         }
     }
     for item in order.iter().filter_map(|path| by_path.remove(path)) {
-        dropped.push(Dropped { code: item.code, reason: format!("ranked below the first {FILES_MAX} files") });
+        dropped.push(Dropped { code: item.code, reason: format!("ranked below the first {files_max} files") });
     }
     items.extend(placed);
     items.extend(others);
@@ -76,22 +82,87 @@ pub fn seen(ranked: &Ranked, request: &Request) -> Item {
         session: ranked.trace.last_touch.as_ref().map(|(_, session)| session.clone()),
         at: ranked.trace.last_known().unwrap_or(request.now),
         times: ranked.trace.sessions_edited + ranked.trace.sessions_read,
+        reference: None,
         place: Some(ranked.trace.why(request.now)),
     }
 }
 
-/// Files already say most of what functions would. Only the latest functions are kept.
+/// Names that say nothing without their type.
+const GENERIC_NAMES: [&str; 30] = [
+    "new",
+    "run",
+    "main",
+    "default",
+    "init",
+    "get",
+    "set",
+    "from",
+    "into",
+    "fmt",
+    "clone",
+    "drop",
+    "len",
+    "next",
+    "read",
+    "write",
+    "open",
+    "close",
+    "update",
+    "render",
+    "test",
+    "tests",
+    "setup",
+    "handle",
+    "add",
+    "build",
+    "execute",
+    "parse",
+    "constructor",
+    "toString",
+];
+
+/// A function is told behind its file, so it is kept only if the file is. A few per file say what was worked on.
 pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
+    let is_shown = |item: &&Item| item.section == Section::Files && item.kind == Kind::File;
+    let mut left: HashMap<String, usize> =
+        items.iter().filter(is_shown).filter_map(|item| Some((item.path.clone()?, FUNCTIONS_PER_FILE_MAX))).collect();
     let mut count = 0;
     items.retain(|item| {
-        count += usize::from(item.section == Section::Functions);
-        let is_kept = item.section != Section::Functions || count <= FUNCTIONS_MAX;
-        if !is_kept {
-            dropped.push(Dropped {
-                code: item.code.clone(),
-                reason: format!("older than the last {FUNCTIONS_MAX} functions"),
-            });
+        if item.section != Section::Functions {
+            return true;
         }
-        is_kept
+        let left = item.path.as_ref().map(|path| left.get_mut(path));
+        let reason = match left {
+            Some(None) => "its file is not told".to_string(),
+            Some(Some(0)) => format!("older than the last {FUNCTIONS_PER_FILE_MAX} functions of its file"),
+            _ if GENERIC_NAMES.contains(&item.text.as_str()) => "its name says too little".to_string(),
+            _ if count == FUNCTIONS_MAX => format!("older than the last {FUNCTIONS_MAX} functions"),
+            left => {
+                count += 1;
+                left.flatten().into_iter().for_each(|left| *left -= 1);
+                return true;
+            }
+        };
+        dropped.push(Dropped { code: item.code.clone(), reason });
+        false
     });
+}
+
+/// So many open items and decisions are told, the newest first; more are not read.
+pub fn trim_statements(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
+    for (section, max) in
+        [(Section::Blockers, BLOCKERS_MAX), (Section::Next, NEXT_MAX), (Section::Decisions, DECISIONS_MAX)]
+    {
+        let mut count = 0;
+        items.retain(|item| {
+            let is_counted =
+                item.section == section && !is_interrupted(item) && item.reference.as_deref() != Some(RECORDED);
+            count += usize::from(is_counted);
+            let is_kept = !is_counted || count <= max;
+            if !is_kept {
+                dropped.push(Dropped { code: item.code.clone(), reason: format!("older than {max} others") });
+            }
+            is_kept
+        });
+    }
 }

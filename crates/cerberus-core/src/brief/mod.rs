@@ -13,7 +13,9 @@ mod notice;
 mod prompted;
 pub mod rank;
 mod relevance;
+pub mod repository;
 mod shorten;
+pub mod stopped;
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +25,8 @@ use crate::model::fact::{Closing, Fact, Kind};
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-pub use gather::done_by_reference;
 pub(crate) use gather::open_items;
+pub use gather::{Worked, done_by_reference};
 pub use memories::MemoryItem;
 pub use notice::notice;
 pub use prompted::{Prompted, on_prompt};
@@ -65,6 +67,7 @@ pub struct Request<'a> {
     pub files: &'a FileNames,
     pub likely: &'a Likely,
     pub now: Timestamp,
+    /// `usize::MAX` for everything that is open, however much it is.
     pub budget_tokens: usize,
     pub chars_max: usize,
     /// The prompt the session is about to answer, if known.
@@ -73,6 +76,10 @@ pub struct Request<'a> {
     pub memories: &'a [MemoryItem],
     /// What this session already knows; `None` at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
+    /// The conversations of the last sessions, oldest first.
+    pub turns: &'a [stopped::Turn],
+    /// The sessions that changed something; items that they passed over fade out.
+    pub worked: &'a [Worked],
 }
 
 /// What is known about the project's files and branches. It orders items and removes stale ones.
@@ -84,6 +91,7 @@ pub struct Likely {
     pub gone: HashSet<String>,
     /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
+    pub repository: repository::Repository,
 }
 
 /// What a session already has in its context.
@@ -98,17 +106,30 @@ pub struct AlreadyKnown {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
-    Files,
-    Functions,
-    Decisions,
+    /// The last session: what was asked and what came of it.
+    Stopped,
+    Git,
     Blockers,
     Next,
+    Decisions,
+    /// Quotes from sessions before the last one.
+    Earlier,
+    Files,
+    Functions,
 }
 
 impl Section {
     /// In display order.
-    pub const ALL: [Section; 5] =
-        [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
+    pub const ALL: [Section; 8] = [
+        Section::Stopped,
+        Section::Git,
+        Section::Blockers,
+        Section::Next,
+        Section::Decisions,
+        Section::Earlier,
+        Section::Files,
+        Section::Functions,
+    ];
 
     pub(crate) fn of(kind: Kind) -> Option<Section> {
         match kind {
@@ -117,6 +138,8 @@ impl Section {
             Kind::Decision => Some(Section::Decisions),
             Kind::Blocker => Some(Section::Blockers),
             Kind::Next | Kind::Objective | Kind::Note => Some(Section::Next),
+            Kind::Last | Kind::Asked | Kind::Said => Some(Section::Stopped),
+            Kind::Git => Some(Section::Git),
             Kind::Done | Kind::Test | Kind::Commit => None,
         }
     }
@@ -136,11 +159,24 @@ pub struct Item {
     pub tokens: usize,
     /// How often it was stated.
     pub times: usize,
-    /// Why a file has its rank.
+    /// Why a file has its rank, or why a sentence is quoted.
     pub place: Option<String>,
+    /// What its fact is called by, such as the list it stands on.
+    pub reference: Option<String>,
 }
 
 impl Item {
+    /// What is written down about having told it. A quote is known by where it comes from: its words are kept only once,
+    /// in the record they were said in.
+    pub fn receipt_code(&self) -> String {
+        let is_quote = matches!(self.kind, Kind::Last | Kind::Asked | Kind::Said | Kind::Git);
+        if !is_quote && self.reference.as_deref() != Some(stopped::QUOTED) {
+            return self.code.clone();
+        }
+        let session = self.session.as_ref().map_or("git", SessionId::as_str);
+        format!("{}{session}@{}", self.kind.prefix(), self.at)
+    }
+
     /// Why it is in the brief.
     pub fn why(&self) -> String {
         if let Some(place) = &self.place {
@@ -176,7 +212,7 @@ pub struct Brief {
 /// Composes a brief.
 pub fn compose(request: &Request) -> Brief {
     let mut dropped = Vec::new();
-    let mut items = gather::open_items(request.facts, request.settlements, &mut dropped);
+    let mut items = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));
     if let Some(known) = request.known {
         items.retain(|item| !item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session)));
@@ -186,15 +222,54 @@ pub fn compose(request: &Request) -> Brief {
     }
     likely::remove_stale(&mut items, request.likely, &mut dropped);
     likely::place_files(&mut items, request, &mut dropped);
-    likely::trim_functions(&mut items, &mut dropped);
+    let is_brief = request.budget_tokens < usize::MAX;
+    if is_brief {
+        likely::trim_functions(&mut items, &mut dropped);
+    }
     shorten::name_files(&mut items, request.files);
+    items.extend(quotes(request, &items));
+    if is_brief && request.worked.len() > 1 {
+        likely::trim_statements(&mut items, &mut dropped);
+    }
+    items.extend(repository::item(&request.likely.repository, request.facts, request.now));
     if let Some(known) = request.known {
-        items.retain(|item| !known.shown_codes.contains(&item.code));
+        items.retain(|item| !known.shown_codes.contains(&item.receipt_code()));
     }
     let header = format!("proj:{}", text::code(request.project));
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
+}
+
+/// What a reminder may quote.
+const REMINDER_TOKENS: usize = 120;
+
+/// A few lines for a project that nobody worked on for long: where it stopped and the state of the repository.
+pub fn remind(
+    project: &str,
+    turns: &[stopped::Turn],
+    repository: &repository::Repository,
+    facts: &[Known],
+    now: Timestamp,
+) -> Brief {
+    let last: Vec<stopped::Turn> = turns.last().cloned().into_iter().collect();
+    let mut items = stopped::items(&last, now, REMINDER_TOKENS, &stopped::Told::default());
+    items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
+    if !items.is_empty() {
+        items.extend(repository::item(repository, facts, now));
+    }
+    let text = render(&format!("proj:{}", text::code(project)), &items);
+    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
+}
+
+/// What the last sessions said, beside what `items` tell.
+fn quotes(request: &Request, items: &[Item]) -> Vec<Item> {
+    let is_others =
+        |turn: &&stopped::Turn| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
+    let turns: Vec<stopped::Turn> = request.turns.iter().filter(is_others).cloned().collect();
+    let of = |is: fn(&Item) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
+    let told = stopped::Told { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
+    stopped::items(&turns, request.now, request.budget_tokens / 2, &told)
 }
 
 impl Brief {
@@ -220,8 +295,25 @@ fn render(header: &str, items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let lines: Vec<&str> = std::iter::once(header).chain(items.iter().map(|item| item.code.as_str())).collect();
-    lines.join("\n")
+    let mut text = header.to_string();
+    for item in items.iter().filter(|item| !is_behind_its_file(items, item)) {
+        text.push('\n');
+        text.push_str(&item.code);
+        let of_file = |other: &&Item| other.section == Section::Functions && other.path == item.path;
+        let functions = items.iter().filter(of_file).filter(|_| item.section == Section::Files && item.path.is_some());
+        for (at, function) in functions.enumerate() {
+            text.push_str(if at == 0 { " " } else { ", " });
+            text.push_str(function.code.trim_start_matches(Kind::Function.prefix()));
+        }
+    }
+    text
+}
+
+/// A function stands on the line of its file, if that is told.
+fn is_behind_its_file(items: &[Item], item: &Item) -> bool {
+    item.section == Section::Functions
+        && item.path.is_some()
+        && items.iter().any(|file| file.section == Section::Files && file.path == item.path)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl Prompted {
 /// Composes what is shown with a prompt: one code per line, no header.
 pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &AlreadyKnown) -> Brief {
     let mut dropped = Vec::new();
-    let mut open = gather::open_items(request.facts, request.settlements, &mut dropped);
+    let mut open = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     remove_stale(&mut open, request.likely, &mut dropped);
     let recent: HashSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
     let asked = request.likely.files.iter().filter(|ranked| is_asked_for(ranked, prompted));

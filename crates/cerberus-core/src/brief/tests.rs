@@ -31,6 +31,10 @@ fn settled(session: &str, secs: i64, target: Target) -> Settlement {
 }
 
 fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
+    compose_after(&[], facts, settlements, budget_tokens)
+}
+
+fn compose_after(worked: &[Worked], facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
     let mut files = FileNames::default();
     facts.iter().filter_map(|known| known.fact.path.as_deref()).for_each(|path| files.add(path));
     compose(&Request {
@@ -45,6 +49,8 @@ fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usiz
         prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked,
     })
 }
 
@@ -63,8 +69,8 @@ fn sections_come_in_a_fixed_order_and_no_facts_give_no_text() {
         file("s", 6, "internal/proxy.go"),
         words("s", 7, Kind::Done, "something else"),
     ];
-    let expected = "proj:hydra\nimpl:proxy.go\nimpl:supervisor.Process\ndec:split-proxy-3-files\n\
-        block:race:test-failure-line-712\nnext:add-mutex-to-process-struct\nnext:rerun-race-detector";
+    let expected = "proj:hydra\nblock:race:test-failure-line-712\nnext:add-mutex-to-process-struct\n\
+        next:rerun-race-detector\ndec:split-proxy-3-files\nimpl:proxy.go\nimpl:supervisor.Process";
     assert_eq!(text(&facts), expected);
     assert_eq!(text(&[]), "");
     assert_eq!(text(&facts[6..]), "");
@@ -80,9 +86,9 @@ fn duplicates_merge_and_reading_does_not_undo_an_edit() {
         words("a", 5, Kind::Decision, "use tabs"),
         words("b", 6, Kind::Decision, "use tabs"),
     ];
-    assert_eq!(text(&facts), "proj:hydra\nimpl:x.rs\nimpl:z.rs\nsee:y.rs\ndec:use-tabs");
+    assert_eq!(text(&facts), "proj:hydra\ndec:use-tabs\nimpl:x.rs\nimpl:z.rs\nsee:y.rs");
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
-    assert_eq!(brief.items[0].why(), "changed 2026-01-22T13:35:18Z in b, 2 times");
+    assert_eq!(brief.items[1].why(), "changed 2026-01-22T13:35:18Z in b, 2 times");
 }
 
 #[test]
@@ -147,18 +153,22 @@ fn over_budget_functions_go_first_and_blockers_last() {
         facts.push(known("s", n, Fact::blocker(&format!("blocker number {n}"), Some("need"))));
         facts.push(words("s", n, Kind::Next, &format!("next number {n}")));
     }
-    let brief = compose_with(&facts, &[], BUDGET_TOKENS);
+    let worked = ["s", "t"].map(|id| Worked { session: SessionId::new(id), at: at(0) });
+    let brief = compose_after(&worked, &facts, &[], BUDGET_TOKENS);
     let count = |brief: &Brief, section| brief.items.iter().filter(|item| item.section == section).count();
     let total = |brief: &Brief, section| -> usize {
         brief.items.iter().filter(|item| item.section == section).map(|item| item.tokens).sum()
     };
-    for (section, floor) in
-        [(Section::Files, 300), (Section::Decisions, 200), (Section::Next, 100), (Section::Blockers, 100)]
-    {
-        assert!(total(&brief, section) + 30 > floor, "{section:?} lost its floor");
-        assert!(count(&brief, section) < 200);
+    assert!(total(&brief, Section::Files) + 30 > 300 && count(&brief, Section::Files) < 200);
+    let limits = [
+        (Section::Functions, rank::weights::FUNCTIONS_MAX),
+        (Section::Decisions, rank::weights::DECISIONS_MAX),
+        (Section::Next, rank::weights::NEXT_MAX),
+        (Section::Blockers, rank::weights::BLOCKERS_MAX),
+    ];
+    for (section, max) in limits {
+        assert_eq!(count(&brief, section), max, "{section:?}");
     }
-    assert_eq!(count(&brief, Section::Functions), rank::weights::FUNCTIONS_MAX);
     assert!(brief.tokens > 900 && brief.tokens <= 1000);
     assert_eq!(brief.items.len() + brief.dropped.len(), 1000);
     assert!(brief.text.contains("impl:file_199.rs") && !brief.text.contains("impl:file_0.rs"));
@@ -190,6 +200,8 @@ fn a_resumed_session_gets_only_what_is_new_to_it() {
         prompt: None,
         memories: &[],
         known: Some(&known),
+        turns: &[],
+        worked: &[],
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
     let nothing_new = compose(&Request { facts: &facts[..2], ..request });
@@ -214,6 +226,8 @@ fn items_related_to_the_prompt_come_first() {
             prompt,
             memories: &[],
             known: None,
+            turns: &[],
+            worked: &[],
         })
         .text
     };
@@ -233,10 +247,14 @@ fn item(section: Section, code: &str, tokens: usize) -> Item {
         tokens,
         times: 1,
         place: None,
+        reference: None,
     }
 }
 
-/// How many items of each section fit, in the order of [`Section::ALL`].
+/// The sections whose shares are tested.
+const SHARES: [Section; 5] = [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
+
+/// How many items of each section of [`SHARES`] fit.
 fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 5] {
     let files = FileNames::default();
     let request = Request {
@@ -251,18 +269,20 @@ fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 
         prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
     };
     let total = items.len();
     let mut dropped = Vec::new();
     let kept = fit::fit("proj:hydra", items, &request, &mut dropped);
     assert_eq!(kept.len() + dropped.len(), total, "every item is kept or dropped");
-    Section::ALL.map(|section| kept.iter().filter(|item| item.section == section).count())
+    SHARES.map(|section| kept.iter().filter(|item| item.section == section).count())
 }
 
 #[test]
 fn each_section_keeps_its_share_to_the_token() {
     let of = |counts: [usize; 5]| {
-        let lists = Section::ALL.into_iter().zip(counts);
+        let lists = SHARES.into_iter().zip(counts);
         lists.flat_map(|(section, count)| vec![item(section, "code", 10); count]).collect::<Vec<_>>()
     };
     // Files, functions, decisions, blockers, next. The header takes a little more than nothing.
@@ -297,8 +317,8 @@ fn interrupted_work_comes_before_everything_else() {
         words("s", 3, Kind::Next, "interrupted reads must be retried"),
         words("s", 4, Kind::Next, "interrupted:run the tests"),
     ];
-    let expected = "proj:hydra\nnext:interrupted:run-the-tests\nimpl:a.rs\ndec:use-tabs\n\
-        next:interrupted-reads-must-be-retried";
+    let expected = "proj:hydra\nnext:interrupted:run-the-tests\nnext:interrupted-reads-must-be-retried\n\
+        dec:use-tabs\nimpl:a.rs";
     assert_eq!(text(&facts), expected);
 }
 
@@ -438,6 +458,8 @@ proptest! {
             project: &project, facts: &facts, settlements: &[], files: &files, likely: &Likely::default(), now: at(9), budget_tokens, chars_max: 900, prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
         };
         let brief = compose(&request);
         prop_assert!(brief.tokens <= budget_tokens && brief.text.chars().count() <= 900);

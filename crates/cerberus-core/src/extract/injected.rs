@@ -29,9 +29,10 @@ pub fn is_ours(line: &str) -> bool {
     let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
         return false;
     };
-    // A path may contain spaces; other codes never do.
-    let is_name = line.starts_with(Kind::File.prefix()) || line.starts_with(Kind::Read.prefix());
-    !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_name || !rest.contains(char::is_whitespace))
+    // A path and a quote may contain spaces; other codes never do.
+    let spaced = [Kind::File, Kind::Read, Kind::Last, Kind::Asked, Kind::Said, Kind::Git];
+    let is_spaced = spaced.into_iter().any(|kind| line.starts_with(kind.prefix()));
+    !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_spaced || !rest.contains(char::is_whitespace))
 }
 
 /// `text` without the lines we wrote.
@@ -90,6 +91,8 @@ mod tests {
             "  next:rerun-race-detector",
             "> dec:no-llm",
             "- `block:race:x`",
+            "said:The tests pass. Not pushed yet.",
+            "last:fix it",
             "rule:Run-the-tests",
             "pref:Be-brief",
         ] {

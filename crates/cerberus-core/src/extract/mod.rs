@@ -1,5 +1,6 @@
 //! Derives facts from events, and closes older ones. Pure: the same record always gives the same result.
 
+mod assent;
 pub mod git;
 pub mod injected;
 pub mod names;
@@ -7,7 +8,7 @@ pub mod runs;
 pub mod symbols;
 pub mod words;
 
-use crate::clean::text::line;
+use crate::clean::text::{Clean, line};
 use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::model::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Target};
 use crate::seed;
@@ -22,10 +23,16 @@ pub struct Extracted {
 }
 
 /// References of lists: a new list of the same kind closes the items of the old one.
-const TODO_LIST: &str = "todos";
-const PLAN: &str = "plan";
+pub(crate) const TODO_LIST: &str = "todos";
+pub(crate) const PLAN: &str = "plan";
 const LAST_MESSAGE: &str = "last-words";
 const SUMMARY: &str = "summary";
+/// The beginning of the reference of a single task.
+pub(crate) const TASK: &str = "task:";
+/// The reference of what a test, build or lint run showed.
+pub(crate) const RUN: &str = "run";
+/// The reference of what was recorded by hand: it stays until it is resolved by hand.
+pub const RECORDED: &str = "recorded";
 
 /// The reference of names found by scanning an edit. Names read from the file itself replace them.
 pub fn scan_reference(path: &str) -> String {
@@ -41,8 +48,18 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
         Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
-        Event::Prompt { text } => out.facts.extend(words::user(text).into_iter().map(statement_fact)),
-        Event::Stop { message } => replace_list(LAST_MESSAGE, words::agent(message), &mut out),
+        Event::Prompt { text } => {
+            let is_assent = |one: &words::Statement| one.kind == Kind::Decision && assent::is_assent(&one.text);
+            let statements = words::user(text).into_iter().filter(|statement| !is_assent(statement));
+            out.facts.extend(statements.map(statement_fact));
+        }
+        Event::Stop { message } => {
+            // What the agent says now replaces what it said before, also in a compaction summary.
+            for list in [LAST_MESSAGE, SUMMARY] {
+                out.closings.push(Closing { target: Target::Reference(list.to_string()), outcome: ClosedAs::Dropped });
+            }
+            add_list(LAST_MESSAGE, words::agent(message), &mut out);
+        }
         Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
             replace_list(SUMMARY, words::summary(summary), &mut out);
         }
@@ -89,7 +106,8 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     let reference = path.map(scan_reference);
     let scanned = |name| Fact { reference: reference.clone(), ..Fact::function(name, path) };
     out.facts.extend(used.names.iter().map(|name| scanned(name)));
-    out.facts.extend(used.answers.iter().map(|(question, answer)| Fact::decision(answer, Some(question))));
+    let answers = used.answers.iter().filter(|(question, answer)| !assent::is_navigation(question, answer));
+    out.facts.extend(answers.map(|(question, answer)| Fact::answer(question, answer)));
     if let Some(plan) = &used.plan {
         let steps = words::plan(plan).into_iter().map(|text| words::Statement { kind: Kind::Next, text });
         replace_list(PLAN, steps.collect(), out);
@@ -165,6 +183,10 @@ fn replace_list(reference: &str, list: Vec<words::Statement>, out: &mut Extracte
     if !list.is_empty() {
         out.closings.push(Closing { target: Target::Reference(reference.to_string()), outcome: ClosedAs::Dropped });
     }
+    add_list(reference, list, out);
+}
+
+fn add_list(reference: &str, list: Vec<words::Statement>, out: &mut Extracted) {
     let reference = Some(reference.to_string());
     out.facts.extend(list.into_iter().map(|item| Fact { reference: reference.clone(), ..statement_fact(item) }));
 }
@@ -174,7 +196,7 @@ fn definitions(named: &Named, out: &mut Extracted) {
 }
 
 fn single_task(task: &Task, out: &mut Extracted) {
-    let reference = task.id.as_deref().map(|id| format!("task:{id}"));
+    let reference = task.id.as_deref().map(|id| format!("{TASK}{id}"));
     let subject = task.subject.as_deref().filter(|subject| !subject.trim().is_empty());
     if task.state == TaskState::Open {
         out.facts.extend(subject.map(|subject| Fact { reference, ..Fact::words(Kind::Next, subject) }));
@@ -205,12 +227,14 @@ fn explicit(note: &Note, out: &mut Extracted) {
         return;
     }
     let custom_key = note.custom_key.as_deref().map(str::to_string);
-    out.facts.push(Fact { severity: note.severity, custom_key, ..fact });
+    let reference = Some(RECORDED.to_string());
+    out.facts.push(Fact { severity: note.severity, custom_key, reference, ..fact });
 }
 
 fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
     for (kind, list) in seed::sections(codes) {
-        out.facts.extend(list.iter().map(|code| seed::fact(kind, code)));
+        let recorded = |code: &Clean| Fact { reference: Some(RECORDED.to_string()), ..seed::fact(kind, code) };
+        out.facts.extend(list.iter().map(recorded));
     }
     out.facts.extend(codes.summary.as_deref().map(|summary| Fact::words(Kind::Note, summary)));
 }
@@ -219,7 +243,7 @@ fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
 mod tests {
     use super::*;
     use crate::clean::BUILT_IN;
-    use crate::clean::text::{Clean, Keep};
+    use crate::clean::text::Keep;
     use crate::model::event::{FileTouch, Recovery};
     use proptest::prelude::*;
 

@@ -270,7 +270,7 @@ fn facts(record: &Record) -> Vec<Fact> {
     let Extracted { mut facts, run, .. } = extract(&record.event);
     if let Some((command, run)) = run {
         let ran = SessionRun { command, run, session: SessionId::new(""), at: record.at, event: 0 };
-        facts.extend(failing::blockers(&[ran]).into_iter().map(|known| known.fact));
+        facts.extend(failing::blockers(&[ran], &[]).into_iter().map(|known| known.fact));
     }
     facts
 }

@@ -22,10 +22,18 @@ pub enum Kind {
     Commit,
     Objective,
     Note,
+    /// The last request of the person, in a brief.
+    Last,
+    /// An earlier request, in a brief.
+    Asked,
+    /// The agent's own words, in a brief.
+    Said,
+    /// The state of the repository, in a brief.
+    Git,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 15] = [
         Kind::File,
         Kind::Read,
         Kind::Function,
@@ -37,6 +45,10 @@ impl Kind {
         Kind::Commit,
         Kind::Objective,
         Kind::Note,
+        Kind::Last,
+        Kind::Asked,
+        Kind::Said,
+        Kind::Git,
     ];
 
     pub fn word(self) -> &'static str {
@@ -52,6 +64,10 @@ impl Kind {
             Kind::Commit => "commit",
             Kind::Objective => "objective",
             Kind::Note => "note",
+            Kind::Last => "last",
+            Kind::Asked => "asked",
+            Kind::Said => "said",
+            Kind::Git => "git",
         }
     }
 
@@ -72,6 +88,10 @@ impl Kind {
             Kind::Commit => "commit:",
             Kind::Objective => "goal:",
             Kind::Note => "note:",
+            Kind::Last => "last:",
+            Kind::Asked => "asked:",
+            Kind::Said => "said:",
+            Kind::Git => "git:",
         }
     }
 }
@@ -127,6 +147,15 @@ impl Fact {
         fact
     }
 
+    /// What the person answered to a question, in this order.
+    pub fn answer(question: &str, answer: &str) -> Fact {
+        let chosen = slug(answer, CODE_CHARS_MAX);
+        let asked = slug(question, CODE_CHARS_MAX.saturating_sub(chosen.chars().count()).max(40));
+        let text = line(&format!("{} → {}", question.trim(), answer.trim()), TEXT_CHARS_MAX);
+        let code = format!("{}{asked}-→-{chosen}", Kind::Decision.prefix());
+        Fact { why: Some(line(question, TEXT_CHARS_MAX)), ..Fact::plain(Kind::Decision, code, text) }
+    }
+
     /// `block:type:description`. Text that already names its type (`block:race:…`) keeps it.
     pub fn blocker(text: &str, sort: Option<&str>) -> Fact {
         let mut fact = Fact::words(Kind::Blocker, text);
@@ -175,6 +204,7 @@ mod tests {
             (Fact::function("supervisor.Process", None), "impl:supervisor.Process"),
             (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75-better-precision"),
             (Fact::decision("no LLM, pure data", None), "dec:no-LLM,-pure-data"),
+            (Fact::answer("Which database?", "SQLite"), "dec:Which-database?-→-SQLite"),
             (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase-analyzer"),
             (Fact::blocker("tests hang", None), "block:issue:tests-hang"),
             (Fact::blocker("block:race:test failure line 712", None), "block:race:test-failure-line-712"),

@@ -36,6 +36,8 @@ fn codes(facts: Vec<Fact>) -> Brief {
         prompt: None,
         memories: &[],
         known: None,
+        turns: &[],
+        worked: &[],
     })
 }
 
@@ -188,7 +190,7 @@ fn the_format_is_that_of_the_original_tool() {
 
     let both = before(codes(facts()), &input("Split the proxy."));
     assert!(both.text.starts_with(
-        "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy.\n\nproj:hydra\nimpl:"
+        "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy.\n\nproj:hydra\nblock:"
     ));
     assert_eq!(both.items.len(), 6);
     assert_eq!(instead(Brief::default(), &input("x")).text.lines().last(), Some("**Summary:** x"));

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
-use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, failing};
+use cerberus_core::brief::rank::SessionWork;
+use cerberus_core::brief::stopped::Turn;
+use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, Worked, failing};
 use cerberus_core::extract::injected::SUMMARY_TITLE;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
-use cerberus_core::model::session::CARRY_OVER;
+use cerberus_core::model::session::{CARRY_OVER, Status};
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::expiry;
 use cerberus_core::summary::read_stored;
@@ -22,7 +24,7 @@ use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::project::identity::Located;
 use crate::same_project::joined;
-use crate::store::{self, FactFilter, SessionRow, Store, SummaryRow};
+use crate::store::{self, Carried, FactFilter, SessionRow, Store, SummaryRow};
 
 /// How many files get unambiguous names. No brief has more.
 const NAMED_MAX: usize = 60;
@@ -41,6 +43,8 @@ pub struct Question<'a> {
     /// Where to find the guides that the agent reads by itself.
     pub folders: &'a UserFolders,
     pub format: Format,
+    /// Whether a project that nobody worked on for long gets a few lines about where it stopped.
+    pub reminder: bool,
     /// The asking session; `None` when the user previews what the next session would be told.
     pub session: Option<&'a SessionRow>,
 }
@@ -97,10 +101,16 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let mut sessions = store.sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
     let known = already_known(store, &sessions, question)?;
     sessions.retain(|session| session.state.status.carries_over());
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    let is_own = |session: &SessionRow| question.session.is_some_and(|own| own.row == session.row);
+    if sessions.iter().all(is_own) && is_fresh && question.reminder {
+        return reminder(&View { store, located, joined: &joined, now }, question);
+    }
     let history = store.history(&joined.ids, now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
-    carried.add(failing::blockers(&store.runs(&sessions, now)?));
+    carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
+    let worked = worked(&history);
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -123,6 +133,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
+        turns: &store.turns(&sessions, now)?,
+        worked: &worked,
     };
     let brief = match &summary {
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
@@ -208,6 +220,8 @@ pub fn on_prompt(
         prompt: Some(prompt),
         memories,
         known: Some(&known),
+        turns: &[],
+        worked: &[],
     };
     let prompted = match turns {
         0 | 1 => Prompted::First,
@@ -242,6 +256,35 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
             && other.started_at <= forked.started_at
     });
     candidates.max_by_key(|other| (other.last_activity, other.row))
+}
+
+/// After a long pause nothing carries over, but the brief still says when the last work was, where it stopped and what
+/// git says; memories as usual.
+fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
+    let mut sessions = view.store.sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
+    let is_own = |session: &SessionRow| question.session.is_some_and(|own| own.row == session.row);
+    sessions.retain(|session| session.state.status != Status::Completed && !is_own(session));
+    let turns = view.store.turns(&sessions, view.now)?;
+    let last = turns.last().map(|turn| turn.session.clone());
+    let turns: Vec<Turn> = turns.into_iter().filter(|turn| Some(&turn.session) == last.as_ref()).collect();
+    let own: Vec<SessionRow> = sessions.into_iter().filter(|session| Some(&session.id) == last.as_ref()).collect();
+    let carried = view.store.carried(&own, FactFilter::Words, view.now)?;
+    let (memories, dropped) = remember::for_brief(view, &Carried::default(), question)?;
+    let repository = survey::repository_state(view, &own)?;
+    let brief = brief::remind(&view.located.name, &turns, &repository, &carried.facts, view.now);
+    Ok(Briefing {
+        project: view.located.name.clone(),
+        session_id: last.filter(|_| !brief.text.is_empty()),
+        expires_at: None,
+        summary: None,
+        brief: brief.after(memories, dropped),
+    })
+}
+
+/// The sessions that changed files, and when they last did.
+pub fn worked(history: &[SessionWork]) -> Vec<Worked> {
+    let last = |work: &SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
+    history.iter().filter_map(|work| Some(Worked { session: work.session.clone(), at: last(work)? })).collect()
 }
 
 /// Every known file that has the same base name as a file that may appear in the brief.

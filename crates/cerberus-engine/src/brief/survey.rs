@@ -7,11 +7,13 @@ use std::path::PathBuf;
 
 use cerberus_core::brief::Likely;
 use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, SessionWork};
+use cerberus_core::brief::repository::{Pushed, Repository};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 
 use crate::project::git;
+use crate::project::git::RemoteBranch;
 use crate::project::identity::Located;
 use crate::project::tracked;
 use crate::project::tracked::Tracked;
@@ -80,6 +82,7 @@ pub fn survey(
         gone: &gone,
         prompt,
     });
+    let repository = repository(view, &changed, ask)?;
     let mut looked_at = 0;
     files.retain(|ranked| {
         looked_at += 1;
@@ -89,7 +92,7 @@ pub fn survey(
         AskGit::WhenNew => unmerged(view.located, carried, sessions),
         AskGit::Never => HashMap::new(),
     };
-    Ok(Survey { likely: Likely { files, gone, unmerged }, sessions: history, tracked: tracked.paths })
+    Ok(Survey { likely: Likely { files, gone, unmerged, repository }, sessions: history, tracked: tracked.paths })
 }
 
 /// Asks git now for what the next session start needs, so that the start need not wait.
@@ -111,6 +114,50 @@ fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<S
         store.cache_git_log(&root, &head, &printed);
     }
     Ok(printed)
+}
+
+/// The state of the repository for a project whose sessions are old. Git is asked as for any brief.
+pub fn repository_state(view: &View, sessions: &[SessionRow]) -> store::Result<Repository> {
+    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
+    let is_tracked: HashSet<&str> = tracked.paths.iter().map(String::as_str).collect();
+    let mut history = view.store.history(&view.joined.ids, view.now)?;
+    history.retain(|work| sessions.iter().any(|session| session.id == work.session));
+    let changed = changed(&Disk { located: view.located, tracked: &is_tracked }, &history, &tracked);
+    repository(view, &changed, AskGit::WhenNew)
+}
+
+/// The branch, the changed files and how the branch compares with the remote one.
+fn repository(view: &View, changed: &HashSet<String>, ask: AskGit) -> store::Result<Repository> {
+    let is_private = |path: &&String| view.store.privacy_rules().is_private(path);
+    let mut changed: Vec<String> = changed.iter().filter(|path| !is_private(path)).cloned().collect();
+    changed.sort_unstable();
+    let branch = view.located.branch();
+    let pushed = match &branch {
+        Some(branch) => pushed(view, branch, ask)?,
+        None => Pushed::Unknown,
+    };
+    Ok(Repository { branch, changed, pushed })
+}
+
+/// Git counts the commits only when the branch or the remote one moved.
+fn pushed(view: &View, branch: &str, ask: AskGit) -> store::Result<Pushed> {
+    let Some(head) = git::head(view.located) else { return Ok(Pushed::Unknown) };
+    let remote = match git::remote_branch(view.located, branch) {
+        RemoteBranch::NoRemote => return Ok(Pushed::Unknown),
+        RemoteBranch::Missing => return Ok(Pushed::Never),
+        RemoteBranch::At(commit) if commit == head => return Ok(Pushed::Compared { ahead: 0, behind: 0 }),
+        RemoteBranch::At(commit) => commit,
+    };
+    let key = format!("{}\0{branch}", view.located.root.to_string_lossy());
+    let both = format!("{remote}...{head}");
+    let kept = view.store.git_log(&key)?.filter(|(kept_both, _)| *kept_both == both).map(|(_, printed)| printed);
+    let printed = match kept {
+        None if ask == AskGit::WhenNew => git::count_apart(view.located, &both),
+        kept => kept,
+    };
+    let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(Pushed::Unknown) };
+    view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
+    Ok(Pushed::Compared { ahead, behind })
 }
 
 /// Where a file may be found: on disk, or in git's index.

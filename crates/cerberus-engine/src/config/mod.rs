@@ -69,11 +69,13 @@ pub struct BriefConfig {
     pub session_tokens: usize,
     /// Whether the user sees a line about what a session was told.
     pub notice: bool,
+    /// After a long pause, say where the work stopped.
+    pub reminder: bool,
 }
 
 impl Default for BriefConfig {
     fn default() -> Self {
-        BriefConfig { session_tokens: BUDGET_TOKENS, notice: true }
+        BriefConfig { session_tokens: BUDGET_TOKENS, notice: true, reminder: true }
     }
 }
 

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
-use cerberus_core::brief::CHARS_MAX;
 use cerberus_core::brief::memories::BOTH_TOKENS;
-use cerberus_core::brief::{Brief, notice};
+use cerberus_core::brief::{Brief, CHARS_MAX, Item, notice};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
@@ -155,6 +154,7 @@ fn start_brief(
         prompt: asked.prompt,
         folders,
         format: config.summary.format(),
+        reminder: config.brief.reminder,
         session: asked.session,
     };
     let brief = recall::brief(store, &pending.located, &question)?.brief;
@@ -163,7 +163,7 @@ fn start_brief(
         true => notice(&brief, store.count_proposals(clock.now)?),
         false => None,
     };
-    let codes: Vec<String> = brief.items.iter().map(|item| item.code.clone()).collect();
+    let codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
     let event = receipt(home, Some(asked.source), codes, &brief);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
@@ -193,7 +193,7 @@ fn on_prompt(
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    let codes: Vec<String> = relevant.items.iter().map(|item| item.code.clone()).collect();
+    let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());
     let event = receipt(home, None, codes, &brief);
     Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, None, event))

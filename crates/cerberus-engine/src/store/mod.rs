@@ -17,6 +17,7 @@ pub mod recorder;
 mod search;
 mod sessions;
 mod summary;
+mod turns;
 mod write;
 
 use std::path::{Path, PathBuf};

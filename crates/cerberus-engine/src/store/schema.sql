@@ -112,6 +112,15 @@ CREATE TABLE IF NOT EXISTS prompt (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS prompt_by_session ON prompt (session, at);
 
+-- The message with which the agent finished a turn.
+CREATE TABLE IF NOT EXISTS message (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS message_by_session ON message (session, at);
+
 -- Edits whose file was not read yet.
 CREATE TABLE IF NOT EXISTS unnamed (
     event INTEGER PRIMARY KEY,

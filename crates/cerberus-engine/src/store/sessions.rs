@@ -11,8 +11,20 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 11] =
-    ["event", "mark", "fact", "run", "mention", "prompt", "unnamed", "closing", "receipt", "correction", "summary"];
+const OF_SESSIONS: [&str; 12] = [
+    "event",
+    "mark",
+    "fact",
+    "run",
+    "mention",
+    "prompt",
+    "message",
+    "unnamed",
+    "closing",
+    "receipt",
+    "correction",
+    "summary",
+];
 
 impl FoldTransaction<'_> {
     /// Removes a session, so that it can be folded again. Returns the first segment that contains a record of it.

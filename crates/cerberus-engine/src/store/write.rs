@@ -71,7 +71,8 @@ impl<'a> FoldTransaction<'a> {
 
     /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables = "segment session event mark fact run mention prompt unnamed closing receipt file correction memory
+        let tables =
+            "segment session event mark fact run mention prompt message unnamed closing receipt file correction memory
             memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted repository
             project_answer root_asked";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
@@ -208,6 +209,8 @@ impl<'a> FoldTransaction<'a> {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
                 self.run(sql, params![session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
                 self.mentions(source, message)?;
+                let sql = "INSERT INTO message VALUES (?1, ?2, ?3, ?4)";
+                self.run(sql, params![source.event, session, source.at.millis(), &**message])?;
             }
             _ => {}
         }

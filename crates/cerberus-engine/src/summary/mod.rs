@@ -55,7 +55,7 @@ impl SessionFacts {
     pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<SessionFacts> {
         let sessions = std::slice::from_ref(session);
         let mut carried = store.carried(sessions, FactFilter::All, now)?;
-        carried.add(failing::blockers(&store.runs(sessions, now)?));
+        carried.add(failing::blockers(&store.runs(sessions, now)?, &carried.facts));
         let is_done = |kind| matches!(kind, Kind::Done | Kind::Commit);
         let done = carried.facts.iter().filter(|known| is_done(known.fact.kind)).map(|known| known.fact.text.clone());
         let done = done.collect();
@@ -71,6 +71,8 @@ impl SessionFacts {
             prompt: None,
             memories: &[],
             known: None,
+            turns: &[],
+            worked: &[],
         });
         Ok(SessionFacts { project: session.project_name.clone(), items: brief.items, done })
     }

@@ -477,6 +477,7 @@ impl World {
             prompt,
             folders: &UserFolders::default(),
             format: Format::Codes,
+            reminder: true,
             session: None,
         };
         let briefing = recall::brief(&store, &identity::locate(project), &question).expect("a brief");

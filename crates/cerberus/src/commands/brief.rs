@@ -110,6 +110,7 @@ impl BriefCommand {
             prompt: prompt.as_deref(),
             folders: &user_folders(),
             format: self.format.unwrap_or(config.summary.format()),
+            reminder: config.brief.reminder,
             session: None,
         };
         let located = context.located();

@@ -89,6 +89,7 @@ fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
         prompt: None,
         folders: &UserFolders::default(),
         format,
+        reminder: false,
         session: None,
     };
     recall::brief(&context.store()?, &context.located(), &question).hint(DOCTOR)

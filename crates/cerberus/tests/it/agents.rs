@@ -131,7 +131,7 @@ fn in_project(env: &TestEnv, payload: &Value) -> Value {
 
 #[test]
 fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
-    let told = "proj:hydra\nimpl:a.rs\nimpl:load";
+    let told = "proj:hydra\nimpl:a.rs load";
     let named = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told}});
     for (agent, expected) in [
         ("codex", named),
@@ -305,8 +305,8 @@ fn the_plugin_of_opencode_reports_and_injects() {
     let told = prompts[1].as_str().unwrap().to_string();
     for line in [
         "proj:hydra",
-        "impl:a.rs",
-        "impl:load",
+        "last:now run the database migrations please",
+        "impl:a.rs load",
         "next:Write-the-docs",
         "rule:Run-database-migrations-through-the-pipeline",
     ] {

@@ -45,7 +45,7 @@ fn the_past_is_reproduced_and_reading_it_changes_nothing() {
     env.write_file("s1", "toolu_2", "b/a.rs", "fn b() {}\n");
     env.ok(&["record", "done", "write tests"]);
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
-    assert_eq!(env.brief(), "proj:hydra\nimpl:b/a.rs\nimpl:a.rs\nimpl:a\nimpl:b");
+    assert_eq!(env.brief(), "proj:hydra\nimpl:b/a.rs b\nimpl:a.rs a");
     assert_eq!(env.json(&["brief", "--now", "2026-01-22T13:35:14Z"]), then);
     assert_eq!(env.json(&["brief", "--now", "2026-01-22T13:35:13Z"])["text"], "");
     let sessions =
@@ -116,7 +116,7 @@ fn what_is_told_depends_on_how_the_session_begins() {
     env.set_now(Some("2026-01-22T14:06:00Z"));
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "fork it"}));
     assert_eq!(env.start("s1-fork", "fork"), "");
-    assert_eq!(env.start("s2", "clear"), "proj:hydra\nimpl:new.rs\nimpl:own.rs\nimpl:old.rs");
+    assert_eq!(env.start("s2", "clear"), "proj:hydra\nlast:fork it\nimpl:new.rs\nimpl:own.rs\nimpl:old.rs");
 }
 
 #[test]
@@ -208,8 +208,8 @@ fn facts_recorded_by_hand() {
     env.ok(&["record", "objective", "make it fast"]);
     env.ok(&["record", "note", "the CI is slow on Mondays"]);
     env.ok(&["record", "next", "measure the hook"]);
-    let expected = "proj:hydra\nimpl:lib.rs\nimpl:Store.open\ndec:use-WAL-readers-must-not-wait\n\
-        block:need:needs-ollama\ngoal:make-it-fast\nnext:measure-the-hook\nnote:the-CI-is-slow-on-Mondays";
+    let expected = "proj:hydra\nlast:hello\nblock:need:needs-ollama\ngoal:make-it-fast\nnext:measure-the-hook\n\
+        note:the-CI-is-slow-on-Mondays\ndec:use-WAL-readers-must-not-wait\nimpl:lib.rs\nimpl:Store.open";
     assert_eq!(env.brief(), expected);
     env.ok(&["record", "blocker", "needs ollama", "--type", "need", "--resolve"]);
     env.ok(&["record", "done", "measure the hook"]);

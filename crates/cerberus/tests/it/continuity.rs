@@ -121,7 +121,7 @@ fn what_differs_from_git_is_told_before_what_was_committed() {
     env.set_now(Some("2026-01-22T14:00:00Z"));
     assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:b.rs\nimpl:c.rs");
     std::fs::write(env.project().join("c.rs"), "by hand, not committed\n").unwrap();
-    assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:c.rs\nimpl:b.rs");
+    assert_eq!(env.brief(), "proj:hydra\ngit:on main; not committed: c.rs\nimpl:a.rs\nimpl:c.rs\nimpl:b.rs");
     let explained = env.ok(&["brief", "--explain"]);
     assert!(explained.contains("edited in 1 session, last 1 h ago, changed on disk since;"), "{explained}");
 }

@@ -135,7 +135,10 @@ fn nothing_hostile_reaches_a_brief_or_the_terminal() {
     let text = env.json(&["--cwd", at, "brief"])["text"].as_str().unwrap().to_string();
     for line in text.lines().filter(|line| !line.is_empty()) {
         let prefix = line.split_once(':').map(|(prefix, _)| prefix);
-        let known = ["proj", "impl", "see", "dec", "block", "next", "goal", "note", "rule", "pref"];
+        let known = [
+            "proj", "last", "asked", "said", "git", "impl", "see", "dec", "block", "next", "goal", "note", "rule",
+            "pref",
+        ];
         assert!(prefix.is_some_and(|prefix| known.contains(&prefix)), "{line:?}");
         assert!(!line.contains("</"), "{line:?}");
     }

@@ -49,7 +49,10 @@ fn a_transcript_carries_over_into_the_project_it_is_mapped_onto() {
     let args = ["import", "claude-code", "--project", project.to_str().unwrap(), file.to_str().unwrap()];
     let report = env.json(&args);
     assert_eq!((&report["sessions"], &report["events"], &report["damaged_lines"]), (&json!(1), &json!(4), &json!(1)));
-    assert_eq!(env.brief(), "proj:hydra\nimpl:store.rs\nimpl:open\nnext:Write-tests");
+    assert_eq!(
+        env.brief(),
+        "proj:hydra\nlast:Write the store (27h ago)\nsaid:All done. (27h ago)\nnext:Write-tests\nimpl:store.rs"
+    );
     let session = env.sessions()[0].clone();
     assert_eq!((&session["status"], &session["end_trigger"]), (&json!("ended"), &json!("import")));
     assert_eq!(session["ended_at"], "2026-01-21T10:00:06.500Z", "ended at its last event");

@@ -124,7 +124,11 @@ fn every_agents_transcript_carries_over_once() {
         assert_eq!(codes(&session, "file"), ["impl:src/store.rs"], "{agent}");
         assert_eq!((&session["agent"], &session["turn_count"]), (&json!(agent), &json!(1)), "{agent}");
         assert_eq!((&session["status"], &session["end_trigger"]), (&json!("ended"), &json!("import")), "{agent}");
-        assert!(env.brief().contains("impl:store.rs\nimpl:open"), "{agent}: {}", env.brief());
+        assert!(
+            env.brief().contains("last:Write the store") && env.brief().contains("\nimpl:store.rs"),
+            "{agent}: {}",
+            env.brief()
+        );
 
         let again = env.json(&args);
         assert_eq!((&again["events"], &again["known_events"]), (&json!(0), &json!(events)), "{agent}");

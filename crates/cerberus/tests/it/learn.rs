@@ -57,7 +57,7 @@ fn a_direct_rule_is_learnt_at_the_end_of_its_session_and_told_to_the_next() {
     assert_eq!((proposed.len(), &proposed[0]["status"]), (1, &json!("approved")));
     env.ok(&["memory", "undo", memories[0]["id"].as_str().unwrap()]);
     assert_eq!(proposals(&env)[0]["status"], "proposed", "it waits for a word again");
-    assert_eq!(env.start("s3", "startup"), "");
+    assert!(!env.start("s3", "startup").contains("rule:"));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn an_automatic_approval_is_taken_back_and_never_comes_again() {
     end(&env, "s1");
     let id = env.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_string();
     env.ok(&["memory", "reject", &id]);
-    assert_eq!(env.brief(), "");
+    assert!(!env.brief().contains("rule:"));
     later(&mut env, 1);
     turn(&env, "s2", "I pushed to main.", "Don't ever push directly to main!");
     end(&env, "s2");
@@ -259,7 +259,7 @@ fn killed_between_approving_and_storing_nothing_is_lost() {
         assert!(status == "proposed" || status == "approved", "{point}: {status}");
         env.ok(&["memory", "approve", &id]);
         assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1, "{point}");
-        assert_eq!(env.brief(), "pref:Prefer-small-commits", "{point}");
+        assert!(env.brief().starts_with("pref:Prefer-small-commits\n\n"), "{point}");
     }
 }
 

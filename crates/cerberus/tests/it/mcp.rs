@@ -321,7 +321,7 @@ fn facts_go_to_one_manual_session_where_no_hook_is_installed() {
         assert_eq!(recorded["code"], code, "{arguments}");
     }
     let told = client.ok("session_context", json!({}))["text"].clone();
-    assert_eq!(told, "proj:hydra\nimpl:a.rs\ndec:use-WAL-readers\nblock:issue:no-staging-key\nnext:measure-it");
+    assert_eq!(told, "proj:hydra\nblock:issue:no-staging-key\nnext:measure-it\ndec:use-WAL-readers\nimpl:a.rs");
     client.ok("session_record", json!({"kind": "blocker", "text": "no staging key", "resolve": true}));
     assert!(!client.ok("session_context", json!({}))["text"].as_str().unwrap().contains("block:"));
     client.end();

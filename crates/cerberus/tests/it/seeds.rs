@@ -21,9 +21,9 @@ fn hydra_file() -> Value {
     })
 }
 
-const HYDRA_BRIEF: &str = "proj:hydra\nimpl:proxy.go\nimpl:supervisor.go\nimpl:supervisor.Process\nimpl:config.Load\n\
-    dec:split-proxy-3-files\ndec:plan-splits-before-writing\nblock:race:test-failure-line-712\n\
-    next:add-mutex-to-process-struct\nnext:rerun-race-detector";
+const HYDRA_BRIEF: &str = "proj:hydra\nblock:race:test-failure-line-712\nnext:add-mutex-to-process-struct\n\
+    next:rerun-race-detector\ndec:split-proxy-3-files\ndec:plan-splits-before-writing\nimpl:proxy.go\n\
+    impl:supervisor.go\nimpl:supervisor.Process\nimpl:config.Load";
 
 fn leave_file(env: &TestEnv, name: &str, content: &str) {
     let dir = env.home().join("memory/sessions");
@@ -209,8 +209,8 @@ fn files_of_the_original_tool_are_picked_up_once_and_stay() {
         "timestamp": "2026-01-21T14:30:22.123456", "expires_at": "2026-01-28T14:30:22.123456",
     });
     leave_file(&env, "active-hydra.json", &summary.to_string());
-    let expected = "proj:hydra\nimpl:proxy.go\ndec:modularize\nblock:test:race-condition\nnext:fix-race,-add-mutex\n\
-        note:Split-proxy.go-into-3-files";
+    let expected = "proj:hydra\nblock:test:race-condition\nnext:fix-race,-add-mutex\n\
+        note:Split-proxy.go-into-3-files\ndec:modularize\nimpl:proxy.go";
     assert_eq!(env.brief(), expected);
     assert_eq!(env.brief(), expected);
     assert_eq!(env.sessions().len(), 1);

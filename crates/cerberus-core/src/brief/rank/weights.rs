@@ -86,8 +86,13 @@ pub const MENTIONING_TURNS_MAX: usize = 6;
 pub const TRACKED_FILES_MAX: usize = 10_000;
 
 /// More files would only hide the likely ones.
-pub const FILES_MAX: usize = 20;
-pub const FUNCTIONS_MAX: usize = 16;
+pub const FILES_MAX: usize = 10;
+pub const ONLY_SESSION_FILES_MAX: usize = 20;
+pub const FUNCTIONS_MAX: usize = 6;
+pub const FUNCTIONS_PER_FILE_MAX: usize = 2;
+pub const BLOCKERS_MAX: usize = 3;
+pub const NEXT_MAX: usize = 4;
+pub const DECISIONS_MAX: usize = 2;
 
 /// The start of a prompt is enough to find its topic.
 pub const PROMPT_BYTES_MAX: usize = 6_000;

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Command, Kind, NAMES_MAX, Run, Verdict};
+use super::{Command, Family, Kind, NAMES_MAX, Run, Verdict};
 
 /// Names that only ever passed are not stored beyond this limit; failing ones always are.
 const PASSING_MAX: usize = 5000;
@@ -162,13 +162,35 @@ fn names_all(run: &Run) -> bool {
     !run.failed.is_empty() && run.failed.len() == count && count < NAMES_MAX
 }
 
+impl Command {
+    /// Do both run the same compiler or interpreter? A task runner may start any.
+    pub fn same_toolchain(&self, other: &Command) -> bool {
+        let (own, others) = (self.runner.family(), other.runner.family());
+        let is_any = |family| matches!(family, Family::Any | Family::Other);
+        own == others || is_any(own) || is_any(others)
+    }
+
+    /// Does it run only some tests, chosen by name, path or filter?
+    pub fn selects_tests(&self) -> bool {
+        !is_bare(&essential(&self.key).collect::<Vec<_>>())
+    }
+}
+
 /// Is `narrow` the bare test command `broad`, with nothing added that selects other tests?
 fn covers(broad: &Command, narrow: &str) -> bool {
     if broad.kind != Kind::Test {
         return false;
     }
     let broad: Vec<&str> = essential(&broad.key).collect();
-    let is_bare = broad.last().is_some_and(|word| {
+    let mut narrow = essential(narrow);
+    is_bare(&broad)
+        && broad.iter().all(|word| narrow.next() == Some(word))
+        && narrow.all(|word| !word.starts_with('-') && word != "&&")
+}
+
+/// Does nothing follow the words that run all tests?
+fn is_bare(words: &[&str]) -> bool {
+    words.last().is_some_and(|word| {
         let word = word.rsplit('/').next().unwrap_or(word);
         matches!(
             word,
@@ -184,11 +206,7 @@ fn covers(broad: &Command, narrow: &str) -> bool {
                 | "unittest"
                 | "pest"
         )
-    });
-    let mut narrow = essential(narrow);
-    is_bare
-        && broad.iter().all(|word| narrow.next() == Some(word))
-        && narrow.all(|word| !word.starts_with('-') && word != "&&")
+    })
 }
 
 /// The words of a key, without those that change only the output, the speed or which tests are selected by name.

@@ -25,7 +25,7 @@ const USUAL_SEVERITY: Severity = Severity::Medium;
 pub fn gather(evidence: Evidence) -> PreservedState {
     // Here a done item settles only what it names. A brief may guess, but the list of work must not lose any item.
     let not_done: Vec<Known> = evidence.facts.iter().filter(|known| known.fact.kind != Kind::Done).cloned().collect();
-    let open = open_items(&not_done, evidence.settlements, &mut Vec::new());
+    let open = open_items(&not_done, evidence.settlements, &[], &mut Vec::new());
     let of_kind = |kind: Kind| open.iter().filter(move |item| item.kind == kind);
     let ledger = ledger(evidence.runs);
     let behind = |item: &Item| fact_behind(evidence.facts, item);
@@ -145,7 +145,7 @@ fn test_state(ledger: &Ledger) -> TestState {
 /// Failing builds and lints, and failing test commands that named no test. Named tests are in the test state.
 fn red_commands(runs: &[SessionRun], ledger: &Ledger) -> Vec<Issue> {
     let named: HashSet<&str> = ledger.failing().collect();
-    let red = failing::blockers(runs);
+    let red = failing::blockers(runs, &[]);
     let red = red.iter().map(|known| &known.fact).filter(|fact| !named.contains(fact.text.as_str()));
     red.map(|fact| Issue { severity: Severity::High, description: one_line(&what_is_red(fact)), ..issue(fact) })
         .collect()

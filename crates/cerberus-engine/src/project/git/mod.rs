@@ -124,6 +124,41 @@ fn commit(printed: &str) -> Option<Commit> {
     Some(commit)
 }
 
+/// A branch of this name in the remote repository, as of the last fetch or push.
+pub enum RemoteBranch {
+    NoRemote,
+    Missing,
+    At(String),
+}
+
+/// Looks it up without starting git.
+pub fn remote_branch(located: &Located, branch: &str) -> RemoteBranch {
+    let Some(git_dir) = &located.git_dir else { return RemoteBranch::NoRemote };
+    match resolve(git_dir, &format!("refs/remotes/origin/{branch}")) {
+        Some(commit) => RemoteBranch::At(commit),
+        None if has_remote(located) => RemoteBranch::Missing,
+        None => RemoteBranch::NoRemote,
+    }
+}
+
+/// Was anything ever fetched from or pushed to `origin`?
+fn has_remote(located: &Located) -> bool {
+    let Some(common_dir) = &located.common_dir else { return false };
+    let packed = small_file(&common_dir.join("packed-refs")).unwrap_or_default();
+    common_dir.join("refs/remotes/origin").is_dir() || packed.contains(" refs/remotes/origin/")
+}
+
+/// How many commits each side of `one...other` has alone, as git prints it.
+pub fn count_apart(located: &Located, both: &str) -> Option<String> {
+    run(located, &["rev-list", "--count", "--left-right", both])
+}
+
+/// What [`count_apart`] printed.
+pub fn counts(printed: &str) -> Option<(usize, usize)> {
+    let (left, right) = printed.trim().split_once('\t')?;
+    Some((left.parse().ok()?, right.parse().ok()?))
+}
+
 /// Those of these branches that exist and have commits that are not in what is checked out.
 pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
     let Some(git_dir) = &located.git_dir else { return Vec::new() };

@@ -97,7 +97,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
     let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;
-    carried.add(failing::blockers(&runs));
+    carried.add(failing::blockers(&runs, &carried.facts));
     let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?;
     let corrections: Vec<Value> = corrections
         .iter()

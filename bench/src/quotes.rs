@@ -1,0 +1,287 @@
+//! Fits and checks which sentences of past conversations a brief quotes. Every figure leaves out the person it is about.
+//!
+//! You bring consecutive sessions (a folder with `sessions.jsonl` and transcripts, as for `continuity`) and `gold.jsonl`
+//! beside them: for moments between two sessions, what was open and decided, as `terms` that a sentence about it has. The
+//! weights are fitted on all other people and the quotes are scored on the one left out. The last line prints the weights
+//! fitted on everybody, which is what ships.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cerberus_core::agents::{claude_code, transcripts};
+use cerberus_core::brief::stopped::{
+    self, Candidate, FEATURES, Features, QUOTES_TOKENS, SESSIONS_MAX, TURNS_MAX, Turn, WEIGHTS,
+};
+use cerberus_core::clean::BUILT_IN;
+use cerberus_core::model::event::Event;
+use cerberus_core::model::id::SessionId;
+use serde::Deserialize;
+
+use crate::continuity::lines;
+use crate::measure::{say, table};
+use crate::programs::Programs;
+
+/// Keeps the weights of rare features small.
+const REGULARIZATION: f64 = 3.0;
+const STEPS: usize = 40;
+/// What a decision is worth beside an open item of weight 1, and the place where the work stopped.
+const DECISION_WORTH: f64 = 0.7;
+const STOPPED_WORTH: f64 = 0.5;
+const WORTH_MAX: f64 = 3.0;
+/// An item is spoken of within this many characters.
+const PIECE_CHARS: usize = 240;
+
+#[derive(Deserialize)]
+struct Row {
+    chain: String,
+    file: String,
+    start: String,
+}
+
+#[derive(Deserialize)]
+struct Gold {
+    boundary: String,
+    continues: bool,
+    #[serde(default)]
+    stopped: Wanted,
+    open: Vec<Wanted>,
+    decisions: Vec<Wanted>,
+}
+
+#[derive(Default, Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    weight: Option<f64>,
+    /// Alternatives; all terms of one of them must occur.
+    #[serde(default)]
+    terms: Vec<Vec<String>>,
+}
+
+/// One moment between two sessions.
+struct Moment {
+    person: String,
+    gold: Gold,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Default)]
+struct Figures {
+    open: (f64, f64),
+    stopped: (f64, f64),
+    decisions: (f64, f64),
+}
+
+pub fn run(programs: &Programs) -> Result<()> {
+    let Some(data) = programs.data.as_deref().filter(|data| data.join("gold.jsonl").is_file()) else {
+        return say("needs consecutive sessions with gold: --data DIR with sessions.jsonl, transcripts and gold.jsonl");
+    };
+    let moments = moments(data)?;
+    let people: BTreeSet<&str> = moments.iter().map(|moment| moment.person.as_str()).collect();
+    let (mut rows, mut all, mut shipped) = (Vec::new(), Figures::default(), Figures::default());
+    for person in people {
+        let weights = fit(moments.iter().filter(|moment| moment.person != person));
+        let mut own = Figures::default();
+        for moment in moments.iter().filter(|moment| moment.person == person) {
+            own.add(moment, &weights);
+            all.add(moment, &weights);
+            shipped.add(moment, &WEIGHTS);
+        }
+        rows.push(own.row(person));
+    }
+    rows.push(all.row("all, each left out"));
+    rows.push(shipped.row("all, weights as shipped"));
+    table(&["person", "open told", "where it stopped", "decisions told"], &rows)?;
+    let fitted = fit(moments.iter());
+    for (name, weight) in FEATURES.iter().zip(fitted) {
+        say(&format!("{name:24} {weight:+.2}"))?;
+    }
+    Ok(())
+}
+
+fn moments(data: &Path) -> Result<Vec<Moment>> {
+    let rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
+    let mut chains: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    rows.into_iter().for_each(|row| chains.entry(row.chain.clone()).or_default().push(row));
+    chains.values_mut().for_each(|rows| rows.sort_by(|a, b| a.start.cmp(&b.start)));
+    let mut moments = Vec::new();
+    for gold in lines::<Gold>(&data.join("gold.jsonl"))? {
+        let (person, number) = gold.boundary.rsplit_once('-').context("a boundary is named chain-number")?;
+        let before = chains.get(person).with_context(|| person.to_string())?;
+        let before = &before[..number.parse::<usize>()?.min(before.len())];
+        let mut conversations = Vec::new();
+        for row in before.iter().rev() {
+            if conversations.len() == SESSIONS_MAX {
+                break;
+            }
+            conversations.push(turns(&data.join(&row.file))?);
+            conversations.retain(|turns| !turns.is_empty());
+        }
+        let turns: Vec<Turn> = conversations.into_iter().rev().flatten().collect();
+        moments.push(Moment { person: person.to_string(), candidates: stopped::candidates(&turns), gold });
+    }
+    Ok(moments)
+}
+
+fn turns(path: &Path) -> Result<Vec<Turn>> {
+    let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
+    let transcript = transcripts::read(&BUILT_IN, claude_code::AGENT, &bytes).unwrap_or_default();
+    let session = SessionId::new(path.to_string_lossy());
+    let mut turns: Vec<Turn> = Vec::new();
+    for event in transcript.events {
+        match event.event {
+            Event::Prompt { text } => {
+                let request = text.to_string();
+                turns.push(Turn { session: session.clone(), at: event.at, request, reply: String::new() });
+            }
+            Event::Stop { message } => {
+                turns.iter_mut().next_back().into_iter().for_each(|turn| turn.reply = message.to_string())
+            }
+            _ => {}
+        }
+    }
+    turns.drain(..turns.len().saturating_sub(TURNS_MAX));
+    Ok(turns)
+}
+
+impl Figures {
+    fn add(&mut self, moment: &Moment, weights: &Features) {
+        let chosen = stopped::choose(&moment.candidates, weights, QUOTES_TOKENS);
+        let quoted: Vec<String> = chosen.iter().flat_map(|at| pieces(&moment.candidates[*at].text)).collect();
+        let told = |wanted: &Wanted| quoted.iter().any(|piece| wanted.is_in(piece));
+        let gold = &moment.gold;
+        for open in &gold.open {
+            self.open.1 += open.weight.unwrap_or(1.0);
+            self.open.0 += if told(open) { open.weight.unwrap_or(1.0) } else { 0.0 };
+        }
+        for decision in &gold.decisions {
+            self.decisions.1 += 1.0;
+            self.decisions.0 += f64::from(u8::from(told(decision)));
+        }
+        if gold.continues {
+            let heavy = gold.open.iter().filter(|open| open.weight == Some(3.0)).any(told);
+            self.stopped.1 += 1.0;
+            self.stopped.0 += f64::from(u8::from(heavy || told(&gold.stopped)));
+        }
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let percent = |(told, all): (f64, f64)| match all > 0.0 {
+            true => format!("{:.0} %", 100.0 * told / all),
+            false => "–".to_string(),
+        };
+        vec![name.to_string(), percent(self.open), percent(self.stopped), percent(self.decisions)]
+    }
+}
+
+impl Gold {
+    /// What a sentence is worth, between 0 and 1.
+    fn worth(&self, sentence: &str) -> f64 {
+        let pieces = pieces(sentence);
+        let has = |wanted: &&Wanted| pieces.iter().any(|piece| wanted.is_in(piece));
+        let open: f64 = self.open.iter().filter(has).map(|open| open.weight.unwrap_or(1.0)).sum();
+        let decisions = self.decisions.iter().filter(has).count() as f64 * DECISION_WORTH;
+        let stopped = if has(&&self.stopped) { STOPPED_WORTH } else { 0.0 };
+        (open + decisions + stopped).min(WORTH_MAX) / WORTH_MAX
+    }
+}
+
+impl Wanted {
+    fn is_in(&self, piece: &str) -> bool {
+        let has = |term: &String| {
+            let term = plain(term);
+            let term = term.trim();
+            let starts_word = |at: usize| !piece[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+            !term.is_empty() && piece.match_indices(term).any(|(at, _)| starts_word(at))
+        };
+        self.terms.iter().any(|all| !all.is_empty() && all.iter().all(has))
+    }
+}
+
+/// A sentence in pieces of limited length, in lower case with signs made blanks.
+fn pieces(sentence: &str) -> Vec<String> {
+    let chars: Vec<char> = sentence.chars().collect();
+    chars.chunks(PIECE_CHARS).map(|chunk| plain(&chunk.iter().collect::<String>())).collect()
+}
+
+/// A point inside a word stays.
+fn plain(text: &str) -> String {
+    let chars: Vec<char> = text.to_lowercase().chars().collect();
+    let is_word = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphanumeric() || *c == '_');
+    let kept = |(at, c): (usize, &char)| match c {
+        '.' if is_word(at.checked_sub(1)) && is_word(Some(at + 1)) => '.',
+        c if c.is_alphanumeric() => *c,
+        _ => ' ',
+    };
+    let spaced: String = chars.iter().enumerate().map(kept).collect();
+    format!(" {} ", spaced.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Logistic regression by Newton's method.
+fn fit<'a>(moments: impl Iterator<Item = &'a Moment>) -> Features {
+    let samples: Vec<(Features, f64)> = moments
+        .flat_map(|moment| moment.candidates.iter().map(|one| (one.features, moment.gold.worth(&one.text))))
+        .collect();
+    const N: usize = FEATURES.len();
+    let mut weights = [0.0; N];
+    for _ in 0..STEPS {
+        let (mut gradient, mut curvature) = ([0.0; N], [[0.0; N]; N]);
+        for (features, worth) in &samples {
+            let sum: f64 = features.iter().zip(&weights).map(|(feature, weight)| feature * weight).sum();
+            let expected = 1.0 / (1.0 + (-sum).exp());
+            for row in 0..N {
+                gradient[row] += features[row] * (worth - expected);
+                for column in 0..N {
+                    curvature[row][column] += features[row] * features[column] * expected * (1.0 - expected);
+                }
+            }
+        }
+        for at in 0..N {
+            gradient[at] -= if at == 0 { 0.0 } else { REGULARIZATION * weights[at] };
+            curvature[at][at] += REGULARIZATION;
+        }
+        let step = solve(curvature, gradient);
+        weights.iter_mut().zip(step).for_each(|(weight, step)| *weight += step);
+    }
+    weights
+}
+
+/// Gaussian elimination with pivoting.
+fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
+    for column in 0..N {
+        let pivot = (column..N).max_by(|a, b| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs()));
+        let pivot = pivot.unwrap_or(column);
+        matrix.swap(column, pivot);
+        right.swap(column, pivot);
+        for row in column + 1..N {
+            let factor = matrix[row][column] / matrix[column][column];
+            for at in column..N {
+                matrix[row][at] -= factor * matrix[column][at];
+            }
+            right[row] -= factor * right[column];
+        }
+    }
+    for row in (0..N).rev() {
+        let known: f64 = (row + 1..N).map(|at| matrix[row][at] * right[at]).sum();
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linear_system_is_solved() {
+        assert_eq!(solve([[0.0, 2.0], [4.0, 0.0]], [6.0, 8.0]), [2.0, 3.0]);
+    }
+
+    #[test]
+    fn terms_are_found_at_the_beginning_of_words() {
+        let wanted = Wanted { weight: None, terms: vec![vec!["migrat".to_string(), "main.go".to_string()]] };
+        assert!(wanted.is_in(&plain("The migration in `main.go` is open.")));
+        assert!(!wanted.is_in(&plain("immigration in main.go")));
+        assert!(!wanted.is_in(&plain("migration in main go")));
+    }
+}

@@ -1,0 +1,155 @@
+//! Which sentences are quoted: a linear model over position and form, and a penalty for repetition.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::sentences::{SENTENCE_CHARS_MAX, Sentence, says_something, sentences, words};
+use super::{Turn, request};
+use crate::language::tokens;
+
+/// Shorter sentences say little on their own.
+const SHORT_CHARS: usize = 25;
+/// Each of these is counted up to its limit.
+const SESSIONS_BACK_MAX: usize = 3;
+const TURNS_BACK_MAX: usize = 6;
+const FROM_END_MAX: usize = 10;
+const NAMES_MAX: usize = 3;
+
+/// How much of a sentence's score is lost if all its words were quoted already.
+const REPETITION: f64 = 1.0;
+/// A quote costs its characters and this many more.
+const LINE_CHARS: f64 = 20.0;
+/// The last request is quoted whatever its score, up to this many sentences.
+const LAST_REQUEST_SENTENCES: usize = 2;
+
+/// What a sentence is judged by. All are between 0 and 1.
+pub const FEATURES: [&str; 10] = [
+    "bias",
+    "sessions back",
+    "turns back",
+    "length",
+    "names of the code",
+    "short",
+    "row of a table",
+    "sentences from the end",
+    "first of a reply",
+    "last request",
+];
+pub type Features = [f64; FEATURES.len()];
+
+/// Fitted by `cerberus-bench quotes` on 54 moments between sessions of 21 people.
+pub const WEIGHTS: Features = [-1.89, -1.95, -0.96, 0.86, 0.86, -1.15, 0.55, -0.59, 0.35, 0.24];
+
+/// A sentence that may be quoted.
+#[derive(Debug)]
+pub struct Candidate {
+    pub text: String,
+    /// The index of its turn.
+    pub turn: usize,
+    pub is_reply: bool,
+    pub features: Features,
+    words: Vec<u64>,
+    /// It is quoted first, whatever its score.
+    is_certain: bool,
+}
+
+/// All sentences of `turns`, in order.
+pub fn candidates(turns: &[Turn]) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let (mut sessions_back, mut turns_back) = (0, 0);
+    for (index, turn) in turns.iter().enumerate().rev() {
+        match turns.get(index + 1) {
+            Some(next) if next.session == turn.session => turns_back += 1,
+            Some(_) => (sessions_back, turns_back) = (sessions_back + 1, 0),
+            None => {}
+        }
+        let is_last = index + 1 == turns.len();
+        for (is_reply, text) in [(true, turn.reply.clone()), (false, request(&turn.request))] {
+            let mut all = sentences(&text);
+            all.retain(|sentence| !is_reply || says_something(&sentence.text));
+            let count = all.len();
+            for (position, sentence) in all.into_iter().enumerate().rev() {
+                let from_end = count - 1 - position;
+                let features =
+                    Standing { sessions_back, turns_back, position, from_end, is_reply, is_last }.features(&sentence);
+                let is_first = position < LAST_REQUEST_SENTENCES;
+                let is_certain = is_last && if is_reply { position == 0 || from_end == 0 } else { is_first };
+                let words = words(&sentence.text);
+                found.push(Candidate { text: sentence.text, turn: index, is_reply, features, words, is_certain });
+            }
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Where a sentence stands.
+struct Standing {
+    sessions_back: usize,
+    turns_back: usize,
+    position: usize,
+    from_end: usize,
+    is_reply: bool,
+    is_last: bool,
+}
+
+impl Standing {
+    fn features(&self, sentence: &Sentence) -> Features {
+        let share = |count: usize, max: usize| count.min(max) as f64 / max as f64;
+        let flag = |is: bool| f64::from(u8::from(is));
+        let chars = sentence.text.chars().count();
+        [
+            1.0,
+            share(self.sessions_back, SESSIONS_BACK_MAX),
+            share(self.turns_back, TURNS_BACK_MAX),
+            share(chars, SENTENCE_CHARS_MAX),
+            share(sentence.names, NAMES_MAX),
+            flag(chars < SHORT_CHARS),
+            flag(sentence.is_row),
+            flag(self.is_reply) * share(self.from_end, FROM_END_MAX),
+            flag(self.is_reply && self.position == 0),
+            flag(!self.is_reply && self.is_last),
+        ]
+    }
+}
+
+/// The indices of the sentences to quote, in order: the best for their length that repeat least, until the budget is used.
+pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize) -> Vec<usize> {
+    let scores: Vec<f64> = candidates.iter().map(|candidate| worth(candidate, weights)).collect();
+    let mut by_word: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, candidate) in candidates.iter().enumerate() {
+        candidate.words.iter().for_each(|word| by_word.entry(*word).or_default().push(at));
+    }
+    // How many words of each sentence are quoted already.
+    let mut known = vec![0usize; candidates.len()];
+    let mut open: Vec<(usize, usize)> =
+        candidates.iter().map(|candidate| tokens::line(&candidate.text)).enumerate().collect();
+    let (mut chosen, mut left) = (Vec::new(), budget_tokens);
+    loop {
+        open.retain(|(_, cost)| *cost <= left);
+        let value = |at: usize| {
+            let repeated = known[at] as f64 / candidates[at].words.len().max(1) as f64;
+            (candidates[at].is_certain, scores[at] * (1.0 - REPETITION * repeated))
+        };
+        let better = |a: &usize, b: &usize| {
+            // Of two that are alike the later one is newer.
+            value(open[*a].0).partial_cmp(&value(open[*b].0)).unwrap_or(Ordering::Equal).then(a.cmp(b))
+        };
+        let Some(best) = (0..open.len()).max_by(better) else { break };
+        let (best, cost) = open.remove(best);
+        left -= cost;
+        for word in &candidates[best].words {
+            by_word.remove(word).unwrap_or_default().into_iter().for_each(|at| known[at] += 1);
+        }
+        chosen.push(best);
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// How likely a sentence is to matter, for what it costs.
+fn worth(candidate: &Candidate, weights: &Features) -> f64 {
+    let sum: f64 = candidate.features.iter().zip(weights).map(|(feature, weight)| feature * weight).sum();
+    let chars = candidate.text.chars().count() as f64;
+    1.0 / (1.0 + (-sum).exp()) / (LINE_CHARS + chars).sqrt()
+}

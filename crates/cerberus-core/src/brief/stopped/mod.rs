@@ -1,0 +1,211 @@
+//! Where the work stopped: the person's last request, what the agent said when it finished, and what else the last
+//! sessions said that is worth knowing, quoted sentence by sentence.
+//!
+//! Which sentences are quoted is decided by where they stand and how they look, not by words: how many sessions and
+//! turns ago, how far from the end of the message, how long, how many names of the code. So it works in any language.
+//! A sentence that repeats what is already quoted is left out. Pasted text is never quoted as the person's request.
+
+mod choose;
+mod open;
+mod sentences;
+
+use super::{Item, Section};
+use crate::clean::text;
+use crate::extract::words::own;
+use crate::language::tokens;
+use crate::model::fact::Kind;
+use crate::model::id::SessionId;
+use crate::model::time::Timestamp;
+
+pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
+
+/// Older sessions, and older turns of a session, are not quoted.
+pub const SESSIONS_MAX: usize = 4;
+pub const TURNS_MAX: usize = 8;
+
+/// The reference of an open item that quotes the agent.
+pub(crate) const QUOTED: &str = "quoted";
+
+/// All quotes together.
+pub const QUOTES_TOKENS: usize = 400;
+
+/// A request and the message with which the agent finished. In chronological order.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub session: SessionId,
+    pub at: Timestamp,
+    /// The person's prompt as it was typed; empty if the agent worked without one.
+    pub request: String,
+    /// Empty if the turn was cut off.
+    pub reply: String,
+}
+
+/// What other lines of the brief tell already.
+#[derive(Debug, Default)]
+pub struct Told<'a> {
+    /// Requests that were cut off.
+    pub interrupted: Vec<&'a str>,
+    /// What is open.
+    pub open: Vec<&'a str>,
+}
+
+/// So much of a request is compared with those that were cut off.
+const COMPARED_CHARS: usize = 60;
+
+impl Told<'_> {
+    fn has_request(&self, turn: &Turn) -> bool {
+        let asked = text::line(&turn.request, COMPARED_CHARS);
+        self.interrupted.iter().any(|text| text.contains(&asked))
+    }
+}
+
+/// The lines of a brief that quote `turns`: what the last message leaves open, and quotes, the newest turn first.
+pub fn items(turns: &[Turn], now: Timestamp, budget_tokens: usize, told: &Told) -> Vec<Item> {
+    let mut found = candidates(turns);
+    let mut items = open_items(turns, &mut found, &told.open);
+    let used: usize = items.iter().map(|item| item.tokens).sum();
+    let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS).saturating_sub(used));
+    for (index, turn) in turns.iter().enumerate().rev() {
+        for is_reply in [false, true] {
+            let quoted =
+                chosen.iter().map(|at| &found[*at]).filter(|one| one.turn == index && one.is_reply == is_reply);
+            let quoted = join(quoted.map(|candidate| candidate.text.as_str()));
+            if !quoted.is_empty() && (is_reply || !told.has_request(turn)) {
+                items.push(item(turns, index, is_reply, &quoted, now));
+            }
+        }
+    }
+    items
+}
+
+/// So many sentences of the last message are told as open.
+const OPEN_MAX: usize = 3;
+/// Shorter ones need the sentence before them.
+const OPEN_CHARS_MIN: usize = 30;
+const OPEN_CHARS_MAX: usize = 160;
+/// An open item that shares this many of its words with another is the same.
+const SAME_SHARE: f64 = 0.5;
+
+/// Takes out of `found` what the agent's last message says remains to be done.
+fn open_items(turns: &[Turn], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<Item> {
+    let Some(last) = turns.last() else { return Vec::new() };
+    let known: Vec<Vec<u64>> = told.iter().map(|text| sentences::words(text)).collect();
+    let is_known = |text: &str| {
+        let words = sentences::words(text);
+        let shared = |known: &Vec<u64>| known.iter().filter(|word| words.contains(word)).count() as f64;
+        known.iter().any(|known| !known.is_empty() && shared(known) >= SAME_SHARE * known.len().min(words.len()) as f64)
+    };
+    let is_open = |candidate: &Candidate| {
+        candidate.turn + 1 == turns.len()
+            && candidate.is_reply
+            && candidate.text.chars().count() >= OPEN_CHARS_MIN
+            && open::is_open(&candidate.text)
+            && !is_known(&candidate.text)
+    };
+    let mut open: Vec<usize> = (0..found.len()).filter(|at| is_open(&found[*at])).collect();
+    // A message ends with what remains.
+    open.drain(..open.len().saturating_sub(OPEN_MAX));
+    let taken: Vec<Candidate> = open.into_iter().rev().map(|at| found.remove(at)).collect();
+    taken.into_iter().rev().map(|candidate| open_item(last, &candidate.text)).collect()
+}
+
+fn open_item(turn: &Turn, sentence: &str) -> Item {
+    let code = format!("{}{}", Kind::Next.prefix(), text::code(&text::line(sentence, OPEN_CHARS_MAX)));
+    Item {
+        section: Section::Next,
+        kind: Kind::Next,
+        tokens: tokens::line(&code),
+        code,
+        text: sentence.to_string(),
+        path: None,
+        session: Some(turn.session.clone()),
+        at: turn.at,
+        times: 1,
+        place: Some(format!("the agent said so at the end, {} in {}", turn.at, turn.session)),
+        reference: Some(QUOTED.to_string()),
+    }
+}
+
+/// What the person asked for in a prompt, without pasted text. A slash command is its name and arguments, a plan that
+/// was handed over its title.
+pub fn request(prompt: &str) -> String {
+    if let Some(name) = between(prompt, "<command-name>", "</command-name>") {
+        let arguments = between(prompt, "<command-args>", "</command-args>").unwrap_or_default();
+        return format!("{} {}", name.trim(), arguments.trim()).trim().to_string();
+    }
+    let typed = own::without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
+    let own = own::own(&typed).lines.join("\n");
+    if !own.trim().is_empty() {
+        return own;
+    }
+    let title = typed.lines().find_map(|line| line.trim().strip_prefix("# "));
+    title.map(|title| format!("Implement the plan: {}", title.trim())).unwrap_or_default()
+}
+
+/// What is older is marked with its age.
+const RECENT_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+
+/// A request says what it wants at the beginning.
+const REQUEST_BYTES_MAX: usize = 2_000;
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(open)?;
+    rest.split_once(close).map(|(inside, _)| inside)
+}
+
+/// Sentences in one line. What does not end like a sentence is separated by a semicolon.
+fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
+    let mut joined = String::new();
+    for sentence in sentences {
+        if !joined.is_empty() {
+            let is_ended = joined.ends_with(['.', '!', '?', ';', ':', '。', '！', '？']);
+            joined.push_str(if is_ended { " " } else { "; " });
+        }
+        joined.push_str(sentence);
+    }
+    joined
+}
+
+fn item(turns: &[Turn], index: usize, is_reply: bool, quoted: &str, now: Timestamp) -> Item {
+    let turn = &turns[index];
+    let is_last_session = turns.last().is_some_and(|last| last.session == turn.session);
+    let kind = match is_reply {
+        true => Kind::Said,
+        false if index + 1 == turns.len() => Kind::Last,
+        false => Kind::Asked,
+    };
+    let is_recent = is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
+    let age = if is_recent { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
+    let code = format!("{}{}{age}", kind.prefix(), text::code(quoted));
+    let place = match kind {
+        Kind::Said => "the agent's own words at the end of a turn",
+        Kind::Last => "the last request",
+        _ => "an earlier request",
+    };
+    Item {
+        section: if is_last_session { Section::Stopped } else { Section::Earlier },
+        kind,
+        tokens: tokens::line(&code),
+        code,
+        text: quoted.to_string(),
+        path: None,
+        session: Some(turn.session.clone()),
+        at: turn.at,
+        times: 1,
+        place: Some(format!("{place}, {} in {}", turn.at, turn.session)),
+        reference: None,
+    }
+}
+
+/// `5m`, `3h`, `2d`.
+pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+    let minutes = now.millis().saturating_sub(at.millis()).max(0) / 60_000;
+    match minutes {
+        0..60 => format!("{minutes}m"),
+        60..2_880 => format!("{}h", minutes / 60),
+        _ => format!("{}d", minutes / 1_440),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+use super::*;
+
+fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Turn {
+    let at = Timestamp::from_millis(minute * 60_000);
+    Turn { session: SessionId::new(session), at, request: request.to_string(), reply: reply.to_string() }
+}
+
+fn told(turns: &[Turn], budget_tokens: usize) -> Vec<String> {
+    let now = turns.last().map_or(Timestamp::EPOCH, |turn| turn.at).plus(std::time::Duration::from_secs(3_600));
+    items(turns, now, budget_tokens, &Told::default()).into_iter().map(|item| item.code).collect()
+}
+
+#[test]
+fn the_last_request_and_what_came_of_it_are_told_first() {
+    let turns = [
+        turn("a", -4 * 24 * 60, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs."),
+        turn("b", 60, "Document the limiter", "I wrote docs/limiter.md.\n\nThe burst test still fails on CI."),
+        turn("b", 70, "Fix the burst test", "The bucket was refilled twice. Not pushed yet."),
+    ];
+    assert_eq!(
+        told(&turns, 400),
+        [
+            "last:Fix the burst test",
+            "said:The bucket was refilled twice. Not pushed yet.",
+            "asked:Document the limiter",
+            "said:I wrote docs/limiter.md. The burst test still fails on CI.",
+            "asked:Add a limiter to the proxy (4d ago)",
+            "said:Done: the limiter is in limiter.rs. (4d ago)",
+        ]
+    );
+    let sections: Vec<Section> =
+        items(&turns, turns[2].at, 400, &Told::default()).into_iter().map(|item| item.section).collect();
+    assert_eq!(sections[3..], [Section::Stopped, Section::Earlier, Section::Earlier]);
+}
+
+#[test]
+fn a_small_budget_keeps_where_it_stopped() {
+    let long = "The first sentence is here. ".to_string() + &"Some words that fill the middle of it all. ".repeat(40);
+    let turns = [
+        turn("a", 0, "An older request about something else", &long),
+        turn("b", 60, "Fix the burst test", &format!("{long} Both tests in burst.rs pass now.")),
+    ];
+    let lines = told(&turns, 40);
+    assert_eq!(lines[0], "last:Fix the burst test");
+    assert!(lines[1].starts_with("said:The first sentence is here.") && lines[1].ends_with("pass now."), "{lines:?}");
+    assert!(tokens::estimate(&lines.join("\n")) <= 50, "{lines:?}");
+}
+
+#[test]
+fn what_repeats_a_quote_gives_way_to_something_new() {
+    let turns = [turn(
+        "a",
+        0,
+        "Go on with it",
+        "This is the start.\nThe parser in parser.rs drops the last line of every invoice.\n\
+         The parser in parser.rs drops the last line of every invoice file.\n\
+         The totals in totals.rs are rounded in the wrong direction now.\nThat is the end.",
+    )];
+    let lines = told(&turns, 50);
+    assert!(lines[1].contains("totals.rs") && lines[1].matches("parser.rs").count() == 1, "{lines:?}");
+}
+
+#[test]
+fn another_line_may_tell_the_request() {
+    let turns = [turn("a", 0, "Wait for it", "")];
+    let interrupted = Told { interrupted: vec!["Wait for it; Bash: sleep"], ..Told::default() };
+    assert_eq!(items(&turns, turns[0].at, 400, &interrupted), []);
+    assert_eq!(told(&turns, 400), ["last:Wait for it"]);
+    assert_eq!(told(&[], 400), [""; 0]);
+}
+
+#[test]
+fn a_request_is_what_the_person_typed() {
+    for (prompt, expected) in [
+        ("Fix the parser", "Fix the parser"),
+        ("<command-name>/review</command-name>\n<command-args>PR 12</command-args>", "/review PR 12"),
+        ("<command-name>/clear</command-name>", "/clear"),
+        ("I got this error:\nTraceback (most recent call last):\n  File \"a.py\", line 1", "I got this error"),
+        ("Implement the following plan:\n\n# Rate limits\n\n## Steps\n1. Add it", "Implement the plan: Rate limits"),
+        ("<task-notification>done</task-notification>", ""),
+    ] {
+        assert_eq!(request(prompt), expected, "{prompt}");
+    }
+}
+
+#[test]
+fn what_the_last_message_leaves_open_is_told_as_next() {
+    let reply =
+        "The limiter works. The burst test in burst.rs is still red on CI. Would you like me to open a pull request?";
+    let turns =
+        [turn("a", 0, "Add a limiter", "Still to do: write the docs for it."), turn("a", 1, "Go on with it", reply)];
+    let next = |told: &Told| -> Vec<String> {
+        let items = items(&turns, turns[1].at, 400, told);
+        items.into_iter().filter(|item| item.kind == Kind::Next).map(|item| item.code).collect()
+    };
+    let both =
+        ["next:The burst test in burst.rs is still red on CI.", "next:Would you like me to open a pull request?"];
+    assert_eq!(next(&Told::default()), both);
+    let known = Told { open: vec!["fix the red burst test in burst.rs"], ..Told::default() };
+    assert_eq!(next(&known), both[1..]);
+    let said: Vec<String> = told(&turns, 400).into_iter().filter(|line| line.starts_with("said:")).collect();
+    assert_eq!(said, ["said:The limiter works.", "said:Still to do: write the docs for it."]);
+}
+
+#[test]
+fn old_quotes_are_marked_with_their_age() {
+    let turns = [turn("a", 0, "Fix the burst test", "The bucket was refilled twice.")];
+    let after = |hours: u64| {
+        let now = turns[0].at.plus(std::time::Duration::from_secs(hours * 3_600));
+        items(&turns, now, 400, &Told::default()).remove(0).code
+    };
+    assert_eq!(after(23), "last:Fix the burst test");
+    assert_eq!(after(24), "last:Fix the burst test (24h ago)");
+    assert_eq!(after(24 * 9), "last:Fix the burst test (9d ago)");
+}

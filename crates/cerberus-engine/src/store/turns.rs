@@ -1,0 +1,51 @@
+//! Conversations in the view: what was asked, and the message with which the agent finished.
+
+use std::cmp::Reverse;
+
+use cerberus_core::brief::stopped::{SESSIONS_MAX, TURNS_MAX, Turn};
+use cerberus_core::model::time::Timestamp;
+use rusqlite::params;
+
+use super::read::time;
+use super::{Result, SessionRow, Store};
+
+impl Store {
+    /// The last turns of the last of these sessions, oldest first.
+    pub fn turns(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Turn>> {
+        let mut newest: Vec<&SessionRow> = sessions.iter().collect();
+        newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+        let mut found: Vec<Vec<Turn>> = Vec::new();
+        for session in newest {
+            if found.len() == SESSIONS_MAX {
+                break;
+            }
+            found.push(self.session_turns(session, now)?);
+            found.retain(|turns| !turns.is_empty());
+        }
+        Ok(found.into_iter().rev().flatten().collect())
+    }
+
+    fn session_turns(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<Turn>> {
+        let sql = "SELECT * FROM (
+                SELECT * FROM (SELECT event, at, text, 1 FROM prompt WHERE session = ?1 AND at <= ?2
+                    ORDER BY at DESC, event DESC LIMIT ?3)
+                UNION ALL SELECT * FROM (SELECT event, at, text, 0 FROM message WHERE session = ?1 AND at <= ?2
+                    ORDER BY at DESC, event DESC LIMIT ?3)
+            ) ORDER BY 2, 1";
+        let rows = self.rows(sql, params![session.row, now.millis(), TURNS_MAX], |row| {
+            Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?))
+        })?;
+        let mut turns: Vec<Turn> = Vec::new();
+        for (at, text, is_prompt) in rows {
+            match turns.last_mut() {
+                Some(turn) if !is_prompt => turn.reply = text,
+                _ => {
+                    let (request, reply) = if is_prompt { (text, String::new()) } else { (String::new(), text) };
+                    turns.push(Turn { session: session.id.clone(), at, request, reply });
+                }
+            }
+        }
+        turns.drain(..turns.len().saturating_sub(TURNS_MAX));
+        Ok(turns)
+    }
+}
