@@ -111,6 +111,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
     let worked = worked(&history);
+    // What a fresh session was asked itself, it need not be told.
+    let spoken: Vec<SessionRow> = sessions.iter().filter(|session| !(is_fresh && is_own(session))).cloned().collect();
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -133,7 +135,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
-        turns: &store.turns(&sessions, now)?,
+        turns: &store.turns(&spoken, now)?,
         worked: &worked,
     };
     let brief = match &summary {

@@ -161,7 +161,7 @@ fn gemini_is_told_with_the_first_prompt_after_each_start() {
     let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": text}});
     assert_eq!(say("SessionStart", 1, json!({"source": "startup"})), Value::Null, "the prompt follows");
     let first = say("BeforeAgent", 2, json!({"prompt": "go on"}));
-    assert_eq!(first, told("proj:hydra\nimpl:a.rs\nimpl:load"));
+    assert_eq!(first, told("proj:hydra\nimpl:a.rs load"));
     assert_eq!(say("BeforeAgent", 3, json!({"prompt": "and then"})), Value::Null);
     // The other session goes on, so there is something new to tell when this one is resumed.
     let later = json!({"timestamp": "2026-01-22T13:36:04Z", "tool_input": {"file_path": "$CWD/b.rs", "content": "x"}});

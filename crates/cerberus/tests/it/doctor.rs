@@ -83,21 +83,21 @@ const STATES: &[State] = &[
             env
         },
         check: "claude-code",
-        says: &["2.1.325 (Claude Code)", "found, but not wired"],
+        says: &["2.1.325 (Claude Code)", "found, but Cerberus is not installed in it"],
         fix: Some("cerberus install --agent claude-code"),
     },
     State {
         name: "all is well",
         make: || installed("2.1.325"),
         check: "claude-code",
-        says: &["2.1.325 (Claude Code)", "wired (user)", "nothing heard of it yet"],
+        says: &["2.1.325 (Claude Code)", "installed (user)", "no events yet"],
         fix: None,
     },
     State {
-        name: "an old client, wired for what it knows",
+        name: "an old client, with hooks for what it knows",
         make: || installed("2.1.50"),
         check: "claude-code",
-        says: &["2.1.50 (Claude Code)", "wired (user)"],
+        says: &["2.1.50 (Claude Code)", "installed (user)"],
         fix: None,
     },
     State {
@@ -108,7 +108,7 @@ const STATES: &[State] = &[
             env
         },
         check: "claude-code",
-        says: &["not wired for PostCompact, StopFailure, TaskCreated"],
+        says: &["hooks are missing for PostCompact, StopFailure, TaskCreated"],
         fix: Some("cerberus install --agent claude-code"),
     },
     State {
@@ -153,7 +153,7 @@ const STATES: &[State] = &[
         },
         check: "claude-code",
         says: &["settings.json: line 2, column 10"],
-        fix: Some("correct the file, then: cerberus install --agent claude-code"),
+        fix: Some("fix the file, then: cerberus install --agent claude-code"),
     },
     State {
         name: "a read-only file",
@@ -165,7 +165,7 @@ const STATES: &[State] = &[
             env
         },
         check: "claude-code",
-        says: &["found, but not wired"],
+        says: &["found, but Cerberus is not installed in it"],
         fix: Some("chmod u+w 'SETTINGS' && cerberus install --agent claude-code"),
     },
     State {
@@ -199,7 +199,7 @@ const STATES: &[State] = &[
             env
         },
         check: "claude-code",
-        says: &["not wired for SessionStart, UserPromptSubmit"],
+        says: &["hooks are missing for SessionStart, UserPromptSubmit"],
         fix: Some("cerberus install --agent claude-code"),
     },
     State {
@@ -210,7 +210,7 @@ const STATES: &[State] = &[
             env
         },
         check: "claude-code",
-        says: &["its plugin runs `cerberus`, which is not on PATH", "wired by its plugin"],
+        says: &["its plugin runs `cerberus`, which is not on PATH", "installed by its plugin"],
         fix: Some("add BINARY to PATH"),
     },
     State {
@@ -240,7 +240,7 @@ const STATES: &[State] = &[
             env
         },
         check: "claude-code",
-        says: &["nothing heard of it yet"],
+        says: &["no events yet"],
         fix: None,
     },
     State {
@@ -252,7 +252,7 @@ const STATES: &[State] = &[
             env
         },
         check: "config",
-        says: &["config.toml is not understood: line 1", "sessions are captured but told nothing"],
+        says: &["config.toml is invalid: line 1", "sessions are captured but told nothing"],
         fix: Some("correct or remove the file"),
     },
     State {
@@ -264,7 +264,7 @@ const STATES: &[State] = &[
             env
         },
         check: "config",
-        says: &["config.toml is not understood: line 2", "hooks store nothing"],
+        says: &["config.toml is invalid: line 2", "hooks store nothing"],
         fix: Some("correct or remove the file"),
     },
     State {
@@ -321,7 +321,7 @@ fn status_tells_of_settings_that_are_not_understood() {
     write(&env.home().join("config.toml"), "[brief\n");
     let told = env.ok(&["status"]);
     let health = told.lines().find(|line| line.starts_with("health")).unwrap();
-    assert!(health.contains("config.toml is not understood: line 1") && health.contains("told nothing"), "{told}");
+    assert!(health.contains("config.toml is invalid: line 1") && health.contains("told nothing"), "{told}");
     assert!(env.json(&["status"])["settings_problem"].as_str().unwrap().contains("line 1"));
     fs::remove_file(env.home().join("config.toml")).unwrap();
     assert!(env.ok(&["status"]).contains("health    good") && env.json(&["status"])["settings_problem"].is_null());
@@ -338,7 +338,7 @@ fn the_plugin_alone_is_enough_when_it_finds_the_program() {
     let output = env.command().args(["doctor", "--json"]).env("PATH", path).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &report["ok"]), (Some(0), &json!(true)), "{report}");
-    assert!(report.to_string().contains("wired by its plugin"));
+    assert!(report.to_string().contains("installed by its plugin"));
 }
 
 #[test]

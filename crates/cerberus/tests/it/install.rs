@@ -159,7 +159,7 @@ fn only_agents_that_are_found_are_wired() {
     let run = |args: &[&str]| env.command().args(args).env("PATH", &programs).output().unwrap();
     assert!(String::from_utf8_lossy(&run(&["install"]).stdout).starts_with("codex: "));
     let printed = String::from_utf8_lossy(&run(&["doctor"]).stdout).into_owned();
-    assert!(printed.contains("codex-cli 1.2.3; wired (user)"), "{printed}");
+    assert!(printed.contains("codex-cli 1.2.3; installed (user)"), "{printed}");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_file_that_must_not_be_changed_keeps_no_other_from_it() {
     let failed = report["agents"].as_array().unwrap().iter().filter(|told| told.get("error").is_some()).count();
     assert_eq!(failed, 4, "{report}");
     let fix = check(&env, "claude-code")["fix"].to_string();
-    assert!(fix.contains("correct the file, then: cerberus install --agent claude-code"), "{fix}");
+    assert!(fix.contains("fix the file, then: cerberus install --agent claude-code"), "{fix}");
 }
 
 #[test]

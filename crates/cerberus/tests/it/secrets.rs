@@ -130,7 +130,7 @@ fn wrong_rules_are_said_and_nothing_is_stored_until_they_are_right() {
         assert!(String::from_utf8_lossy(&refused.stderr).contains("is not a rule: write `key NAME"), "{args:?}");
     }
     let checks = env.doctor()["checks"].to_string();
-    assert!(checks.contains("is not a rule") && checks.contains("nothing is stored until this is mended"), "{checks}");
+    assert!(checks.contains("is not a rule") && checks.contains("nothing is stored until this is fixed"), "{checks}");
     // Wrong settings that have nothing to do with it keep nothing from being stored.
     fs::write(env.home().join("config.toml"), "[brief\n").unwrap();
     env.write_file("s1", "t1", "a.rs", "");
@@ -209,7 +209,10 @@ fn what_an_older_version_stored_is_found_and_cut() {
         env.json(&["memory", "list"])[0]["content"].as_str().unwrap().starts_with("Always use [redacted:github-token]")
     );
     let detail = env.doctor()["checks"].to_string();
-    assert!(detail.contains("up to date; 0 torn records"), "the torn one is blank, no other was torn: {detail}");
+    assert!(
+        detail.contains("up to date; skipped 0 torn records"),
+        "the torn one is blank, no other was torn: {detail}"
+    );
     let before = (env.json(&["brief"]), env.sessions());
     env.rebuild();
     assert_eq!((env.json(&["brief"]), env.sessions()), before);

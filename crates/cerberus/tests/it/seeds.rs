@@ -157,7 +157,10 @@ fn scenario_8_multiple_projects() {
     let path = env.add_repository("cerberus");
     let brief = env.json(&["brief", "--cwd", path.to_str().unwrap()])["text"].clone();
     let brief = brief.as_str().unwrap();
-    assert!(brief.starts_with("proj:cerberus\nimpl:journal.rs\n") && !brief.contains("proxy.go"), "{brief}");
+    assert!(
+        brief.starts_with("proj:cerberus\n") && brief.contains("\nimpl:journal.rs\n") && !brief.contains("proxy.go"),
+        "{brief}"
+    );
 }
 
 #[test]

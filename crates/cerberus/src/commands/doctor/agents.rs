@@ -124,7 +124,7 @@ impl Subject<'_> {
                 (problem, self.install(scope, " --repair-json"))
             }
             WiringError::Settings { path, source } => {
-                let fix = format!("correct the file, then: {}", self.install(scope, ""));
+                let fix = format!("fix the file, then: {}", self.install(scope, ""));
                 (format!("{}: {source}", path.display()), fix)
             }
             WiringError::NotText { path } => {
@@ -151,7 +151,7 @@ impl Subject<'_> {
     fn problem(&self, scope: Scope, wiring: &Wiring, said: &mut Vec<String>) -> Option<Problem> {
         let install = || self.install(scope, "");
         if let Some(gone) = wiring.commands().iter().find(|command| !Path::new(command).is_file()) {
-            return Some((format!("{gone} is gone"), install()));
+            return Some((format!("{gone} does not exist"), install()));
         }
         if let (Some(hook), Some(client)) = (wiring.hooks.iter().find(|hook| hook.is_unknown), self.client) {
             let problem =
@@ -162,7 +162,7 @@ impl Subject<'_> {
             return Some(("the hooks were installed in a form that older versions misread".to_string(), install()));
         }
         if !wiring.missing.is_empty() {
-            return Some((format!("not wired for {}", wiring.missing.join(", ")), install()));
+            return Some((format!("hooks are missing for {}", wiring.missing.join(", ")), install()));
         }
         if let Some(problem) = self.other_home(wiring) {
             return Some((problem, install()));
@@ -189,10 +189,10 @@ impl Subject<'_> {
                 None
             }
             Trust::Given { events, of } if events < of => {
-                Some(format!("it accepted the hooks of {events} of {of} events"))
+                Some(format!("it has accepted the hooks of only {events} of {of} events"))
             }
             Trust::Given { .. } => {
-                said.push("hooks accepted (whether in their present text, only it can tell)".to_string());
+                said.push("hooks accepted (only the agent knows whether in their current form)".to_string());
                 None
             }
         }
@@ -201,8 +201,8 @@ impl Subject<'_> {
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {
     match store.map(|store| store.last_heard_at(profile.agent, context.clock.now)) {
-        Some(Ok(Some(at))) => format!("last heard of {at}"),
-        Some(Ok(None)) => "nothing heard of it yet".to_string(),
-        None | Some(Err(_)) => "last heard of: unknown".to_string(),
+        Some(Ok(Some(at))) => format!("last event {at}"),
+        Some(Ok(None)) => "no events yet".to_string(),
+        None | Some(Err(_)) => "last event unknown".to_string(),
     }
 }

@@ -34,7 +34,7 @@ fn denial_stays_in_force(client: &dyn Client) {
     let requests = server.main_requests();
     assert_eq!(times(&request_text(&requests[0]), "next:add-a-mutex"), 1, "{version}: our hooks ran");
     let printed = stage.try_cerberus(&["doctor"]);
-    assert!(printed.contains(&format!("ok   claude-code  {version} (Claude Code); wired (user)")), "{printed}");
+    assert!(printed.contains(&format!("ok   claude-code  {version} (Claude Code); installed (user)")), "{printed}");
 }
 
 /// Entries of an earlier version run the bare program where `args` are ignored. The prompt must get through, alone.
