@@ -255,9 +255,8 @@ fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64
         right.swap(column, pivot);
         for row in column + 1..N {
             let factor = matrix[row][column] / matrix[column][column];
-            for at in column..N {
-                matrix[row][at] -= factor * matrix[column][at];
-            }
+            let pivot = matrix[column];
+            matrix[row].iter_mut().zip(pivot).for_each(|(value, pivot)| *value -= factor * pivot);
             right[row] -= factor * right[column];
         }
     }
