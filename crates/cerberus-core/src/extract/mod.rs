@@ -26,6 +26,7 @@ const TODO_LIST: &str = "todos";
 const PLAN: &str = "plan";
 const LAST_MESSAGE: &str = "last-words";
 const SUMMARY: &str = "summary";
+const MODEL: &str = "model";
 
 /// The reference of names found by scanning an edit. Names read from the file itself replace them.
 pub fn scan_reference(path: &str) -> String {
@@ -46,6 +47,11 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
             replace_list(SUMMARY, words::summary(summary), &mut out);
         }
+        Event::Summary(said) => {
+            let items =
+                said.items.iter().map(|item| words::Statement { kind: item.sort.kind(), text: item.text.to_string() });
+            replace_list(MODEL, items.collect(), &mut out);
+        }
         Event::Start { .. }
         | Event::SubagentStop { .. }
         | Event::StopFailure { .. }
@@ -60,7 +66,6 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::SeparateProject { .. }
         | Event::Pulse
         | Event::Crash { .. }
-        | Event::Summary(_)
         | Event::Complete
         | Event::Archive => {}
     }
