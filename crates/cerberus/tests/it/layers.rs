@@ -181,6 +181,7 @@ const READ_CLEAN_TEXT_BACK: [&str; 5] = [
     "crates/cerberus-core/src/model/event.rs",
     "crates/cerberus-core/src/model/memory.rs",
     "crates/cerberus-core/src/model/repository.rs",
+    "crates/cerberus-core/src/model/summary.rs",
 ];
 /// Files that take clean text out of the view.
 const TAKE_CLEAN_TEXT_FROM_THE_VIEW: [&str; 3] = [

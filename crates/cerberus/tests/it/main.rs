@@ -10,6 +10,7 @@ mod cli;
 mod clients;
 mod concurrency;
 mod continuity;
+mod conversation;
 mod doors;
 mod durable;
 mod faults;

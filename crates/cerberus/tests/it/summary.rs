@@ -130,7 +130,8 @@ fn scenario_5_no_previous_session() {
 
 #[test]
 fn scenario_6_token_budget_enforcement() {
-    let sentence = "The integration tests of the request queue still hang, so the next step is to find out why it hangs. ";
+    let sentence =
+        "The integration tests of the request queue still hang, so the next step is to find out why it hangs. ";
     let (env, server) = (env(), saying(&sentence.repeat(17)));
     assert!(real_tokens(&sentence.repeat(17)) >= 300);
     env.start("s1", "startup");
