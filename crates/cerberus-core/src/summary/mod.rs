@@ -97,10 +97,16 @@ fn listed(material: &Material) -> String {
     text
 }
 
-/// Whether an item is a failing test, build or lint.
+/// What kind of run an item reports as failing.
+fn failing_kind(item: &Item) -> Option<runs::Kind> {
+    let kinds = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
+    let prefixes = ["block:test:", "block:build:", "block:lint:"];
+    let is_it = |(_, prefix): &(runs::Kind, &str)| item.code.starts_with(prefix);
+    kinds.into_iter().zip(prefixes).find(is_it).map(|(kind, _)| kind).filter(|_| item.kind == Kind::Blocker)
+}
+
 fn is_failing(item: &Item) -> bool {
-    let sorts = ["block:test:", "block:build:", "block:lint:"];
-    item.kind == Kind::Blocker && sorts.iter().any(|sort| item.code.starts_with(sort))
+    failing_kind(item).is_some()
 }
 
 fn of_kind(items: &[Item], kind: Kind) -> impl Iterator<Item = &Item> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::super::check::{bare, is_name};
-use super::vocabulary::{DECIDED, EDITED, FOREIGN, FUNCTION, NOT, OBLIGING, OPEN, REPORT, SAME_PAST};
+use super::vocabulary::{DECIDED, EDITED, FOREIGN, FUNCTION, NONE, NOT, OBLIGING, OPEN, REPORT, SAME_PAST};
 use crate::language::form::{is_gerund, is_imperative};
 use crate::language::forms::base;
 use crate::language::matcher::Set;
@@ -24,7 +24,7 @@ static VERBS: LazyLock<Set> = LazyLock::new(|| {
 
 /// After one of these, a base form is a verb.
 static BEFORE_VERBS: LazyLock<Set> = LazyLock::new(|| {
-    Set::new("to|will|would|can|could|may|might|must|should|shall|please|let's|lets|not|don't|never|always|ought")
+    Set::new("to|will|would|can|could|may|might|must|should|shall|please|let's|lets|don't|never|always|ought")
 });
 
 /// These begin no clause of their own.
@@ -39,7 +39,7 @@ static SUBJECTS: LazyLock<Set> =
 /// After one of these, the word before it was a subject.
 static FINITE: LazyLock<Set> = LazyLock::new(|| {
     Set::new(
-        "is|are|was|were|has|have|had|will|can|could|may|might|must|should|remains|remain|fails|fail|hangs|needs|still|does",
+        "is|are|was|were|has|have|had|will|can|could|may|might|must|should|remains|remain|fails|fail|hangs|needs|still|does|pass|passes|succeed|succeeds",
     )
 });
 
@@ -97,6 +97,8 @@ pub(super) struct Clause {
     pub words: Vec<Word>,
     pub sort: Sort,
     pub is_directive: bool,
+    /// It says that there is none of something.
+    pub has_none: bool,
     pub is_in_progress: bool,
     pub is_english: bool,
 }
@@ -143,6 +145,7 @@ impl Clause {
         Clause {
             words,
             sort,
+            has_none: has(&NONE),
             is_directive: is_directive(&spoken, &lower),
             is_in_progress: ["worked", "started", "began", "continued"].iter().any(|word| lower.contains(word)),
             is_english: lower.iter().any(|word| FUNCTION.has(word) || EDITED.has(word)),

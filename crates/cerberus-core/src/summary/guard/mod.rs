@@ -13,7 +13,7 @@ mod vocabulary;
 use std::collections::HashSet;
 
 use super::check::Names;
-use super::{Material, is_failing};
+use super::{Material, failing_kind};
 use crate::brief::Item;
 use crate::extract::injected::is_ours;
 use crate::extract::runs;
@@ -40,6 +40,9 @@ pub enum Refusal {
     Unsupported,
 }
 
+/// Of this many words, one may be missing in the facts.
+const UNSUPPORTED_SHARE: usize = 4;
+
 /// Everything that sentences are compared with.
 #[derive(Debug)]
 pub struct Guard {
@@ -56,7 +59,9 @@ pub struct Guard {
     counts: HashSet<String>,
     /// Words for results that are on record.
     results: Stems,
-    has_failing: bool,
+    /// The blockers, and whether each denies something.
+    blockers: Vec<(Stems, bool)>,
+    failing: HashSet<runs::Kind>,
     passing: HashSet<runs::Kind>,
 }
 
@@ -73,7 +78,8 @@ impl Guard {
             open_facts: Vec::new(),
             counts: HashSet::new(),
             results: Stems::new(),
-            has_failing: material.items.iter().any(is_failing),
+            blockers: Vec::new(),
+            failing: material.items.iter().filter_map(failing_kind).collect(),
             passing: material.passing.iter().map(|(kind, _)| *kind).collect(),
         };
         material.items.iter().for_each(|item| guard.add(item));
@@ -90,6 +96,9 @@ impl Guard {
     fn add(&mut self, item: &Item) {
         let path = item.path.as_deref().unwrap_or_default();
         let words: Stems = stems(&item.text).chain(stems(&item.code)).chain(stems(path)).collect();
+        if item.kind == Kind::Blocker {
+            self.blockers.push((words.clone(), has_negation(&item.text)));
+        }
         let (all, facts) = match item.kind {
             Kind::Decision => (&mut self.decided, &mut self.decided_facts),
             Kind::Blocker | Kind::Next | Kind::Objective | Kind::Note => (&mut self.open, &mut self.open_facts),
@@ -104,11 +113,11 @@ impl Guard {
         if has_done {
             self.results.extend(stems("done completed finished"));
         }
-        if !self.passing.is_empty() && !self.has_failing {
+        if self.passing.iter().any(|kind| !self.failing.contains(kind)) {
             self.results.extend(stems("pass succeed successfully green clean test build lint check suite"));
         }
         self.done.extend(self.results.iter().cloned());
-        if self.has_failing {
+        if !self.failing.is_empty() {
             let failing: Stems = stems("fail failure error test broken red").collect();
             self.open.extend(failing.iter().cloned());
             self.results.extend(failing);
@@ -119,7 +128,7 @@ impl Guard {
     fn count(&mut self, material: &Material) {
         let of = |kind| material.items.iter().filter(|item| item.kind == kind).count();
         let kinds = [Kind::File, Kind::Function, Kind::Decision, Kind::Blocker, Kind::Next];
-        let failing = material.items.iter().filter(|item| is_failing(item)).count();
+        let failing = material.items.iter().filter(|item| failing_kind(item).is_some()).count();
         let counts = kinds.into_iter().map(of).chain([material.done.len(), failing]);
         self.counts = counts.filter(|count| *count > 0).map(|count| count.to_string()).collect();
     }
@@ -139,6 +148,12 @@ impl Guard {
             return Err(Refusal::Claim);
         }
         let clauses: Vec<Clause> = clauses(sentence).map(Clause::of).collect();
+        // A name alone reports nothing.
+        if let [Clause { words, .. }] = clauses.as_slice()
+            && let [Word { is_name: true, .. }] = words.as_slice()
+        {
+            return Err(Refusal::Unsupported);
+        }
         let mut has_content = false;
         for clause in &clauses {
             has_content |= self.check_clause(clause)?;
@@ -163,7 +178,8 @@ impl Guard {
             (runs::Kind::Build, speaks_of(&["build", "compil", "everything", "ci", "pipeline"])),
             (runs::Kind::Lint, speaks_of(&["lint", "clippy", "check", "typecheck", "everything", "ci", "pipeline"])),
         ];
-        !self.has_failing && kinds.iter().all(|(kind, is_meant)| !is_meant || self.passing.contains(kind))
+        let is_green = |kind| self.passing.contains(kind) && !self.failing.contains(kind);
+        kinds.iter().all(|(kind, is_meant)| !is_meant || is_green(kind))
     }
 
     /// No tags, no markup, no codes, and no part of a command that the facts do not contain.
@@ -204,8 +220,14 @@ impl Guard {
             return Ok(false);
         }
         if clause.is_directive {
-            let is_recorded = self.open_facts.iter().chain(&self.decided_facts).any(|step| repeats(&content, step));
+            let is_recorded = self.is_made_of_steps(&content);
             return if is_recorded { Ok(true) } else { Err(Refusal::Instruction) };
+        }
+        if self.repeats_blocker(clause, &content) {
+            return Ok(true);
+        }
+        if clause.sort == Sort::Denial && !content.iter().any(|word| word.is_verb) {
+            return Err(Refusal::Claim);
         }
         let basis = self.basis(clause);
         let is_supported = |word: &Word| word.is_in(&basis.nouns) || (word.is_edit && basis.allows_edits);
@@ -224,10 +246,37 @@ impl Guard {
         let begins_well = clause.words.first().is_none_or(|first| !first.has_content || is_supported(first));
         let contradicts =
             content.iter().any(|word| basis.excluded.is_some_and(|open| word.is_in(&[open]) && !is_supported(word)));
-        let is_enough = if clause.is_english { supported * 2 > content.len() } else { supported == content.len() };
+        let is_enough =
+            (content.len() - supported) * UNSUPPORTED_SHARE <= if clause.is_english { content.len() } else { 0 };
         let is_still_open = clause.sort == Sort::Done && !clause.is_in_progress && self.is_open_step(&content);
         let holds = rests && verbs_hold && begins_well && is_enough && !contradicts && !is_still_open;
         if holds { Ok(true) } else { Err(Refusal::Unsupported) }
+    }
+
+    /// Whether an instruction repeats recorded steps or decisions, one after another. Names of files and functions are
+    /// known and may be added.
+    fn is_made_of_steps(&self, content: &[&Word]) -> bool {
+        let words: Vec<&Word> = content.iter().copied().filter(|word| !word.is_name).collect();
+        let mut rest = &words[..];
+        while !rest.is_empty() {
+            let steps = self.open_facts.iter().chain(&self.decided_facts);
+            let longest = steps.map(|step| rest.iter().take_while(|word| word.is_in(&[step])).count()).max();
+            let longest = longest.unwrap_or(0);
+            // A single word of a step is no step.
+            if longest == 0 || (longest == 1 && words.len() > 1) {
+                return false;
+            }
+            rest = &rest[longest..];
+        }
+        !words.is_empty()
+    }
+
+    /// Whether a clause says what a blocker says, with or without a negation as in it.
+    fn repeats_blocker(&self, clause: &Clause, content: &[&Word]) -> bool {
+        let is_denial = clause.sort == Sort::Denial || clause.has_none;
+        let says =
+            |(words, denies): &(Stems, bool)| *denies == is_denial && content.iter().all(|word| word.is_in(&[words]));
+        !content.iter().any(|word| word.is_verb) && self.blockers.iter().any(says)
     }
 
     /// Whether the change that a clause reports is one of the open steps: the same verb, and another word of it.
@@ -279,12 +328,6 @@ fn denies_trouble(text: &str) -> bool {
 fn is_near(words: &[String], first: &Set, then: &Set, words_max: usize) -> bool {
     let starts = (0..words.len()).filter(|at| first.has(&words[*at]));
     starts.into_iter().any(|at| words[at + 1..].iter().take(words_max).any(|word| then.has(word)))
-}
-
-/// Whether an instruction says what this step says. Names of files and functions are known and may be added.
-fn repeats(content: &[&Word], step: &Stems) -> bool {
-    let mut words = content.iter().filter(|word| !word.is_name).peekable();
-    words.peek().is_some() && words.all(|word| word.is_in(&[step]))
 }
 
 /// What supports a clause: at least one word of `subject`, most words from `nouns`, and for each verb a fact that

@@ -11,7 +11,7 @@ type Words = LazyLock<Set>;
 pub(super) static FUNCTION: Words = LazyLock::new(|| {
     Set::new(
         "a|an|the|this|that|these|those|it|its|they|them|their|there|here|he|she|his|her|we|our|us|i|my|me|and|or|but|\
-    so|nor|if|then|than|as|at|by|for|from|in|into|of|off|on|onto|over|under|up|down|out|to|toward|towards|upon|\
+    so|nor|if|then|than|as|at|by|for|from|in|into|of|on|onto|over|under|to|toward|towards|upon|\
     via|with|within|without|during|after|before|since|until|while|when|where|which|who|whose|what|how|why|\
     because|due|per|between|among|across|around|about|above|below|behind|beyond|beside|besides|along|through|\
     throughout|against|is|are|was|were|be|been|being|am|has|have|had|having|do|does|did|can|could|may|might|will|\
@@ -28,7 +28,7 @@ pub(super) static REPORT: Words = LazyLock::new(|| {
         "session|sessions|work|worked|project|codebase|code|file|files|function|functions|module|modules|change|\
     changes|changed|touched|part|parts|place|places|line|lines|next|step|steps|first|second|third|last|previous|\
     previously|further|remain|remains|remaining|left|open|task|tasks|item|items|todo|todos|pending|planned|plan|\
-    plans|goal|objective|focus|blocker|blockers|blocked|block|blocks|blocking|issue|issues|problem|problems|\
+    plans|goal|objective|focus|focused|blocker|blockers|blocked|block|blocks|blocking|issue|issues|problem|problems|\
     unresolved|unfinished|outstanding|decision|decisions|decided|decide|chosen|chose|choice|choices|reason|\
     reasons|need|needs|needed|require|requires|required|progress|began|begun|started|starting|stopped|ended|\
     paused|interrupted|continued|continue|continues|noted|recorded|listed|named|called|based|related|involving|\
