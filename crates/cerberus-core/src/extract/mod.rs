@@ -33,6 +33,7 @@ pub(crate) const TASK: &str = "task:";
 pub(crate) const RUN: &str = "run";
 /// The reference of what was recorded by hand: it stays until it is resolved by hand.
 pub const RECORDED: &str = "recorded";
+const MODEL: &str = "model";
 
 /// The reference of names found by scanning an edit. Names read from the file itself replace them.
 pub fn scan_reference(path: &str) -> String {
@@ -63,6 +64,11 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
             replace_list(SUMMARY, words::summary(summary), &mut out);
         }
+        Event::Summary(said) => {
+            let items =
+                said.items.iter().map(|item| words::Statement { kind: item.sort.kind(), text: item.text.to_string() });
+            replace_list(MODEL, items.collect(), &mut out);
+        }
         Event::Start { .. }
         | Event::SubagentStop { .. }
         | Event::StopFailure { .. }
@@ -77,7 +83,6 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::SeparateProject { .. }
         | Event::Pulse
         | Event::Crash { .. }
-        | Event::Summary(_)
         | Event::Complete
         | Event::Archive => {}
     }

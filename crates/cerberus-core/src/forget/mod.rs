@@ -208,6 +208,10 @@ impl Residue {
         match &record.event {
             Event::Memory(change) if self.memories.contains(&*change.id) => RecordAction::Remove,
             Event::Memory(change) => self.memory_action(request, record, change),
+            // It retells the session, and it was written after what it retells.
+            Event::Summary(_) if matches!(request, ForgetRequest::Between(..)) && self.has_lost(record) => {
+                RecordAction::Remove
+            }
             Event::Receipt { codes, .. } if codes.iter().any(|code| self.may_name(code)) => {
                 let mut kept = record.clone();
                 if let Event::Receipt { codes, .. } = &mut kept.event {
@@ -241,6 +245,14 @@ impl Residue {
             memory.background.rationale = None;
         }
         rewrite(&kept)
+    }
+
+    /// Whether anything of the record's session is forgotten.
+    fn has_lost(&self, record: &Record) -> bool {
+        let is_same = |(agent, session, _): &(String, String, String)| {
+            agent == record.agent.name() && *session == *record.session
+        };
+        self.sources.iter().any(is_same)
     }
 
     fn is_source(&self, evidence: &Evidence) -> bool {

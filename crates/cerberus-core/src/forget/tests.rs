@@ -5,7 +5,7 @@ use crate::agents::codex;
 use crate::clean::BUILT_IN;
 use crate::clean::glob::Glob;
 use crate::clean::text::{Clean, Keep};
-use crate::model::event::{FileTouch, Location, Note, Task, TaskState, ToolUse, Touch};
+use crate::model::event::{FileTouch, ItemSort, Location, Note, Summary, SummaryItem, Task, TaskState, ToolUse, Touch};
 use crate::model::memory::Background;
 use crate::model::repository::Repository;
 
@@ -392,4 +392,19 @@ fn project_memories_are_forgotten_by_id_or_name() {
 fn forgetting_a_path_keeps_the_repository_record() {
     let event = Event::Repository(Repository { folder: clean("/p/secret/.git"), ..Repository::default() });
     assert_eq!(paths("secret/**").action_for(&record("", 1, event)), RecordAction::Keep);
+}
+
+#[test]
+fn a_summary_goes_with_any_part_of_what_it_retells() {
+    let said = |session| record(session, 50, Event::Prompt { text: clean("hello") });
+    let summary = |session| {
+        let item = SummaryItem { sort: ItemSort::Open, text: clean("hello"), quote: clean("hello") };
+        let (text, provider) = (clean("Said hello."), Clean::word("command"));
+        let (key_context, next_actions, items) = (Vec::new(), Vec::new(), vec![item]);
+        record(session, 90, Event::Summary(Summary { text, provider, key_context, next_actions, items }))
+    };
+    let mut residue = Residue::default();
+    residue.add(&between(40, 60), &said("s1"));
+    assert_eq!(residue.action_for(&between(40, 60), &summary("s1")), RecordAction::Remove);
+    assert_eq!(residue.action_for(&between(40, 60), &summary("s2")), RecordAction::Keep);
 }

@@ -11,6 +11,7 @@ use crate::model::fact::Kind;
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
 use crate::model::repository::Repository;
+pub use crate::model::summary::{ItemSort, Summary, SummaryItem};
 use crate::model::time::Timestamp;
 
 /// One line of the journal.
@@ -242,20 +243,6 @@ pub struct Recovery<'a> {
     /// Recovered at the start of another session, without a request.
     #[serde(default)]
     pub is_automatic: bool,
-}
-
-/// What a model wrote about a session, with the facts known at that time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary<'a> {
-    #[serde(borrow)]
-    pub text: Clean<'a>,
-    /// The provider's name, never its address or credentials.
-    #[serde(borrow)]
-    pub provider: Clean<'a>,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub key_context: Vec<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub next_actions: Vec<Clean<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,4 +14,5 @@ pub mod path;
 pub mod repository;
 pub mod session;
 pub mod span;
+pub mod summary;
 pub mod time;

@@ -82,7 +82,7 @@ impl Names {
 }
 
 /// A word without surrounding punctuation.
-fn bare(word: &str) -> &str {
+pub(super) fn bare(word: &str) -> &str {
     const BEFORE: [char; 8] = ['"', '\'', '`', '(', '[', '{', '<', '…'];
     const AFTER: [char; 17] = ['"', '\'', '`', ')', ']', '}', '>', '…', '.', ',', ';', ':', '!', '?', '(', '/', '’'];
     let word = word.trim_start_matches(BEFORE).trim_end_matches(AFTER);
@@ -99,7 +99,7 @@ fn without_line(name: &str) -> &str {
 }
 
 /// Whether it is written like a file or a function.
-fn is_name(word: &str) -> bool {
+pub(super) fn is_name(word: &str) -> bool {
     let name = bare(word);
     if PROPER_NAMES.split_whitespace().any(|proper| proper.eq_ignore_ascii_case(name)) {
         return false;

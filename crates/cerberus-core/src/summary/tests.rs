@@ -15,7 +15,7 @@ fn facts() -> Vec<Fact> {
         Fact::file(Kind::File, "internal/proxy.go"),
         Fact::file(Kind::File, "internal/supervisor.go"),
         Fact::function("supervisor.Process", Some("internal/supervisor.go")),
-        Fact::decision("split the proxy in 3 files", Some("each stays below 200 lines")),
+        Fact::decision("split the proxy in 3 files", Some("keep each below 200 lines")),
         Fact::blocker("race condition in the test at line 712", Some("race")),
         Fact::words(Kind::Next, "fix the race, add a mutex"),
     ]
@@ -43,7 +43,13 @@ fn codes(facts: Vec<Fact>) -> Brief {
 
 fn kept(answer: &str) -> Option<String> {
     let codes = codes(facts());
-    let material = Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] };
+    let material = Material {
+        project: "hydra",
+        items: &codes.items,
+        shared: &codes.items,
+        done: &["split the proxy".to_string()],
+        passing: &[],
+    };
     read(&BUILT_IN, answer, &material).map(|text| text.to_string())
 }
 
@@ -59,8 +65,16 @@ fn the_request_contains_only_facts() {
     facts.push(Fact::words(Kind::Next, &format!("rotate {key}")));
     facts.extend((0..50).map(|n| Fact::words(Kind::Decision, &format!("choice {n} {}", "long ".repeat(90)))));
     let codes = codes(facts);
-    let prompt =
-        prompt(&BUILT_IN, &Material { project: "hydra", items: &codes.items, done: &["split the proxy".to_string()] });
+    let prompt = prompt(
+        &BUILT_IN,
+        &Material {
+            project: "hydra",
+            items: &codes.items,
+            shared: &codes.items,
+            done: &["split the proxy".to_string()],
+            passing: &[],
+        },
+    );
     for part in [
         "Project: hydra\n",
         "Files modified: 2\n- proxy.go\n- supervisor.go\n",
@@ -73,7 +87,7 @@ fn the_request_contains_only_facts() {
     }
     assert!(!prompt.contains(key) && !prompt.contains("private"), "{}", &*prompt);
     assert!(real(&prompt) < 600, "{} tokens", real(&prompt));
-    assert!(Material { project: "hydra", items: &[], done: &[] }.is_empty());
+    assert!(Material { project: "hydra", items: &[], shared: &[], done: &[], passing: &[] }.is_empty());
 }
 
 #[test]
@@ -96,8 +110,8 @@ fn sentences_are_extracted_from_any_form_of_answer() {
         assert_eq!(kept(answer).as_deref(), Some(WANTED), "{answer}");
     }
     assert_eq!(
-        kept("Use a mutex, e.g. in supervisor.Process. Done?").as_deref(),
-        Some("Use a mutex, e.g. in supervisor.Process. Done?")
+        kept("Add a mutex, e.g. in supervisor.Process. Done?").as_deref(),
+        Some("Add a mutex, e.g. in supervisor.Process.")
     );
     for nothing in [
         "",
@@ -114,7 +128,16 @@ fn sentences_are_extracted_from_any_form_of_answer() {
 }
 
 #[test]
-fn sentences_that_no_fact_supports_are_dropped() {
+fn names_that_no_fact_contains_are_not_told() {
+    let codes = codes(facts());
+    let done = ["split the proxy".to_string()];
+    let names = check::Names::of(&Material {
+        project: "hydra",
+        items: &codes.items,
+        shared: &codes.items,
+        done: &done,
+        passing: &[],
+    });
     for sentence in [
         "Add a mutex to supervisor.Process.",
         "Add a mutex to Process() in internal/supervisor.go.",
@@ -125,7 +148,7 @@ fn sentences_that_no_fact_supports_are_dropped() {
         "Work in internal/ only.",
         "Hold `proxy.go`'s `mutex`, run `go test -race` and `--verbose`.",
     ] {
-        assert_eq!(kept(sentence), Some(sentence.replace('`', "")));
+        assert!(names.know(sentence), "{sentence}");
     }
     for invented in [
         "Add a mutex to forwarder.go.",
@@ -143,7 +166,7 @@ fn sentences_that_no_fact_supports_are_dropped() {
         "Call (`flush`), then go on.",
         "Use `forwarder.go`'s lock.",
     ] {
-        assert_eq!(kept(invented), None, "{invented}");
+        assert!(!names.know(invented), "{invented}");
         let mixed = format!("Split the proxy. {invented} Fix the race.");
         assert_eq!(kept(&mixed).as_deref(), Some("Split the proxy. Fix the race."), "{invented}");
     }
@@ -182,7 +205,7 @@ fn the_format_is_that_of_the_original_tool() {
     let brief = instead(codes(facts()), &input("Split the proxy. Fix the race."));
     let text = "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy. Fix the race.\n\n\
         **Context:**\n- block:race:race-condition-in-the-test-at-line-712\n\
-        - dec:split-the-proxy-in-3-files-each-stays-below-200-lines\n- impl:proxy.go\n- impl:supervisor.go\n\
+        - dec:split-the-proxy-in-3-files-keep-each-below-200-lines\n- impl:proxy.go\n- impl:supervisor.go\n\
         - impl:supervisor.Process\n\n**Next:**\n- fix the race, add a mutex";
     assert_eq!(brief.text, text);
     assert_eq!(brief.items.len(), 6, "the shown items are part of the brief");

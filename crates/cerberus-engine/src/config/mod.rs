@@ -18,7 +18,7 @@ use crate::os::home::Home;
 use crate::os::outside;
 
 pub use store::{Age, Size, StoreConfig};
-pub use summary::{Key, ProviderName, SummaryConfig};
+pub use summary::{Key, ProviderName, Reads, SummaryConfig};
 
 /// People write this file by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -189,6 +189,7 @@ mod tests {
             "[summary]\nprovider = \"oracle\"",
             "[summary]\ntimeout_secs = 0",
             "[summary]\nformat = \"prose\"",
+            "[summary]\nreads = \"everything\"",
             "[secrets]\nrules = [\"key acme\"]",
             "[private]\nprojects = [\"work\"]",
             "[private]\npaths = [\"\"]",
@@ -207,6 +208,8 @@ mod tests {
         let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");
         assert_eq!((set.provider, set.format()), (Some(ProviderName::Ollama), Format::Summary));
         assert_eq!(set.limit().as_millis(), 500);
+        assert_eq!(of("[summary]\nprovider = \"ollama\"").reads, Reads::Facts, "the conversation only on request");
+        assert_eq!(of("[summary]\nreads = \"conversation\"").reads, Reads::Conversation);
         assert_eq!(of("[summary]\nprovider = \"command\"\nformat = \"both\"").format(), Format::Both);
     }
 

@@ -22,6 +22,8 @@ pub struct SummaryConfig {
     pub command: Vec<String>,
     /// The time limit of one attempt.
     pub timeout_secs: f64,
+    /// What the provider is sent.
+    pub reads: Reads,
     format: Option<Format>,
 }
 
@@ -34,6 +36,7 @@ impl Default for SummaryConfig {
             key: None,
             command: Vec::new(),
             timeout_secs: 10.0,
+            reads: Reads::default(),
             format: None,
         }
     }
@@ -58,6 +61,17 @@ impl SummaryConfig {
     pub fn limit(&self) -> Duration {
         Duration::from_secs_f64(self.timeout_secs)
     }
+}
+
+/// What the provider is sent about a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// Facts only, and none that are words of a prompt.
+    #[default]
+    Facts,
+    /// Also the conversation: prompts, closing messages, and what tools did.
+    Conversation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -42,7 +42,7 @@ pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
-pub use write::FoldTransaction;
+pub use write::{FoldTransaction, MODEL_SOURCE};
 
 /// Marks a view whose tables are complete.
 const SCHEMA_VERSION: u32 = 6;

@@ -1,5 +1,7 @@
 //! The summaries that models wrote, as rows of the view.
 
+use std::collections::HashSet;
+
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::event::{SeedCodes, Summary};
 use cerberus_core::model::fact::Kind;
@@ -23,6 +25,10 @@ pub struct SummaryRow {
 
 impl FoldTransaction<'_> {
     pub(super) fn summary(&self, source: &Source, said: &Summary) -> Result<()> {
+        // Its items may be all that was usable.
+        if said.text.is_empty() {
+            return Ok(());
+        }
         let sql = "INSERT INTO summary (event, session, at, provider, text, key_context, next_actions)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let (context, next) = (json(&said.key_context), json(&said.next_actions));
@@ -43,6 +49,7 @@ impl FoldTransaction<'_> {
             provider: Clean::word("seed"),
             key_context: context.collect(),
             next_actions: codes.next_actions.clone(),
+            items: Vec::new(),
         };
         self.summary(source, &said)
     }
@@ -64,6 +71,12 @@ impl Store {
             })
         })?;
         Ok(found.into_iter().next())
+    }
+
+    /// The events of a session that contain words of its prompts.
+    pub fn prompt_events(&self, session: &SessionRow) -> Result<HashSet<i64>> {
+        let sql = "SELECT row FROM event WHERE session = ?1 AND kind IN ('prompt', 'notification', 'recover')";
+        Ok(self.rows(sql, [session.row], |row| row.get(0))?.into_iter().collect())
     }
 
     /// When the last summary of any session was written, and by which provider.

@@ -35,10 +35,14 @@ const LAST_WORDS_BYTES_MAX: usize = 600;
 /// Records about memories and projects belong to no session.
 const NO_SESSION: i64 = 0;
 
+/// The source of facts that a model found.
+pub const MODEL_SOURCE: &str = "model";
+
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
         Event::Note(_) => "record",
         Event::Seed(_) => "seed",
+        Event::Summary(_) => MODEL_SOURCE,
         _ if record.imported => "import",
         _ => "hook",
     }

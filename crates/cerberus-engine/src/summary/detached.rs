@@ -59,7 +59,7 @@ fn start(home: &Home, session: &SessionId) -> io::Result<Child> {
 
 /// Claims the summary of these facts; `false` if another process already did.
 pub fn claim(home: &Home, session: &SessionRow, facts: &SessionFacts) -> Result<bool, SummaryError> {
-    let path = home.claims_dir().join(format!("{:016x}", facts.digest(home.cleaner(), session)));
+    let path = home.claims_dir().join(format!("{:016x}", facts.fingerprint(home.cleaner(), session)));
     let made = create_dir(&home.claims_dir())
         .and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
     match made {

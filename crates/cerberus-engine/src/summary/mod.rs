@@ -1,29 +1,37 @@
-//! Summaries: sends a session's facts to the configured provider, then checks and records the answer.
+//! Summaries: sends a session's facts, and its conversation if the user allows it, to the configured provider, then
+//! checks and records the answer.
 //!
 //! Nothing happens unless `[summary] provider` is set; then at most two attempts of limited time. A failed attempt
 //! changes nothing: sessions are told codes instead. Keys are sent to the provider only.
 
+mod conversation;
 pub mod detached;
 mod http;
 pub mod provider;
 
-use cerberus_core::brief::{self, FileNames, Item, Likely, Request, failing};
+use std::collections::HashSet;
+
+use cerberus_core::brief::failing::{self, SessionRun};
+use cerberus_core::brief::{self, FileNames, Item, Known, Likely, Request, Settlement};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Summary};
+use cerberus_core::extract::runs;
+use cerberus_core::model::event::{Event, Summary, SummaryItem};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_core::model::time::Timestamp;
+use cerberus_core::summary::digest::Digest;
 use cerberus_core::summary::items::{key_items, next_actions};
 use cerberus_core::summary::render::action;
-use cerberus_core::summary::{Material, prompt, read};
+use cerberus_core::summary::{Material, prompt, read, typed};
 
+use crate::config::Reads;
 use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::store::fold;
 use crate::store::fold::FoldError;
-use crate::store::{self, FactFilter, SessionRow, Store, StoreError, SummaryRow};
+use crate::store::{FactFilter, MODEL_SOURCE, SessionRow, Store, StoreError, SummaryRow};
 use provider::{Provider, ProviderError, RequestForm};
 
 /// The name of this operation in the log of failures.
@@ -48,43 +56,122 @@ pub enum SummaryError {
 pub struct SessionFacts {
     project: String,
     items: Vec<Item>,
+    /// Those that contain no words of a prompt.
+    shared: Vec<Item>,
     done: Vec<String>,
+    passing: Vec<(runs::Kind, String)>,
+    /// Set if the provider may read it.
+    digest: Option<Digest>,
 }
 
 impl SessionFacts {
-    pub fn of(store: &Store, session: &SessionRow, now: Timestamp) -> store::Result<SessionFacts> {
+    pub fn of(
+        home: &Home,
+        store: &Store,
+        session: &SessionRow,
+        reads: Reads,
+        now: Timestamp,
+    ) -> Result<SessionFacts, SummaryError> {
         let sessions = std::slice::from_ref(session);
         let mut carried = store.carried(sessions, FactFilter::All, now)?;
-        carried.add(failing::blockers(&store.runs(sessions, now)?, &carried.facts));
-        let is_done = |kind| matches!(kind, Kind::Done | Kind::Commit);
-        let done = carried.facts.iter().filter(|known| is_done(known.fact.kind)).map(|known| known.fact.text.clone());
-        let done = done.collect();
-        let brief = brief::compose(&Request {
-            project: &session.project_name,
-            facts: &carried.facts,
-            settlements: &carried.settlements,
-            files: &FileNames::default(),
-            likely: &Likely::default(),
-            now,
-            budget_tokens: usize::MAX,
-            chars_max: usize::MAX,
-            prompt: None,
-            memories: &[],
-            known: None,
-            turns: &[],
-            worked: &[],
-        });
-        Ok(SessionFacts { project: session.project_name.clone(), items: brief.items, done })
+        // A model is not told what a model said before.
+        let known = carried.facts.into_iter().zip(&carried.sources);
+        let known = known.filter(|(_, source)| *source != MODEL_SOURCE);
+        (carried.facts, carried.sources) = known.map(|(known, source)| (known, source.clone())).unzip();
+        let ran = store.runs(sessions, now)?;
+        carried.add(failing::blockers(&ran, &carried.facts));
+        let from_prompts = store.prompt_events(session)?;
+        let is_shared = |known: &&Known| reads == Reads::Conversation || !from_prompts.contains(&known.event);
+        let shared: Vec<Known> = carried.facts.iter().filter(is_shared).cloned().collect();
+        let is_done = |known: &&Known| matches!(known.fact.kind, Kind::Done | Kind::Commit);
+        let digest = match reads {
+            Reads::Facts => None,
+            Reads::Conversation => Some(conversation::digest(home, store, session, now)?),
+        };
+        Ok(SessionFacts {
+            project: session.project_name.clone(),
+            items: open_items(session, &carried.facts, &carried.settlements, now),
+            done: shared.iter().filter(is_done).map(|known| known.fact.text.clone()).collect(),
+            shared: open_items(session, &shared, &carried.settlements, now),
+            passing: passing(&ran),
+            digest,
+        })
     }
 
-    pub fn material(&self) -> Material<'_> {
-        Material { project: &self.project, items: &self.items, done: &self.done }
+    fn material(&self) -> Material<'_> {
+        Material {
+            project: &self.project,
+            items: &self.items,
+            shared: &self.shared,
+            done: &self.done,
+            passing: &self.passing,
+        }
+    }
+
+    /// Without anything to send, nobody is asked.
+    pub fn is_empty(&self) -> bool {
+        self.material().is_empty() && self.digest.as_ref().is_none_or(Digest::is_empty)
+    }
+
+    /// What the provider is sent.
+    fn prompt(&self, cleaner: &Cleaner) -> Clean<'static> {
+        match &self.digest {
+            None => prompt(cleaner, &self.material()),
+            Some(digest) => typed::prompt(cleaner, &self.material(), digest),
+        }
+    }
+
+    /// What an answer is worth; `None` if nothing.
+    fn read(&self, cleaner: &Cleaner, answer: &str) -> Option<Said> {
+        let material = self.material();
+        let Some(digest) = &self.digest else {
+            return Some(Said { text: read(cleaner, answer, &material)?, items: Vec::new() });
+        };
+        let answer = typed::parse(answer);
+        let items = typed::verified(cleaner, &answer, digest, &material);
+        let text = read(cleaner, &answer.summary, &material);
+        let is_usable = text.is_some() || !items.is_empty();
+        is_usable.then(|| Said { text: text.unwrap_or_else(|| Clean::word("")), items })
     }
 
     /// Identifies these facts of this session.
-    fn digest(&self, cleaner: &Cleaner, session: &SessionRow) -> u64 {
-        fnv1a(format!("{}\n{}", session.id.as_str(), &*prompt(cleaner, &self.material())).as_bytes())
+    fn fingerprint(&self, cleaner: &Cleaner, session: &SessionRow) -> u64 {
+        fnv1a(format!("{}\n{}", session.id.as_str(), &*self.prompt(cleaner)).as_bytes())
     }
+}
+
+/// What a provider said, checked.
+struct Said {
+    text: Clean<'static>,
+    items: Vec<SummaryItem<'static>>,
+}
+
+/// The open items of a session, as in a brief of that session alone.
+fn open_items(session: &SessionRow, facts: &[Known], settlements: &[Settlement], now: Timestamp) -> Vec<Item> {
+    let brief = brief::compose(&Request {
+        project: &session.project_name,
+        facts,
+        settlements,
+        files: &FileNames::default(),
+        likely: &Likely::default(),
+        now,
+        budget_tokens: usize::MAX,
+        chars_max: usize::MAX,
+        prompt: None,
+        memories: &[],
+        known: None,
+        turns: &[],
+        worked: &[],
+    });
+    brief.items
+}
+
+/// The commands whose last run was green.
+fn passing(ran: &[SessionRun]) -> Vec<(runs::Kind, String)> {
+    let mut seen = HashSet::new();
+    let last = ran.iter().rev().filter(|ran| seen.insert(ran.command.key.as_str()));
+    let green = last.filter(|ran| ran.run.verdict == runs::Verdict::Green);
+    green.map(|ran| (ran.command.kind, ran.command.key.clone())).collect()
 }
 
 /// Has the summary of this session written, and records it.
@@ -94,19 +181,19 @@ pub fn write(
     store: &mut Store,
     session: &SessionRow,
     provider: &Provider,
-) -> Result<SummaryRow, SummaryError> {
-    let facts = SessionFacts::of(store, session, clock.now)?;
-    let material = facts.material();
-    if material.is_empty() {
+) -> Result<Written, SummaryError> {
+    let facts = SessionFacts::of(home, store, session, provider.reads(), clock.now)?;
+    if facts.is_empty() {
         return Err(SummaryError::Nothing);
     }
-    let said = ask(home.cleaner(), provider, &prompt(home.cleaner(), &material), &material)?;
+    let Said { text, items } = ask(home.cleaner(), provider, &facts)?;
     let clean = |text: String| home.cleaner().clean(text, Keep::SUBJECT);
     let summary = Summary {
-        text: said,
+        text,
         provider: Clean::word(provider.word()),
         key_context: key_items(&facts.items).iter().map(|item| clean(item.code.clone())).collect(),
         next_actions: next_actions(&facts.items).iter().map(|item| clean(action(item))).collect(),
+        items,
     };
     let row = SummaryRow {
         at: clock.now,
@@ -115,27 +202,32 @@ pub fn write(
         key_context: summary.key_context.iter().map(|code| code.to_string()).collect(),
         next_actions: summary.next_actions.iter().map(|action| action.to_string()).collect(),
     };
+    let items = summary.items.clone();
     let key = format!("summary-{}-{:016x}", clock.now.millis(), fnv1a(row.text.as_bytes()));
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Summary(summary);
     let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
-    Ok(row)
+    Ok(Written { row, items })
+}
+
+/// A summary that was recorded.
+#[derive(Debug)]
+pub struct Written {
+    pub row: SummaryRow,
+    /// What the model found in the conversation.
+    pub items: Vec<SummaryItem<'static>>,
 }
 
 /// Makes at most two attempts. An answer without usable content counts as a failure.
-fn ask(
-    cleaner: &Cleaner,
-    provider: &Provider,
-    prompt: &Clean,
-    material: &Material,
-) -> Result<Clean<'static>, ProviderError> {
+fn ask(cleaner: &Cleaner, provider: &Provider, facts: &SessionFacts) -> Result<Said, ProviderError> {
+    let prompt = facts.prompt(cleaner);
     let mut failed = ProviderError::Unusable;
     for form in [RequestForm::Full, RequestForm::Plain] {
-        match provider.ask(prompt, form) {
-            Ok(answer) => match read(cleaner, &answer, material) {
-                Some(text) => return Ok(text),
+        match provider.ask(&prompt, form) {
+            Ok(answer) => match facts.read(cleaner, &answer) {
+                Some(said) => return Ok(said),
                 None => failed = ProviderError::Unusable,
             },
             Err(error) => failed = error,

@@ -1,12 +1,12 @@
 use cerberus_core::language::tokens;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::config::SummaryConfig;
+use cerberus_engine::config::{Reads, SummaryConfig};
 use cerberus_engine::os::failures;
 use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::store::{SessionRow, Store, SummaryRow};
+use cerberus_engine::store::{SessionRow, Store};
 use cerberus_engine::summary::provider::Provider;
-use cerberus_engine::summary::{self, FAILURE, SessionFacts, SummaryError, detached};
+use cerberus_engine::summary::{self, FAILURE, SessionFacts, SummaryError, Written, detached};
 use serde_json::json;
 
 use crate::context::{Context, surroundings};
@@ -17,7 +17,9 @@ use crate::render;
 ///
 /// Needs `[summary] provider` in config.toml: ollama, anthropic, openai (or any compatible server), or command. If a
 /// provider is set, every session is also summarized in the background when it ends. The provider receives the
-/// session's facts, with secrets redacted; its summary is checked against them.
+/// session's facts, with secrets redacted and without words of prompts; its summary is checked against them. With
+/// `reads = "conversation"` it also receives prompts, closing messages and what tools did, and returns what is open,
+/// settled and decided, each with a quotation that must occur in them.
 #[derive(clap::Args)]
 pub struct Summarize {
     /// The session [default: the last session of this project with captured facts]
@@ -48,7 +50,7 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
     let mut store = context.store()?;
     let session = match id {
         Some(id) => find(context, &store, id)?,
-        None => last(context, &store)?,
+        None => last(context, &store, provider.reads())?,
     };
     let written = match summary::write(&context.home, &context.clock, &mut store, &session, &provider) {
         Err(SummaryError::Nothing) => {
@@ -61,25 +63,30 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
         written => written.hint(DOCTOR)?,
     };
     // Claimed, so that the same summary is not written again when the session ends. Writing it twice does no harm.
-    if let Ok(left) = SessionFacts::of(&store, &session, context.clock.now) {
+    if let Ok(left) = SessionFacts::of(&context.home, &store, &session, provider.reads(), context.clock.now) {
         let _ = detached::claim(&context.home, &session, &left);
     }
     show(context, &session, &written);
     Ok(())
 }
 
-fn show(context: &Context, session: &SessionRow, written: &SummaryRow) {
+fn show(context: &Context, session: &SessionRow, written: &Written) {
+    let Written { row: written, items } = written;
     if context.json {
+        let items: Vec<_> =
+            items.iter().map(|item| json!({"sort": item.sort, "text": item.text, "quote": item.quote})).collect();
         render::json(&json!({
             "session_id": session.id, "project": session.project_name, "summary": written.text,
             "key_context": written.key_context, "next_actions": written.next_actions,
             "tokens": tokens::estimate(&written.text), "provider": written.provider, "at": written.at.to_string(),
+            "items": items,
         }));
         return;
     }
     render::line(&written.text);
     written.key_context.iter().for_each(|code| render::line(&format!("  {code}")));
     written.next_actions.iter().for_each(|action| render::line(&format!("  next: {action}")));
+    items.iter().for_each(|item| render::line(&format!("  {}: {}", item.sort.word(), &*item.text)));
 }
 
 /// Nobody sees the output, so failures are noted for `doctor`.
@@ -97,8 +104,8 @@ fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()>
     let Some(provider) = Provider::new(config, &surroundings()).hint(SETTINGS)? else { return Ok(()) };
     let mut store = context.store()?;
     let session = find(context, &store, id)?;
-    let left = SessionFacts::of(&store, &session, context.clock.now).hint(DOCTOR)?;
-    if !left.material().is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
+    let left = SessionFacts::of(&context.home, &store, &session, provider.reads(), context.clock.now).hint(DOCTOR)?;
+    if !left.is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
         summary::write(&context.home, &context.clock, &mut store, &session, &provider).hint(DOCTOR)?;
     }
     Ok(())
@@ -111,12 +118,12 @@ fn find(context: &Context, store: &Store, id: &str) -> Result<SessionRow> {
 }
 
 /// The project's newest session with anything to summarize.
-fn last(context: &Context, store: &Store) -> Result<SessionRow> {
+fn last(context: &Context, store: &Store, reads: Reads) -> Result<SessionRow> {
     let joined = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?;
     let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
     sessions.sort_by_key(|session| (session.last_activity, session.row));
     for session in sessions.into_iter().rev() {
-        if !SessionFacts::of(store, &session, context.clock.now).hint(DOCTOR)?.material().is_empty() {
+        if !SessionFacts::of(&context.home, store, &session, reads, context.clock.now).hint(DOCTOR)?.is_empty() {
             return Ok(session);
         }
     }

@@ -10,6 +10,7 @@ mod cli;
 mod clients;
 mod concurrency;
 mod continuity;
+mod conversation;
 mod doctor;
 mod doors;
 mod durable;

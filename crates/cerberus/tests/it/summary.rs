@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-const SAID: &str = "Split proxy.go into three files. Keep each below 200 lines. Fix the race next.";
+const SAID: &str = "Split proxy.go into three files. Fix the race next.";
 const TITLE: &str = "## Previous Session Context";
 
 /// A server that says this whenever it is asked, as Ollama would.
@@ -130,7 +130,8 @@ fn scenario_5_no_previous_session() {
 
 #[test]
 fn scenario_6_token_budget_enforcement() {
-    let sentence = "Rework the queue so that every request keeps its place while the proxy is split in three. ";
+    let sentence =
+        "The integration tests of the request queue still hang, so the next step is to find out why it hangs. ";
     let (env, server) = (env(), saying(&sentence.repeat(17)));
     assert!(real_tokens(&sentence.repeat(17)) >= 300);
     env.start("s1", "startup");
@@ -149,7 +150,7 @@ fn scenario_6_token_budget_enforcement() {
     }
     use_ollama(&env, &server);
     let summary = env.json(&["summarize"]);
-    assert_eq!(summary["summary"].as_str().unwrap().matches("Rework").count(), 3, "three sentences at most");
+    assert_eq!(summary["summary"].as_str().unwrap().matches("The integration").count(), 3, "three sentences at most");
     let told = env.start("s2", "startup");
     assert!(told.starts_with(TITLE) && real_tokens(&told) < 500, "{} tokens", real_tokens(&told));
     assert_eq!(told.matches("- block:").count(), 5, "blockers are the last to go: {told}");
@@ -200,6 +201,7 @@ fn scenario_9_cleanup_expired() {
         env.set_now(Some(now));
         env.start(session, "startup");
         env.write_file(session, "toolu_1", "proxy.go", "package x\n");
+        env.ok(&["record", "next", "fix the race, add a mutex"]);
         env.ok(&["summarize"]);
     }
     env.set_now(Some("2026-01-22T10:00:00Z"));

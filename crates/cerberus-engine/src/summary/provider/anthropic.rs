@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
+use super::{Api, RequestForm, TEMPERATURE};
 
 pub(super) const BASE: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
@@ -15,7 +15,7 @@ pub(super) const API: Api = Api {
     },
     body: |endpoint, prompt, form| {
         let messages = json!([{"role": "user", "content": prompt}]);
-        let mut body = json!({"model": endpoint.model, "max_tokens": ANSWER_TOKENS_MAX, "messages": messages});
+        let mut body = json!({"model": endpoint.model, "max_tokens": endpoint.answer_tokens_max, "messages": messages});
         if form == RequestForm::Full {
             body["temperature"] = json!(TEMPERATURE);
         }

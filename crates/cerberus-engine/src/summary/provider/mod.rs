@@ -14,13 +14,15 @@ use cerberus_core::clean::text::Clean;
 use serde_json::Value;
 
 use super::http::{self, Message};
-use crate::config::{Key, ProviderName, SummaryConfig};
+use crate::config::{Key, ProviderName, Reads, SummaryConfig};
 
 /// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
 pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
 
 /// Two or three sentences, with room for a preamble.
 const ANSWER_TOKENS_MAX: u32 = 200;
+/// The same, and up to 25 items with their quotations.
+const ITEMS_TOKENS_MAX: u32 = 1_500;
 const TEMPERATURE: f64 = 0.3;
 
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +91,7 @@ struct Endpoint {
     base: String,
     model: String,
     key: Option<Key>,
+    answer_tokens_max: u32,
 }
 
 #[derive(Debug)]
@@ -101,6 +104,7 @@ enum Transport {
 pub struct Provider {
     transport: Transport,
     limit: Duration,
+    reads: Reads,
 }
 
 impl Provider {
@@ -108,7 +112,13 @@ impl Provider {
     pub fn new(config: &SummaryConfig, environment: &Environment) -> Result<Option<Provider>, ProviderError> {
         let Some(name) = config.provider else { return Ok(None) };
         let key = |given: &Option<Key>| given.clone().or_else(|| config.key.clone());
+        let answer_tokens_max = match config.reads {
+            Reads::Facts => ANSWER_TOKENS_MAX,
+            Reads::Conversation => ITEMS_TOKENS_MAX,
+        };
         let base = |usual: &str| address(config.base_url.as_deref().unwrap_or(usual));
+        let endpoint =
+            |base, key| Ok::<_, ProviderError>(Endpoint { base, model: model(config)?, key, answer_tokens_max });
         let transport = match name {
             ProviderName::Command => match config.command.first().is_some_and(|program| !program.is_empty()) {
                 true => Transport::Command(config.command.clone()),
@@ -116,11 +126,11 @@ impl Provider {
             },
             ProviderName::Ollama => {
                 let host = ollama::address(environment.ollama_host.as_deref());
-                Transport::Http(name, Endpoint { base: base(&host)?, model: model(config)?, key: config.key.clone() })
+                Transport::Http(name, endpoint(base(&host)?, config.key.clone())?)
             }
             ProviderName::Anthropic => {
                 let key = key(&environment.anthropic_key).ok_or(ProviderError::NoKey("ANTHROPIC_API_KEY"))?;
-                Transport::Http(name, Endpoint { base: base(anthropic::BASE)?, model: model(config)?, key: Some(key) })
+                Transport::Http(name, endpoint(base(anthropic::BASE)?, Some(key))?)
             }
             ProviderName::Openai => {
                 let key = key(&environment.openai_key);
@@ -128,10 +138,10 @@ impl Provider {
                 if key.is_none() && config.base_url.is_none() {
                     return Err(ProviderError::NoKey("OPENAI_API_KEY"));
                 }
-                Transport::Http(name, Endpoint { base: base(openai::BASE)?, model: model(config)?, key })
+                Transport::Http(name, endpoint(base(openai::BASE)?, key)?)
             }
         };
-        Ok(Some(Provider { transport, limit: config.limit() }))
+        Ok(Some(Provider { transport, limit: config.limit(), reads: config.reads }))
     }
 
     pub fn word(&self) -> &'static str {
@@ -139,6 +149,11 @@ impl Provider {
             Transport::Http(name, _) => name.word(),
             Transport::Command(_) => ProviderName::Command.word(),
         }
+    }
+
+    /// What it may be sent.
+    pub fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// The provider in messages to the user. A program's arguments may contain secrets, so they are left out.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
+use super::{Api, RequestForm, TEMPERATURE};
 
 const HOST: &str = "127.0.0.1";
 const PORT: &str = "11434";
@@ -19,7 +19,7 @@ pub(super) const API: Api = Api {
         if form == RequestForm::Full {
             // Thinking would use up the tokens that the answer needs.
             body["think"] = json!(false);
-            body["options"] = json!({"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS_MAX});
+            body["options"] = json!({"temperature": TEMPERATURE, "num_predict": endpoint.answer_tokens_max});
         }
         body
     },

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANSWER_TOKENS_MAX, Api, RequestForm, TEMPERATURE};
+use super::{Api, RequestForm, TEMPERATURE};
 
 pub(super) const BASE: &str = "https://api.openai.com/v1";
 
@@ -15,7 +15,7 @@ pub(super) const API: Api = Api {
     body: |endpoint, prompt, form| {
         let mut body = json!({"model": endpoint.model, "messages": [{"role": "user", "content": prompt}]});
         if form == RequestForm::Full {
-            body["max_tokens"] = json!(ANSWER_TOKENS_MAX);
+            body["max_tokens"] = json!(endpoint.answer_tokens_max);
             body["temperature"] = json!(TEMPERATURE);
         }
         body
