@@ -13,7 +13,7 @@ fn told(turns: &[Turn], budget_tokens: usize) -> Vec<String> {
 #[test]
 fn the_last_request_and_what_came_of_it_are_told_first() {
     let turns = [
-        turn("a", -4 * 24 * 60, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs."),
+        turn("a", 0, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs."),
         turn("b", 60, "Document the limiter", "I wrote docs/limiter.md.\n\nThe burst test still fails on CI."),
         turn("b", 70, "Fix the burst test", "The bucket was refilled twice. Not pushed yet."),
     ];
@@ -24,8 +24,8 @@ fn the_last_request_and_what_came_of_it_are_told_first() {
             "said:The bucket was refilled twice. Not pushed yet.",
             "asked:Document the limiter",
             "said:I wrote docs/limiter.md. The burst test still fails on CI.",
-            "asked:Add a limiter to the proxy (4d ago)",
-            "said:Done: the limiter is in limiter.rs. (4d ago)",
+            "asked:Add a limiter to the proxy (2h ago)",
+            "said:Done: the limiter is in limiter.rs. (2h ago)",
         ]
     );
     let sections: Vec<Section> =
