@@ -137,14 +137,14 @@ impl Context {
         config::load(&self.home).hint("fix or remove the line; README.md lists the settings")
     }
 
-    /// Why the settings cannot be used, and what that means until they are corrected.
+    /// Why the settings cannot be used, and what that means until they are fixed.
     pub fn settings_problem(&self) -> Option<String> {
         let error = config::load(&self.home).err()?;
         let meanwhile = match self.privacy_rules_unknown {
             Some(_) => "hooks store nothing, because it may say what is private",
             None => "sessions are captured but told nothing",
         };
-        Some(format!("{error}; until it is corrected, {meanwhile}"))
+        Some(format!("{error}; until it is fixed, {meanwhile}"))
     }
 
     /// The view, up to date.

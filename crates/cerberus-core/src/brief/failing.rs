@@ -95,3 +95,78 @@ fn last_of_each(runs: &[SessionRun]) -> Vec<&SessionRun> {
     last.reverse();
     last
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::extract::runs;
+    use crate::model::event::Outcome;
+
+    fn ran(secs: u64, command: &str, output: &str, outcome: Outcome) -> SessionRun {
+        let command = runs::recognise(command).unwrap();
+        let run = runs::read(&command, output, outcome);
+        let at = Timestamp::EPOCH.plus(Duration::from_secs(secs));
+        SessionRun { command, run, session: SessionId::new("s"), at, event: secs as i64 }
+    }
+
+    fn codes(runs: &[SessionRun], facts: &[Known]) -> Vec<String> {
+        blockers(runs, facts).into_iter().map(|known| known.fact.code).collect()
+    }
+
+    const BROKEN: &str = "error[E0425]: cannot find value `x` in this scope\n --> src/a.rs:3:5\n";
+
+    #[test]
+    fn a_passing_run_of_the_toolchain_settles_what_failed() {
+        let red = |command| ran(1, command, BROKEN, Outcome::Failed);
+        let green = |command| ran(2, command, "test result: ok. 3 passed; 0 failed;\n", Outcome::Done);
+        for (failed, passed, is_settled) in [
+            ("cargo build", "cargo build", true),
+            ("cargo build", "cargo check", true),
+            ("cargo build", "cargo test -p x", true),
+            ("cargo clippy", "cargo clippy --fix", true),
+            ("cargo clippy", "cargo test", false),
+            ("cargo build", "vitest run", false),
+            // A task runner may start any toolchain.
+            ("cargo build", "make test", true),
+        ] {
+            let left = codes(&[red(failed), green(passed)], &[]);
+            assert_eq!(left.is_empty(), is_settled, "{failed}, then {passed}: {left:?}");
+        }
+        let again = ran(3, "cargo build", BROKEN, Outcome::Failed);
+        assert!(!codes(&[green("cargo build"), again], &[]).is_empty(), "it failed again after the passing run");
+    }
+
+    #[test]
+    fn a_named_test_is_settled_by_a_run_that_includes_it() {
+        let red = ran(
+            1,
+            "cargo test",
+            "test store::opens ... FAILED\ntest result: FAILED. 1 passed; 1 failed;\n",
+            Outcome::Failed,
+        );
+        assert_eq!(codes(std::slice::from_ref(&red), &[]), ["block:test:store::opens"]);
+        for (passed, is_settled) in
+            [("cargo nextest run", true), ("cargo test opens", true), ("cargo test --lib parser", false)]
+        {
+            let green = ran(2, passed, "test result: ok. 1 passed; 0 failed;\n", Outcome::Done);
+            assert_eq!(codes(&[red.clone(), green], &[]).is_empty(), is_settled, "{passed}");
+        }
+    }
+
+    #[test]
+    fn a_problem_is_settled_by_a_later_edit_of_its_file() {
+        let red = ran(5, "cargo build", BROKEN, Outcome::Failed);
+        let edited = |secs, path| Known {
+            fact: Fact::file(FactKind::File, path),
+            session: SessionId::new("t"),
+            at: Timestamp::EPOCH.plus(Duration::from_secs(secs)),
+            event: 0,
+        };
+        for (secs, path, is_settled) in [(6, "src/a.rs", true), (6, "src/b.rs", false), (4, "src/a.rs", false)] {
+            let left = codes(std::slice::from_ref(&red), &[edited(secs, path)]);
+            assert_eq!(left.is_empty(), is_settled, "{secs} {path}: {left:?}");
+        }
+    }
+}

@@ -217,7 +217,10 @@ impl<'a> SettledIndex<'a> {
         }
         let later = self.worked.iter().filter(|worked| worked.session != known.session && worked.at > known.at).count();
         let limit = if is_listed(fact) { FADES_AFTER_SESSIONS } else { WORDS_FADE_AFTER_SESSIONS };
-        (later >= limit).then(|| format!("not taken up by {later} later sessions"))
+        (later >= limit).then(|| {
+            let sessions = if later == 1 { "session" } else { "sessions" };
+            format!("not taken up by {later} later {sessions}")
+        })
     }
 }
 

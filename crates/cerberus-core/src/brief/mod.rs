@@ -241,19 +241,37 @@ pub fn compose(request: &Request) -> Brief {
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
 }
 
+/// Everything that these facts leave open, however much it is: no budget, no ranking, no quotes.
+pub fn everything(project: &str, facts: &[Known], settlements: &[Settlement], now: Timestamp) -> Brief {
+    compose(&Request {
+        project,
+        facts,
+        settlements,
+        files: &FileNames::default(),
+        likely: &Likely::default(),
+        now,
+        budget_tokens: usize::MAX,
+        chars_max: usize::MAX,
+        prompt: None,
+        memories: &[],
+        known: None,
+        turns: &[],
+        worked: &[],
+    })
+}
+
 /// What a reminder may quote.
 const REMINDER_TOKENS: usize = 120;
 
 /// A few lines for a project that nobody worked on for long: where it stopped and the state of the repository.
 pub fn remind(
     project: &str,
-    turns: &[stopped::Turn],
+    turn: &stopped::Turn,
     repository: &repository::Repository,
     facts: &[Known],
     now: Timestamp,
 ) -> Brief {
-    let last: Vec<stopped::Turn> = turns.last().cloned().into_iter().collect();
-    let mut items = stopped::items(&last, now, REMINDER_TOKENS, &stopped::Told::default());
+    let mut items = stopped::items(std::slice::from_ref(turn), now, REMINDER_TOKENS, &stopped::Told::default());
     items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
     if !items.is_empty() {
         items.extend(repository::item(repository, facts, now));

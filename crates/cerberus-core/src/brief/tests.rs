@@ -3,6 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::extract::RECORDED;
 use crate::model::fact::{ClosedAs, Target};
 
 fn at(secs: i64) -> Timestamp {
@@ -436,6 +437,70 @@ fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
         assert_eq!(codes, Vec::from_iter(expected), "{settlement:?}");
         assert!(done.iter().all(|known| (known.at, known.event, &known.session) == (at(9), 9, &settlement[0].session)));
     }
+}
+
+/// The lines that call something open, after these sessions worked at these seconds.
+fn open_after(worked: &[(&str, i64)], facts: &[Known]) -> Vec<String> {
+    let worked: Vec<Worked> =
+        worked.iter().map(|(id, secs)| Worked { session: SessionId::new(*id), at: at(*secs) }).collect();
+    let brief = compose_after(&worked, facts, &[], BUDGET_TOKENS);
+    brief
+        .text
+        .lines()
+        .filter(|line| line.starts_with("next:") || line.starts_with("block:"))
+        .map(str::to_string)
+        .collect()
+}
+
+#[test]
+fn what_later_sessions_pass_over_fades_out() {
+    let with = |reference: Option<&str>, text: &str| {
+        let fact = Fact { reference: reference.map(str::to_string), ..Fact::words(Kind::Next, text) };
+        known("a", 1, fact)
+    };
+    let facts = [with(None, "said"), with(Some("todos"), "listed"), with(Some(RECORDED), "by hand")];
+    let all = ["next:said", "next:listed", "next:by-hand"];
+    assert_eq!(open_after(&[("a", 2), ("b", 0)], &facts), all, "its own work and earlier work do not count");
+    assert_eq!(open_after(&[("a", 2), ("b", 3)], &facts), all[1..]);
+    assert_eq!(open_after(&[("a", 2), ("b", 3), ("c", 4)], &facts), all[2..]);
+    let dropped =
+        compose_after(&[Worked { session: SessionId::new("b"), at: at(3) }], &facts, &[], BUDGET_TOKENS).dropped;
+    assert_eq!(dropped[0].reason, "not taken up by 1 later session");
+}
+
+#[test]
+fn functions_stand_behind_their_file() {
+    let of = |name: &str, path: &str, secs| known("s", secs, Fact::function(name, Some(path)));
+    let facts = [
+        file("s", 1, "src/store.rs"),
+        of("open", "src/store.rs", 2),
+        of("Store.fold", "src/store.rs", 3),
+        of("Store.close", "src/store.rs", 4),
+        of("Store.rotate", "src/store.rs", 5),
+        of("elsewhere", "src/other.rs", 6),
+    ];
+    let brief = compose_with(&facts, &[], BUDGET_TOKENS);
+    assert_eq!(brief.text, "proj:hydra\nimpl:store.rs Store.close, Store.rotate");
+    let codes: Vec<&str> = brief.items.iter().map(|item| item.code.as_str()).collect();
+    assert_eq!(codes, ["impl:store.rs", "impl:Store.close", "impl:Store.rotate"]);
+}
+
+#[test]
+fn a_receipt_names_a_quote_by_its_place_not_by_its_words() {
+    let turn = stopped::Turn {
+        session: SessionId::new("a"),
+        at: at(1),
+        request: "Fix the burst test".to_string(),
+        reply: "The burst test in burst.rs is still red on CI. I changed the bucket.".to_string(),
+    };
+    let items = stopped::items(&[turn], at(2), 400, &stopped::Told::default());
+    assert_eq!(items.len(), 3, "{items:?}");
+    for item in items {
+        let receipt = item.receipt_code();
+        assert!(receipt.ends_with("a@2026-01-22T13:35:15Z") && !receipt.contains("burst"), "{receipt}");
+    }
+    let named = compose_with(&[file("s", 1, "src/a.rs")], &[], BUDGET_TOKENS);
+    assert_eq!(named.items[0].receipt_code(), "impl:a.rs");
 }
 
 proptest! {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::items::{key_items, next_actions};
 use super::render::{SummaryInput, before, head_tokens, instead};
 use super::*;
-use crate::brief::{Brief, FileNames, Known, Likely, Request, compose};
+use crate::brief::{Brief, Known, everything};
 use crate::clean::BUILT_IN;
 use crate::extract::injected::without_ours;
 use crate::model::fact::Fact;
@@ -24,21 +24,7 @@ fn facts() -> Vec<Fact> {
 fn codes(facts: Vec<Fact>) -> Brief {
     let known = |(n, fact)| Known { fact, session: SessionId::new("s"), at: Timestamp::EPOCH, event: n };
     let facts: Vec<Known> = (0..).zip(facts).map(known).collect();
-    compose(&Request {
-        project: "hydra",
-        facts: &facts,
-        settlements: &[],
-        files: &FileNames::default(),
-        likely: &Likely::default(),
-        now: Timestamp::EPOCH,
-        budget_tokens: usize::MAX,
-        chars_max: usize::MAX,
-        prompt: None,
-        memories: &[],
-        known: None,
-        turns: &[],
-        worked: &[],
-    })
+    everything("hydra", &facts, &[], Timestamp::EPOCH)
 }
 
 fn kept(answer: &str) -> Option<String> {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::rank::SessionWork;
-use cerberus_core::brief::stopped::Turn;
 use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, Worked, failing};
 use cerberus_core::extract::injected::SUMMARY_TITLE;
 use cerberus_core::model::event::StartSource;
@@ -47,6 +46,13 @@ pub struct Question<'a> {
     pub reminder: bool,
     /// The asking session; `None` when the user previews what the next session would be told.
     pub session: Option<&'a SessionRow>,
+}
+
+impl Question<'_> {
+    /// Is this the session that asks?
+    fn is_from(&self, session: &SessionRow) -> bool {
+        self.session.is_some_and(|own| own.row == session.row)
+    }
 }
 
 /// The token limits of a brief.
@@ -100,19 +106,19 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let located = home_project.as_ref().unwrap_or(located);
     let mut sessions = store.sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
     let known = already_known(store, &sessions, question)?;
-    sessions.retain(|session| session.state.status.carries_over());
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
-    let is_own = |session: &SessionRow| question.session.is_some_and(|own| own.row == session.row);
-    if sessions.iter().all(is_own) && is_fresh && question.reminder {
+    if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
+    sessions.retain(|session| session.state.status.carries_over());
     let history = store.history(&joined.ids, now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
     let worked = worked(&history);
-    // What a fresh session was asked itself, it need not be told.
-    let spoken: Vec<SessionRow> = sessions.iter().filter(|session| !(is_fresh && is_own(session))).cloned().collect();
+    // A fresh session knows what it was asked itself.
+    let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session));
+    let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
@@ -135,7 +141,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
-        turns: &store.turns(&spoken, now)?,
+        turns: &store.turns(&quoted, now)?,
         worked: &worked,
     };
     let brief = match &summary {
@@ -201,6 +207,7 @@ pub fn on_prompt(
     if carried.facts.is_empty() {
         return Ok(Brief::default());
     }
+    let worked = worked(&history);
     let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
@@ -223,7 +230,7 @@ pub fn on_prompt(
         memories,
         known: Some(&known),
         turns: &[],
-        worked: &[],
+        worked: &worked,
     };
     let prompted = match turns {
         0 | 1 => Prompted::First,
@@ -264,19 +271,21 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 /// git says; memories as usual.
 fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
     let mut sessions = view.store.sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
-    let is_own = |session: &SessionRow| question.session.is_some_and(|own| own.row == session.row);
-    sessions.retain(|session| session.state.status != Status::Completed && !is_own(session));
-    let turns = view.store.turns(&sessions, view.now)?;
-    let last = turns.last().map(|turn| turn.session.clone());
-    let turns: Vec<Turn> = turns.into_iter().filter(|turn| Some(&turn.session) == last.as_ref()).collect();
-    let own: Vec<SessionRow> = sessions.into_iter().filter(|session| Some(&session.id) == last.as_ref()).collect();
-    let carried = view.store.carried(&own, FactFilter::Words, view.now)?;
+    sessions.retain(|session| session.state.status != Status::Completed && !question.is_from(session));
+    let last_turn = view.store.turns(&sessions, view.now)?.pop();
+    sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
+    let carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     let (memories, dropped) = remember::for_brief(view, &Carried::default(), question)?;
-    let repository = survey::repository_state(view, &own)?;
-    let brief = brief::remind(&view.located.name, &turns, &repository, &carried.facts, view.now);
+    let brief = match &last_turn {
+        None => Brief::default(),
+        Some(turn) => {
+            let repository = survey::repository_state(view, &sessions)?;
+            brief::remind(&view.located.name, turn, &repository, &carried.facts, view.now)
+        }
+    };
     Ok(Briefing {
         project: view.located.name.clone(),
-        session_id: last.filter(|_| !brief.text.is_empty()),
+        session_id: last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty()),
         expires_at: None,
         summary: None,
         brief: brief.after(memories, dropped),

@@ -12,7 +12,7 @@ pub mod provider;
 use std::collections::HashSet;
 
 use cerberus_core::brief::failing::{self, SessionRun};
-use cerberus_core::brief::{self, FileNames, Item, Known, Likely, Request, Settlement};
+use cerberus_core::brief::{self, Item, Known, Settlement};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::extract::runs;
@@ -148,22 +148,7 @@ struct Said {
 
 /// The open items of a session, as in a brief of that session alone.
 fn open_items(session: &SessionRow, facts: &[Known], settlements: &[Settlement], now: Timestamp) -> Vec<Item> {
-    let brief = brief::compose(&Request {
-        project: &session.project_name,
-        facts,
-        settlements,
-        files: &FileNames::default(),
-        likely: &Likely::default(),
-        now,
-        budget_tokens: usize::MAX,
-        chars_max: usize::MAX,
-        prompt: None,
-        memories: &[],
-        known: None,
-        turns: &[],
-        worked: &[],
-    });
-    brief.items
+    brief::everything(&session.project_name, facts, settlements, now).items
 }
 
 /// The commands whose last run was green.

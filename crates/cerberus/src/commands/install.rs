@@ -14,9 +14,10 @@ use crate::render;
 
 /// Install Cerberus into the agents on this machine
 ///
-/// Merges its hooks and its MCP server into the settings of every agent found: order, comments and everything else in a
-/// file stay as they are. A file is backed up first and replaced as a whole; one that cannot be changed safely is left
-/// alone. Running it again changes nothing, unless an agent was upgraded: then it adds what became possible.
+/// Merges its hooks and its MCP server into the settings of every agent found. Order, comments and everything else in a
+/// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely
+/// is left alone. Running the command again changes nothing, unless an agent was upgraded: then it adds what the new
+/// version supports.
 #[derive(clap::Args)]
 pub struct Install {
     #[command(flatten)]
@@ -67,7 +68,7 @@ struct Outcome {
     change: std::result::Result<Change, WiringError>,
 }
 
-/// How often a file is tried again that somebody else changed at the same moment.
+/// How often to try again if another program changes a file at the same time.
 const TRIES_MAX: usize = 5;
 
 impl Install {
@@ -106,7 +107,7 @@ impl Install {
         }
         let is_ignored = |outcome: &Outcome| matches!(outcome.change, Err(WiringError::Ignored { .. }));
         let hint = match outcomes.iter().any(is_ignored) {
-            true => "correct the lines, or let `cerberus install --repair-json` remove comments and trailing commas",
+            true => "fix the lines, or let `cerberus install --repair-json` remove comments and trailing commas",
             false => "fix the files, then run `cerberus install` again",
         };
         all_succeeded(&outcomes, hint)
@@ -121,7 +122,7 @@ impl Uninstall {
             wiring::plan_uninstall(&context.home, profile.agent, file)
         };
         let has_home = !selection.dry_run && context.home.root().is_dir();
-        // A data folder that cannot be written keeps nobody from uninstalling.
+        // Uninstalling works even if the data folder is not writable.
         let _lock = if has_home { wiring::lock(&context.home).ok() } else { None };
         let named = selection.named();
         let mut outcomes = selection.plan(&surroundings, named.iter().map(|profile| (*profile, None)), plan)?;
@@ -129,7 +130,7 @@ impl Uninstall {
         for profile in named.iter().filter(|profile| has_home && selection.is_wanted(profile, &surroundings)) {
             let _ = wiring::set_uninstalled(&context.home, profile.agent, true);
         }
-        // Where nothing of ours was, nothing is said.
+        // Files without entries of ours are not reported.
         outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(Change::is_none));
         selection.report(context, &outcomes, "");
         if !context.json && outcomes.is_empty() {
@@ -144,7 +145,7 @@ impl Uninstall {
 }
 
 impl Selection {
-    /// The agents that were named; all of them when none was.
+    /// The agents that were named, or all agents if none was.
     fn named(&self) -> Vec<&'static Profile> {
         let is_named =
             |profile: &&Profile| self.agents.is_empty() || self.agents.iter().any(|name| name == profile.agent.name());
@@ -178,7 +179,7 @@ impl Selection {
         Ok(outcomes)
     }
 
-    /// Makes the planned changes; a file that fails keeps no other from being changed.
+    /// Makes the planned changes. If one file fails, the others are still changed.
     fn apply(
         &self,
         context: &Context,
@@ -247,7 +248,7 @@ impl Selection {
 }
 
 fn print_next_steps(outcomes: &[Outcome], command: &str) {
-    let mut told: Vec<Agent> = Vec::new();
+    let mut shown: Vec<Agent> = Vec::new();
     for Outcome { profile, change, file, client } in outcomes {
         let agent = profile.agent;
         let Ok(change) = change else { continue };
@@ -256,11 +257,11 @@ fn print_next_steps(outcomes: &[Outcome], command: &str) {
         }
         if let Some(kept) = change.unrepaired() {
             let (path, kept) = (file.path.display(), kept.display());
-            render::talk(&format!("cerberus: {agent}: {path} was repaired; as it was, it is in {kept}"));
+            render::talk(&format!("cerberus: {agent}: {path} was repaired; the original is in {kept}"));
         }
-        if let Some(afterwards) = profile.afterwards.filter(|_| !change.is_none() && !told.contains(&agent)) {
+        if let Some(afterwards) = profile.afterwards.filter(|_| !change.is_none() && !shown.contains(&agent)) {
             render::talk(&format!("cerberus: {agent}: {afterwards}"));
-            told.push(agent);
+            shown.push(agent);
         }
     }
     if command.contains("/target/") {

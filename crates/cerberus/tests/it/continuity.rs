@@ -191,3 +191,88 @@ fn every_line_says_why_it_is_told() {
     let reason = "named by the prompt; edited in 2 sessions, last now, not committed since; committed 35 min ago";
     assert!(explained.contains(reason), "{explained}");
 }
+
+/// The lines of a brief with this prefix.
+fn lines(env: &TestEnv, prefix: &str) -> Vec<String> {
+    env.brief().lines().filter(|line| line.starts_with(prefix)).map(str::to_string).collect()
+}
+
+fn turn(env: &TestEnv, session: &str, request: &str, reply: &str) {
+    env.hook(session, "UserPromptSubmit", json!({"prompt": request, "prompt_id": request}));
+    env.hook(session, "Stop", json!({"last_assistant_message": reply, "prompt_id": request}));
+}
+
+#[test]
+fn what_was_asked_and_what_came_of_it_comes_first() {
+    let env = env();
+    env.start("s1", "startup");
+    write(&env, "s1", "limiter.rs");
+    turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs. The burst test is still red on CI.");
+    env.hook("s1", "SessionEnd", json!({"reason": "other"}));
+    let expected = "proj:hydra\nlast:Add a limiter\nsaid:The limiter is in limiter.rs.\n\
+        next:The burst test is still red on CI.\nimpl:limiter.rs";
+    assert_eq!(env.start("s2", "startup"), expected);
+    assert_eq!(env.brief(), expected);
+    // The session that continues knows its own words.
+    assert_eq!(env.start("s1", "resume"), "");
+}
+
+#[test]
+fn after_a_pause_a_few_lines_say_where_it_stopped() {
+    let mut env = env();
+    write(&env, "s1", "limiter.rs");
+    turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs.");
+    env.ok(&["record", "next", "write the docs"]);
+    env.set_now(Some("2026-01-29T13:35:14Z"));
+    assert_eq!(lines(&env, "next:"), ["next:write-the-docs"], "within seven days everything carries over");
+    env.set_now(Some("2026-02-10T13:35:14Z"));
+    let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)";
+    assert_eq!(env.brief(), reminder);
+    assert_eq!(env.start("s2", "startup"), reminder);
+    std::fs::write(env.home().join("config.toml"), "[brief]\nreminder = false\n").unwrap();
+    assert_eq!(env.brief(), "");
+}
+
+#[test]
+fn a_completed_session_leaves_no_reminder() {
+    let mut env = env();
+    turn(&env, "old", "An old request", "An old answer that was given.");
+    env.set_now(Some("2026-02-10T13:35:14Z"));
+    write(&env, "s1", "limiter.rs");
+    turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs.");
+    env.hook("s1", "SessionEnd", json!({"reason": "other"}));
+    let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
+    env.ok(&["session", "complete", &id]);
+    assert_eq!(env.brief(), "", "this week's work is complete, and what was before it is not where it stopped");
+}
+
+#[test]
+fn git_says_what_is_not_pushed() {
+    let env = env();
+    let remote = env.root().join("remote.git");
+    env.git(&env.root(), &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    env.git(&env.project(), &["remote", "add", "origin", remote.to_str().unwrap()]);
+    write(&env, "s1", "a.rs");
+    commit(&env, "first");
+    assert_eq!(lines(&env, "git:"), [""; 0], "nothing was ever pushed anywhere");
+    env.git(&env.project(), &["push", "--quiet", "origin", "main"]);
+    assert_eq!(lines(&env, "git:"), [""; 0], "all is pushed");
+    write(&env, "s1", "b.rs");
+    commit(&env, "second");
+    assert_eq!(lines(&env, "git:"), ["git:on main; 1 commit not pushed"]);
+    env.git(&env.project(), &["checkout", "--quiet", "-b", "side"]);
+    assert_eq!(lines(&env, "git:"), ["git:on side; branch not pushed"]);
+}
+
+#[test]
+fn what_later_sessions_passed_over_is_not_told_on_a_prompt_either() {
+    let mut env = env();
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "Todo: document the burst limiter", "prompt_id": "1"}));
+    write(&env, "s1", "a.rs");
+    let told = |env: &TestEnv, session: &str| prompt(env, session, "please document the burst limiter now");
+    assert!(told(&env, "new").contains("next:"), "it is open");
+    env.set_now(Some("2026-01-22T15:00:00Z"));
+    write(&env, "s2", "b.rs");
+    env.set_now(Some("2026-01-22T16:00:00Z"));
+    assert_eq!(told(&env, "other").lines().filter(|line| line.starts_with("next:")).count(), 0);
+}

@@ -9,19 +9,7 @@ use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
 use crate::env;
-
-fn user(env: &TestEnv) -> PathBuf {
-    env.root().join("user")
-}
-
-fn settings(env: &TestEnv) -> PathBuf {
-    user(env).join(".claude/settings.json")
-}
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use crate::wiring::{settings, user, write};
 
 /// A program that prints this.
 fn program(path: &Path, prints: &str) {
@@ -253,7 +241,7 @@ const STATES: &[State] = &[
         },
         check: "config",
         says: &["config.toml is invalid: line 1", "sessions are captured but told nothing"],
-        fix: Some("correct or remove the file"),
+        fix: Some("fix or remove the file"),
     },
     State {
         name: "settings about privacy that are not understood",
@@ -265,7 +253,7 @@ const STATES: &[State] = &[
         },
         check: "config",
         says: &["config.toml is invalid: line 2", "hooks store nothing"],
-        fix: Some("correct or remove the file"),
+        fix: Some("fix or remove the file"),
     },
     State {
         name: "a file in the place of the data folder",

@@ -13,15 +13,15 @@ use crate::env;
 const BASE: [&str; 7] =
     ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact", "SessionEnd"];
 
-fn user(env: &TestEnv) -> PathBuf {
+pub fn user(env: &TestEnv) -> PathBuf {
     env.root().join("user")
 }
 
-fn settings(env: &TestEnv) -> PathBuf {
+pub fn settings(env: &TestEnv) -> PathBuf {
     user(env).join(".claude/settings.json")
 }
 
-fn write(path: &Path, text: &str) {
+pub fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
@@ -187,7 +187,7 @@ fn a_file_that_its_agent_ignores_is_never_wired() {
     let output = env.run(&["install", "--repair-json"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(read_json(&settings(&env))["permissions"], json!({"deny": ["Bash"]}));
-    let kept = stderr(&output).split("as it was, it is in ").nth(1).unwrap().lines().next().unwrap().to_string();
+    let kept = stderr(&output).split("the original is in ").nth(1).unwrap().lines().next().unwrap().to_string();
     assert_eq!(read(Path::new(&kept)), commented);
     env.ok(&["uninstall"]);
     assert_eq!(read(&settings(&env)), "{\n  \"permissions\": {\"deny\": [\"Bash\"]}\n}\n");

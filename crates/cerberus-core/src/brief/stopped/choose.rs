@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::sentences::{SENTENCE_CHARS_MAX, Sentence, says_something, sentences, words};
 use super::{Turn, request};
+use crate::extract::injected::without_ours;
 use crate::language::tokens;
 
 /// Shorter sentences say little on their own.
@@ -37,7 +38,8 @@ pub const FEATURES: [&str; 10] = [
 ];
 pub type Features = [f64; FEATURES.len()];
 
-/// Fitted by `cerberus-bench quotes` on 54 moments between sessions of 21 people.
+/// Fitted by `cerberus-bench quotes` on 54 moments between sessions of 21 people; `docs/continuity.md` has the figures for
+/// people left out.
 pub const WEIGHTS: Features = [-1.89, -1.95, -0.96, 0.86, 0.86, -1.15, 0.55, -0.59, 0.35, 0.24];
 
 /// A sentence that may be quoted.
@@ -64,7 +66,7 @@ pub fn candidates(turns: &[Turn]) -> Vec<Candidate> {
             None => {}
         }
         let is_last = index + 1 == turns.len();
-        for (is_reply, text) in [(true, turn.reply.clone()), (false, request(&turn.request))] {
+        for (is_reply, text) in [(true, without_ours(&turn.reply).into_owned()), (false, request(&turn.request))] {
             let mut all = sentences(&text);
             all.retain(|sentence| !is_reply || says_something(&sentence.text));
             let count = all.len();

@@ -113,3 +113,9 @@ fn old_quotes_are_marked_with_their_age() {
     assert_eq!(after(24), "last:Fix the burst test (24h ago)");
     assert_eq!(after(24 * 9), "last:Fix the burst test (9d ago)");
 }
+
+#[test]
+fn what_we_told_ourselves_is_not_quoted() {
+    let reply = "proj:hydra\nsaid:The limiter works in limiter.rs now.\nThe burst test passes now too.";
+    assert_eq!(told(&[turn("a", 0, "Go on", reply)], 400), ["last:Go on", "said:The burst test passes now too."]);
+}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::brief::{FileNames, Known, Likely, Request, compose};
+use crate::brief::{Known, everything};
 use crate::model::fact::Fact;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
@@ -7,22 +7,7 @@ use crate::model::time::Timestamp;
 fn items(facts: Vec<Fact>) -> Vec<Item> {
     let known = |(n, fact)| Known { fact, session: SessionId::new("s"), at: Timestamp::EPOCH, event: n };
     let facts: Vec<Known> = (0..).zip(facts).map(known).collect();
-    let request = Request {
-        project: "hydra",
-        facts: &facts,
-        settlements: &[],
-        files: &FileNames::default(),
-        likely: &Likely::default(),
-        now: Timestamp::EPOCH,
-        budget_tokens: usize::MAX,
-        chars_max: usize::MAX,
-        prompt: None,
-        memories: &[],
-        known: None,
-        turns: &[],
-        worked: &[],
-    };
-    compose(&request).items
+    everything("hydra", &facts, &[], Timestamp::EPOCH).items
 }
 
 /// A session with a failing test.

@@ -39,7 +39,7 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     let mut scopes = Vec::new();
     for scope in Scope::ALL {
         match subject.wired(scope) {
-            // Without us in it, a broken file is not our concern.
+            // A broken file without entries of ours is not our concern.
             Err(_) if is_uninstalled => {}
             Err(error) => {
                 let (problem, fix) = subject.unreadable(scope, &error);
@@ -80,7 +80,7 @@ fn said_with(problem: String, said: &[String]) -> String {
     [&[problem], said].concat().join("; ")
 }
 
-/// What the agent's programs say about themselves. If there are several, the oldest decides what is wired.
+/// What the agent's programs say about themselves. If there are several, the oldest decides what is installed.
 fn describe(programs: &[Program]) -> Vec<String> {
     let Some(first) = programs.first() else { return Vec::new() };
     let mut said = vec![first.printed.clone().unwrap_or_else(|| "does not say its version".to_string())];
@@ -94,7 +94,7 @@ fn describe(programs: &[Program]) -> Vec<String> {
 }
 
 impl Subject<'_> {
-    /// All that is wired in the files of a scope.
+    /// Everything installed in the files of a scope.
     fn wired(&self, scope: Scope) -> Result<Wiring, WiringError> {
         let mut all = Wiring::default();
         for file in (self.profile.files)(self.surroundings, scope) {
@@ -180,7 +180,7 @@ impl Subject<'_> {
         Some(format!("its MCP server uses {}, but hooks use {}", other.display(), ours.display()))
     }
 
-    /// Says what is known of the agent's consent; what is wrong with it when hooks surely do not run.
+    /// Adds what is known about the agent's trust in the hooks. Returns a problem if the hooks certainly do not run.
     fn trust(&self, scope: Scope, said: &mut Vec<String>) -> Option<String> {
         match (self.profile.trust)(self.surroundings, scope) {
             Trust::NotNeeded => None,

@@ -12,7 +12,7 @@ use crate::render;
 /// Enough for a meaningful median, few enough to be quick.
 const RUNS: usize = 11;
 
-/// An agent waits this long at every step; more would be felt.
+/// An agent waits this long at every step. A longer wait would be noticeable.
 const FASTEST_MAX: Duration = Duration::from_millis(50);
 
 /// How long a hook takes on this machine, measured in a temporary home.

@@ -25,7 +25,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Say what is wired, what works, what failed lately, and how to mend it
+/// Check what is installed, what works and what failed recently, and show how to fix it
 ///
 /// Exits 1 if anything is BAD.
 #[derive(clap::Args)]
@@ -117,7 +117,7 @@ fn is_writable(dir: &Path) -> bool {
 fn journal(context: &Context) -> Check {
     let dir = context.home.journal_dir();
     if dir.exists() && !is_writable(&dir) {
-        return bad("journal", format!("{} cannot be written", dir.display()), WRITABLE);
+        return bad("journal", format!("{} is not writable", dir.display()), WRITABLE);
     }
     match journal::segments(&context.home) {
         Err(error) => bad("journal", error.to_string(), WRITABLE),
@@ -152,8 +152,8 @@ fn view(context: &Context) -> (Check, Option<Store>) {
 
 fn settings(context: &Context) -> Check {
     match context.settings_problem() {
-        None => good("config", "fine"),
-        Some(problem) => bad("config", problem, "correct or remove the file"),
+        None => good("config", "valid"),
+        Some(problem) => bad("config", problem, "fix or remove the file"),
     }
 }
 

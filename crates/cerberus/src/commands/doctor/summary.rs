@@ -21,7 +21,7 @@ const REACH_MAX: Duration = Duration::from_secs(3);
 
 pub fn check(context: &Context, store: Option<&Store>) -> Check {
     let Ok(config) = config::load(&context.home) else {
-        return good(NAME, "off until config.toml is corrected");
+        return good(NAME, "off until config.toml is fixed");
     };
     let config = config.summary;
     let provider = match Provider::new(&config, &surroundings()) {
