@@ -1,4 +1,4 @@
-//! The measured programs: release builds, or binaries at paths that the user gives.
+//! The measured programs: the binaries as they are shipped, or binaries at paths that the user gives.
 //!
 //! External baselines (node, python3) are looked up, never installed.
 
@@ -50,7 +50,7 @@ fn given_or_built(given: Option<PathBuf>, package: &str, binary: &str) -> Result
     }
 }
 
-/// Builds one static release binary. Returns its path.
+/// Builds one static binary as it is shipped. Returns its path.
 fn build(package: &str, binary: &str) -> Result<PathBuf> {
     if on_path("musl-gcc").is_none() {
         bail!(
@@ -61,7 +61,7 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     let target = format!("{}-unknown-linux-musl", env::consts::ARCH);
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--release", "--target", &target, "--package", package])
+        .args(["build", "--profile", "dist", "--target", &target, "--package", package])
         .args(["--bin", binary, "--message-format", "json-render-diagnostics"])
         // The folder with the workspace's cargo settings.
         .current_dir(env!("CARGO_MANIFEST_DIR"))
