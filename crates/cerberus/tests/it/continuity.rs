@@ -156,9 +156,9 @@ fn a_decision_of_an_unmerged_branch_is_marked_until_it_is_merged() {
     env.ok(&["record", "decision", "use the new parser"]);
     write(&env, "s2", "b.rs");
     commit(&env, "second");
-    assert!(env.brief().contains("\ndec:use-the-new-parser\n") || env.brief().ends_with("dec:use-the-new-parser"));
+    assert!(env.brief().contains("\ndec:use the new parser\n") || env.brief().ends_with("dec:use the new parser"));
     env.git(&env.project(), &["checkout", "--quiet", "main"]);
-    assert!(env.brief().contains("dec:use-the-new-parser@side/try"), "{}", env.brief());
+    assert!(env.brief().contains("dec:use the new parser@side/try"), "{}", env.brief());
     env.git(&env.project(), &["merge", "--quiet", "side/try"]);
     assert!(!env.brief().contains("@side/try"), "{}", env.brief());
 }
@@ -224,7 +224,7 @@ fn after_a_pause_a_few_lines_say_where_it_stopped() {
     turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs.");
     env.ok(&["record", "next", "write the docs"]);
     env.set_now(Some("2026-01-29T13:35:14Z"));
-    assert_eq!(lines(&env, "next:"), ["next:write-the-docs"], "within seven days everything carries over");
+    assert_eq!(lines(&env, "next:"), ["next:write the docs"], "within seven days everything carries over");
     env.set_now(Some("2026-02-10T13:35:14Z"));
     let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)";
     assert_eq!(env.brief(), reminder);
