@@ -131,6 +131,11 @@ fn a_settled_item_is_dropped_with_its_reason() {
     // Another session's task with the same number is another task.
     let brief = compose_with(&facts, &[by_reference], BUDGET_TOKENS);
     assert_eq!(brief.text, "proj:hydra\nblock:need:needs ollama\nnext:write tests");
+    // A session that never stated this task works on the list of a teammate.
+    let by_teammate = settled("c", 3, Target::Reference("task:1".into()));
+    assert_eq!(compose_with(&facts, &[by_teammate], BUDGET_TOKENS).text, "proj:hydra\nblock:need:needs ollama");
+    let other_list = settled("c", 3, Target::Reference("todos".into()));
+    assert_eq!(compose_with(&facts[..1], &[other_list], BUDGET_TOKENS).text, "proj:hydra\nnext:write tests");
     let by_code = settled("b", 9, Target::Code(Kind::Blocker, "block:need:needs ollama".into()));
     assert_eq!(compose_with(&facts[2..], &[by_code], BUDGET_TOKENS).text, "");
 }
@@ -428,6 +433,7 @@ fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
     for (settlement, expected) in [
         (by("a", number("1"), ClosedAs::Done), Some("done:better words")),
         (by("b", number("1"), ClosedAs::Done), Some("done:of another session")),
+        (by("c", number("1"), ClosedAs::Done), Some("done:of another session")),
         (by("a", number("2"), ClosedAs::Done), None),
         (by("a", number("1"), ClosedAs::Dropped), None),
         (by("a", Target::Code(Kind::Next, "next:better words".into()), ClosedAs::Done), None),

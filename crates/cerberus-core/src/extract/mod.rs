@@ -365,6 +365,18 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_is_open_until_the_agent_reports_whether_it_was_accepted_or_not() {
+        let plan = "1. Write the schema\n2. Fold the journal\n";
+        for outcome in [Outcome::Done, Outcome::Interrupted] {
+            let used = ToolUse { tool: clean("ExitPlanMode"), outcome, plan: Some(clean(plan)), ..ToolUse::default() };
+            assert_eq!(codes(&Event::Tool(used)).0, ["next:Write the schema", "next:Fold the journal"]);
+        }
+        let (_, closings) = codes(&Event::Stop { message: clean("The schema is written.") });
+        let plan = Closing { target: Target::Reference(PLAN.to_string()), outcome: ClosedAs::Dropped };
+        assert!(closings.contains(&plan));
+    }
+
+    #[test]
     fn tasks_are_closed_by_id_or_by_words() {
         let by_id = |outcome| vec![Closing { target: Target::Reference("task:1".into()), outcome }];
         for (task, facts, closings) in [

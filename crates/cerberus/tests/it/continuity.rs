@@ -276,3 +276,24 @@ fn what_later_sessions_passed_over_is_not_told_on_a_prompt_either() {
     env.set_now(Some("2026-01-22T16:00:00Z"));
     assert_eq!(told(&env, "other").lines().filter(|line| line.starts_with("next:")).count(), 0);
 }
+
+#[test]
+fn stats_compare_what_was_told_with_what_was_touched() {
+    let env = env();
+    assert!(env.ok(&["stats"]).contains("no session was told anything yet"));
+    for path in ["a.rs", "b.rs"] {
+        write(&env, "s1", path);
+    }
+    env.start("s2", "startup");
+    write(&env, "s2", "b.rs");
+    write(&env, "s2", "c.rs");
+    let told = env.json(&["stats"])["told"].clone();
+    let files = json!({"sessions": 1, "told": 2, "touched": 2, "told_and_touched": 1, "touched_and_told": 1});
+    assert_eq!((&told["sessions"], &told["files"]), (&json!(1), &files), "{told}");
+    let line = "2 files told to 1 session, 1 of them touched (50 %); of 2 files touched, 1 had been told (50 %)";
+    assert_eq!(env.ok(&["stats"]).matches(line).count(), 2, "here and in all projects");
+    let explained = env.ok(&["brief", "--explain"]);
+    assert!(explained.contains(line) && explained.contains("told to 1 session, 0 of them touched it"), "{explained}");
+    env.rebuild();
+    assert_eq!(env.json(&["stats"])["told"], told);
+}
