@@ -176,7 +176,7 @@ impl Store {
     /// Every project that has sessions.
     pub fn all_projects(&self, now: Timestamp) -> Result<Vec<ProjectId>> {
         let sql = "SELECT DISTINCT project FROM session WHERE started_at <= ?1 ORDER BY project";
-        self.rows(sql, [now.millis()], |row| Ok(ProjectId::new(row.get::<_, String>(0)?)))
+        self.rows(sql, [now.millis()], |row| Ok(ProjectId::from_stored(row.get::<_, String>(0)?)))
     }
 
     /// How a session last began, if it has had at most one prompt since.
