@@ -112,14 +112,14 @@ pub(crate) fn shell<'a>(
     output: impl FnOnce() -> Cow<'a, str>,
 ) {
     let line = command.0.as_deref().unwrap_or_default();
-    let (is_run, may_commit) = (runs::may_be_run(line), git::may_commit(line));
+    let (is_run, may_report) = (runs::may_be_run(line), git::may_report(line));
     used.command = command.0.map(|command| used.cleaner.clean(command, Keep::COMMAND));
     if let Some(error) = error {
         used.error = if is_run { Some(used.cleaner.clean(error, Keep::OUTPUT)) } else { reason(used.cleaner, error) };
         return;
     }
     // Other output may contain a file's content, which is never kept.
-    let output = match (is_run, may_commit) {
+    let output = match (is_run, may_report) {
         (true, _) => output(),
         (false, true) => Cow::Owned(git::report_lines(&output())),
         (false, false) => return,

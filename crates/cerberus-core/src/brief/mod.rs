@@ -141,7 +141,7 @@ impl Section {
             Kind::Next | Kind::Objective | Kind::Note => Some(Section::Next),
             Kind::Last | Kind::Asked | Kind::Said => Some(Section::Stopped),
             Kind::Git => Some(Section::Git),
-            Kind::Done | Kind::Test | Kind::Commit => None,
+            Kind::Done | Kind::Test | Kind::Commit | Kind::PullRequest => None,
         }
     }
 }

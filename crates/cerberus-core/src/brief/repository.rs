@@ -54,7 +54,8 @@ pub fn item(repository: &Repository, facts: &[Known], now: Timestamp) -> Option<
         }
         Pushed::Unknown => {}
     }
-    let is_plain = parts.len() <= 1 && made.is_empty();
+    let opened = opened(facts, &made);
+    let is_plain = parts.len() <= 1 && made.is_empty() && opened.is_none();
     if is_plain {
         return None;
     }
@@ -62,8 +63,9 @@ pub fn item(repository: &Repository, facts: &[Known], now: Timestamp) -> Option<
         let subjects = made.iter().map(|known| text::line(&commit_words(known), SUBJECT_CHARS_MAX));
         parts.push(format!("committed: {}", subjects.collect::<Vec<_>>().join("; ")));
     }
+    parts.extend(opened.map(|known| format!("opened: {}", known.fact.text)));
     let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
-    let last = made.last();
+    let last = made.last().copied().into_iter().chain(opened).max_by_key(|known| (known.at, known.event));
     Some(Item {
         section: Section::Git,
         kind: Kind::Git,
@@ -91,6 +93,13 @@ fn commits(facts: &[Known]) -> Vec<&Known> {
     made.dedup_by_key(|known| known.fact.code.clone());
     made.drain(..made.len().saturating_sub(COMMITS_MAX));
     made
+}
+
+/// The last pull request, unless it was opened before the session that committed last.
+fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
+    let last = facts.iter().filter(|known| known.fact.kind == Kind::PullRequest).max_by_key(|k| (k.at, k.event))?;
+    let is_of_last = |commit: &&Known| commit.session == last.session || commit.at <= last.at;
+    made.iter().all(|commit| is_of_last(commit)).then_some(last)
 }
 
 /// `1a2b3c4 store: open it once`.
@@ -127,6 +136,22 @@ mod tests {
         );
         let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };
         assert_eq!(line(&never, &[]).unwrap(), "git:on x; branch not pushed");
+    }
+
+    #[test]
+    fn a_pull_request_is_told_until_later_sessions_commit() {
+        let address = "https://github.com/o/r/pull/12";
+        let fact = git::pull_requests("gh pr create", address).pop().unwrap();
+        let opened = |session: &str, secs: i64| Known { fact: fact.clone(), ..commit(session, secs, "[x 1111111] x") };
+        let repository = Repository { branch: Some("fix/x".to_string()), ..Repository::default() };
+        let line = |facts: &[Known]| line(&repository, facts).unwrap();
+        assert_eq!(line(&[opened("a", 1)]), format!("git:on fix/x; opened: {address}"));
+        let made = |session: &str, secs: i64| commit(session, secs, "[x 1a2b3c4] store: open it once");
+        let both = format!("git:on fix/x; committed: 1a2b3c4 store: open it once; opened: {address}");
+        for facts in [[made("a", 1), opened("a", 2)], [made("a", 1), opened("b", 2)], [opened("a", 1), made("a", 2)]] {
+            assert_eq!(line(&facts), both);
+        }
+        assert!(!line(&[opened("a", 1), made("b", 2)]).contains(address));
     }
 
     #[test]

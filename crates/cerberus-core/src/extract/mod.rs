@@ -149,6 +149,7 @@ fn shell(used: &ToolUse, out: &mut Extracted) {
     // Git's own report is enough if the outcome is unknown.
     if used.outcome.may_be_done() {
         out.facts.extend(git::commits(command, output));
+        out.facts.extend(git::pull_requests(command, output));
     }
 }
 

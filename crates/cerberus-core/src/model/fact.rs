@@ -20,6 +20,8 @@ pub enum Kind {
     Done,
     Test,
     Commit,
+    /// A pull or merge request that was opened.
+    PullRequest,
     Objective,
     Note,
     /// The last request of the person, in a brief.
@@ -33,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::File,
         Kind::Read,
         Kind::Function,
@@ -43,6 +45,7 @@ impl Kind {
         Kind::Done,
         Kind::Test,
         Kind::Commit,
+        Kind::PullRequest,
         Kind::Objective,
         Kind::Note,
         Kind::Last,
@@ -62,6 +65,7 @@ impl Kind {
             Kind::Done => "done",
             Kind::Test => "test",
             Kind::Commit => "commit",
+            Kind::PullRequest => "pull_request",
             Kind::Objective => "objective",
             Kind::Note => "note",
             Kind::Last => "last",
@@ -86,6 +90,7 @@ impl Kind {
             Kind::Done => "done:",
             Kind::Test => "test:",
             Kind::Commit => "commit:",
+            Kind::PullRequest => "pull:",
             Kind::Objective => "goal:",
             Kind::Note => "note:",
             Kind::Last => "last:",
