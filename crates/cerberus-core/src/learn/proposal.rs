@@ -69,7 +69,20 @@ pub struct Known<'a> {
     pub id: &'a MemoryId,
     pub content: &'a str,
     pub status: Status,
+    pub source: Source,
     pub evidence: Vec<Quote<'a>>,
+}
+
+impl Known<'_> {
+    /// Whether there is nothing left to propose. That the user rejected the words of somebody else does not keep them
+    /// from saying the same.
+    fn is_settled(&self, is_typed: bool) -> bool {
+        match self.status {
+            Status::Proposed => false,
+            Status::Approved => true,
+            Status::Rejected => self.source.is_users() || !is_typed,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,10 +144,11 @@ pub fn propose(corrections: &[SourcedCorrection], existing: &[Known]) -> Vec<Pro
     for cluster in cluster::cluster(&texts) {
         let members: Vec<usize> = cluster.members.iter().map(|at| order[*at]).collect();
         let quotes: Vec<Quote> = members.iter().map(|at| corrections[*at].quote).collect();
+        let typed = members.iter().find(|at| corrections[**at].source.is_users());
         let id = match memory.find(&quotes) {
-            Some(known) if known.status != Status::Proposed => continue,
-            Some(known) => known.id.clone(),
-            None => id_of(&quotes[0]),
+            Some(known) if known.is_settled(typed.is_some()) => continue,
+            Some(known) if known.status == Status::Proposed => known.id.clone(),
+            _ => id_of(typed.map_or(&quotes[0], |at| &corrections[*at].quote)),
         };
         groups.entry(id).or_default().extend(members);
     }
@@ -144,7 +158,8 @@ pub fn propose(corrections: &[SourcedCorrection], existing: &[Known]) -> Vec<Pro
         members.sort_by_key(|at| (corrections[*at].at, corrections[*at].quote));
         let Some(proposal) = compose(id, corrections, members) else { continue };
         // The composed wording may match a settled memory, even if none of the quotes does.
-        if memory.find_content(&proposal.content).is_none_or(|known| known.status == Status::Proposed) {
+        let is_typed = proposal.source.is_users();
+        if memory.find_content(&proposal.content).is_none_or(|known| !known.is_settled(is_typed)) {
             proposals.push((proposal.evidence.len() as f64 * proposal.confidence, proposal));
         }
     }
@@ -372,7 +387,8 @@ mod tests {
             let mut pasted = corrections(CorrectionKind::Rule, 0.97, &lines);
             pasted.iter_mut().for_each(|one| one.source = source);
             let proposals = propose(&pasted, &[]);
-            let shown: Vec<_> = proposals.iter().map(|one| (one.is_sure(), one.scope.to_string(), one.source)).collect();
+            let shown: Vec<_> =
+                proposals.iter().map(|one| (one.is_sure(), one.scope.to_string(), one.source)).collect();
             assert_eq!(shown, [(false, "project:c".to_string(), source)]);
         }
     }
@@ -381,7 +397,8 @@ mod tests {
     fn pasted_words_add_nothing_to_what_the_user_typed() {
         let typed = corrections(CorrectionKind::Rule, 0.8, &["a1: run the tests before committing"]);
         let mut both = typed.clone();
-        let mut pasted = corrections(CorrectionKind::Rule, 0.97, &["b1: x", "b2: always run the tests before committing"]);
+        let mut pasted =
+            corrections(CorrectionKind::Rule, 0.97, &["b1: x", "b2: always run the tests before committing"]);
         pasted.iter_mut().for_each(|one| one.source = Source::Pasted);
         both.extend(pasted.split_off(1));
         let (alone, proposals) = (propose(&typed, &[]), propose(&both, &[]));
@@ -424,17 +441,25 @@ mod tests {
     fn a_settled_memory_is_not_proposed_again() {
         let again = rules(&["a1: please be terse", "a2: stop using emojis"]);
         let id = MemoryId::new("m-1");
-        let known = |status| Known { id: &id, content: "Keep answers short.", status, evidence: Vec::new() };
+        let source = Source::Prompt;
+        let known = |status| Known { id: &id, content: "Keep answers short.", status, source, evidence: Vec::new() };
         for status in [Status::Approved, Status::Rejected] {
             assert_eq!(shown(&propose(&again, &[known(status)])), ["rule universal 0.80 Do not use emojis."]);
         }
         // The evidence counts as well as the content.
         let quote = Quote { agent: "codex", session: "s", key: "k", text: "be brief" };
-        let odd = Known { id: &id, content: "Mind the reader.", status: Status::Rejected, evidence: vec![quote] };
+        let odd =
+            Known { id: &id, content: "Mind the reader.", status: Status::Rejected, source, evidence: vec![quote] };
         assert_eq!(propose(&again, &[odd]).len(), 1);
         // The opposite is a different instruction.
         let verbose = Known { content: "Explain in long answers.", ..known(Status::Rejected) };
         assert_eq!(propose(&again, &[verbose]).len(), 2);
+        // Rejecting what an agent suggested does not keep the user from saying it.
+        let suggested = Known { source: Source::Mcp, ..known(Status::Rejected) };
+        assert_eq!(propose(&again, std::slice::from_ref(&suggested)).len(), 2);
+        let mut pasted = again.clone();
+        pasted.iter_mut().for_each(|one| one.source = Source::Pasted);
+        assert_eq!(propose(&pasted, &[suggested]).len(), 1);
     }
 
     #[test]
@@ -445,6 +470,7 @@ mod tests {
             id: &before[0].id,
             content: &before[0].content,
             status: Status::Proposed,
+            source: Source::Prompt,
             evidence: vec![first[0].quote],
         };
         let more = rules(&["a1: be concise", "b1: your answers are too long"]);

@@ -62,6 +62,9 @@ fn glob(pattern: &str) -> std::result::Result<Glob, String> {
 
 impl Forget {
     pub fn run(self, context: &Context) -> Result<()> {
+        if !self.dry_run {
+            context.require_person(&context.view()?, "forget", "cerberus forget … (with the same options)")?;
+        }
         if !self.memory.is_empty() {
             return self.memories(context);
         }
@@ -118,7 +121,7 @@ impl Forget {
         let meant = Forgotten { memories: rows.into_iter().map(|row| row.id).collect(), ..Forgotten::default() };
         if !self.dry_run {
             render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
-            ForgetMemories { ids: self.memory.clone() }.forget(context)?;
+            ForgetMemories::of(self.memory.clone()).forget(context, false)?;
         }
         self.tell(context, &meant, &[])
     }
