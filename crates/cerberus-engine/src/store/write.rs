@@ -40,6 +40,7 @@ pub const MODEL_SOURCE: &str = "model";
 
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
+        Event::Note(_) if record.by_agent => "agent",
         Event::Note(_) => "record",
         Event::Seed(_) => "seed",
         Event::Summary(_) => MODEL_SOURCE,

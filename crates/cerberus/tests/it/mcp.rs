@@ -13,7 +13,7 @@ use crate::env;
 /// So long no answer means that none will come.
 const HANG: Duration = Duration::from_secs(120);
 
-struct Client {
+pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -35,7 +35,7 @@ impl Client {
     }
 
     /// A client of the older era, ready to ask.
-    fn ready(env: &TestEnv) -> Client {
+    pub fn ready(env: &TestEnv) -> Client {
         let mut client = Client::start(env, &[]);
         client.initialize("2025-11-25");
         client
@@ -81,14 +81,14 @@ impl Client {
         answer
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert!(answer.get("error").is_none(), "{tool}: {answer}");
         answer["result"].clone()
     }
 
     /// The structured answer of a call that must succeed, in the shape that the tool promised.
-    fn ok(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{tool}: {result}");
         let tools = self.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -98,7 +98,7 @@ impl Client {
     }
 
     /// What a call that must fail tells the agent.
-    fn fails(&mut self, tool: &str, arguments: Value) -> String {
+    pub fn fails(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{tool}: {result}");
         assert!(result.get("structuredContent").is_none());
@@ -106,7 +106,7 @@ impl Client {
     }
 
     /// Closes the input: the process ends by itself, and said nothing more.
-    fn end(mut self) {
+    pub fn end(mut self) {
         drop(self.input.take());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         assert_eq!(self.lines.recv_timeout(HANG).ok(), None, "nothing but answers on standard output");
