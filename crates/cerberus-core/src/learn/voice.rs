@@ -7,6 +7,7 @@
 //! approved by itself.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// A longer prompt describes a task or contains a document.
 const TYPED_CHARS_MAX: usize = 400;
@@ -20,6 +21,29 @@ const ADDRESSEE_WORDS_MAX: usize = 5;
 const BEGINNING_CHARS_MAX: usize = 8;
 /// "CONTRIBUTING - always run the tests": a short heading in front of a dash.
 const HEADING_WORDS_MAX: usize = 5;
+
+type Words = LazyLock<Vec<String>>;
+
+static LEVELS: Words = LazyLock::new(|| section("levels"));
+static LABELS: Words = LazyLock::new(|| section("labels"));
+static WHY: Words = LazyLock::new(|| section("why"));
+static VERBS: Words = LazyLock::new(|| section("verbs"));
+static SOFT_VERBS: Words = LazyLock::new(|| section("soft-verbs"));
+static POINTERS: Words = LazyLock::new(|| section("pointers"));
+static SAYING: Words = LazyLock::new(|| section("saying"));
+static WRITINGS: Words = LazyLock::new(|| section("writings"));
+static ADDRESSEES: Words = LazyLock::new(|| section("addressees"));
+static GREETINGS: Words = LazyLock::new(|| section("greetings"));
+static CLOSINGS: Words = LazyLock::new(|| section("closings"));
+
+/// The words of a section of the table.
+fn section(name: &str) -> Vec<String> {
+    let text = include_str!("voice/words.txt");
+    let heading = format!("[{name}]");
+    let lines = text.lines().skip_while(|line| !line.starts_with(&heading)).skip(1);
+    let words = lines.take_while(|line| !line.starts_with('[')).flat_map(str::split_whitespace);
+    words.map(|word| word.replace('_', " ")).collect()
+}
 
 /// What shows that a rule may not be the user's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,15 +112,15 @@ fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '_'))).filter(|word| !word.is_empty())
 }
 
-fn is_in(word: &str, table: &[&str]) -> bool {
+fn is_in(word: &str, table: &[String]) -> bool {
     table.iter().any(|entry| match entry.strip_suffix('*') {
         Some(stem) => word.starts_with(stem),
-        None => word == *entry,
+        None => word == entry,
     })
 }
 
 /// Whether a word of the table is in the text. Scripts without blanks are searched as they are.
-fn mentions(text: &str, table: &[&str]) -> bool {
+fn mentions(text: &str, table: &[String]) -> bool {
     words(text).any(|word| is_in(word, table))
         || table.iter().any(|entry| is_unspaced(entry) && text.contains(entry.trim_end_matches('*')))
 }
@@ -118,10 +142,8 @@ fn has_line_prefix(prompt: &str) -> bool {
     let is_hash = first.len() >= 7
         && first.bytes().all(|byte| byte.is_ascii_hexdigit())
         && first.bytes().any(|byte| byte.is_ascii_digit());
-    prompt.starts_with(MARKS) || prompt.starts_with("...") || is_number || is_hash || is_in(first, LEVELS)
+    prompt.starts_with(MARKS) || prompt.starts_with("...") || is_number || is_hash || is_in(first, &LEVELS)
 }
-
-const LEVELS: &[&str] = &["info", "warn", "warning", "error", "debug", "trace", "fatal", "notice", "commit", "author"];
 
 /// Tags, fences, links, tables, JSON, placeholders and mentions; characters that only copied text has.
 fn has_markup(prompt: &str) -> bool {
@@ -137,7 +159,7 @@ fn has_markup(prompt: &str) -> bool {
         || prompt.matches('|').count() > 1
         || after('<', |c| c.is_alphabetic() || matches!(c, '/' | '!'))
         || after('[', |c| c.is_alphabetic() || c == '.')
-        || mentions(prompt, &["copyright"])
+        || words(prompt).any(|word| word == "copyright")
 }
 
 /// Quotation marks around several words, or one without its partner.
@@ -186,50 +208,9 @@ fn quotes(text: &str, open: char, close: char) -> bool {
     false
 }
 
-/// Labels that people put in front of their own rules.
-const LABELS: &[&str] = &[
-    "remember",
-    "please remember",
-    "reminder",
-    "rule",
-    "new rule",
-    "important",
-    "from now on",
-    "going forward",
-    "ps",
-    "merke",
-    "regel",
-    "ab jetzt",
-    "wichtig",
-    "rappel",
-    "règle",
-    "désormais",
-    "important",
-    "recuerda",
-    "regla",
-    "importante",
-    "a partir de ahora",
-    "lembre",
-    "lembre-se",
-    "regra",
-    "ricorda",
-    "regola",
-    "zapamiętaj",
-    "zasada",
-    "запомни",
-    "правило",
-    "важно",
-    "ルール",
-    "重要",
-    "规则",
-    "记住",
-    "기억해",
-    "규칙",
-];
-
 /// "Translate to German: …", "feat: …", "Tom: …", "CONTRIBUTING - …": words in front of the rule that announce it.
 fn has_introduction(prompt: &str, start: usize) -> bool {
-    let is_own = |head: &str| LABELS.contains(&head.trim());
+    let is_own = |head: &str| LABELS.iter().any(|label| label == head.trim());
     let is_colon =
         |at: usize, mark: &str| mark == "：" || prompt[at + 1..].starts_with([' ', '\t']) || at + 1 == prompt.len();
     let colon = prompt.match_indices([':', '：']).find(|(at, mark)| is_colon(*at, mark));
@@ -245,31 +226,12 @@ fn has_introduction(prompt: &str, start: usize) -> bool {
 
 /// Why the agent did something is a complaint; any other question may be about a text in the prompt.
 fn has_question(prompt: &str) -> bool {
-    const WHY: &[&str] = &[
-        "why",
-        "warum",
-        "wieso",
-        "pourquoi",
-        "por",
-        "porque",
-        "perché",
-        "perche",
-        "dlaczego",
-        "czemu",
-        "почему",
-        "зачем",
-        "なぜ",
-        "なんで",
-        "どうして",
-        "为什么",
-        "왜",
-    ];
     sentences(prompt).any(|place| {
         let sentence = &prompt[place];
         let asks = sentence.contains(['?', '？', '¿', '؟']);
-        let is_why = words(sentence).next().is_some_and(|word| is_in(word, WHY))
-            || WHY.iter().any(|why| is_unspaced(why) && sentence.contains(why));
-        asks && (!is_why || mentions(sentence, POINTERS))
+        let is_why = words(sentence).next().is_some_and(|word| is_in(word, &WHY))
+            || WHY.iter().any(|why| is_unspaced(why) && sentence.contains(why.as_str()));
+        asks && (!is_why || mentions(sentence, &POINTERS))
     })
 }
 
@@ -290,225 +252,12 @@ fn sentences(line: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What does something with a text.
-const TEXT_VERBS: &[&str] = &[
-    // English
-    "translat*",
-    "summari*",
-    "tldr",
-    "explain",
-    "explains",
-    "proofread*",
-    "rephras*",
-    "paraphras*",
-    "reword*",
-    "rewrit*",
-    "transcrib*",
-    "reply",
-    "respond",
-    "spellcheck",
-    "grammar",
-    "meaning",
-    "convert",
-    "analyze",
-    "analyse",
-    "digest",
-    "classify",
-    "quote",
-    "quoted",
-    "pasted",
-    "pasting",
-    "paste",
-    "attached",
-    "forwarded",
-    "verbatim",
-    "interpret",
-    // German
-    "übersetz*",
-    "zusammenfass*",
-    "zusammenfassung",
-    "fasse",
-    "erklär*",
-    "umformulier*",
-    "korrigier*",
-    "beantwort*",
-    "bedeutet",
-    "folgende*",
-    "lies",
-    // French
-    "tradui*",
-    "résum*",
-    "resum*",
-    "expliqu*",
-    "reformul*",
-    "corrige*",
-    "relis",
-    "réponds",
-    "signifie",
-    "suivant*",
-    // Spanish, Portuguese, Italian
-    "traduc*",
-    "traduz*",
-    "traduir*",
-    "traduci*",
-    "resumir*",
-    "resumen",
-    "explica",
-    "explique",
-    "explicar",
-    "corrig*",
-    "responde",
-    "responda",
-    "significa",
-    "siguiente*",
-    "seguinte*",
-    "seguent*",
-    "riassum*",
-    "spiega*",
-    "rispondi",
-    "parafras*",
-    // Polish, Russian
-    "przetłumacz*",
-    "tłumacz*",
-    "streś*",
-    "streszcz*",
-    "podsumuj",
-    "wyjaśni*",
-    "popraw*",
-    "odpowiedz",
-    "znaczy",
-    "następuj*",
-    "перевед*",
-    "перевест*",
-    "обобщ*",
-    "резюм*",
-    "объясн*",
-    "перефраз*",
-    "исправ*",
-    "ответ*",
-    "следующ*",
-    // Japanese, Chinese, Korean
-    "翻訳",
-    "訳して",
-    "要約",
-    "説明して",
-    "添削",
-    "返信",
-    "意味",
-    "以下",
-    "次の",
-    "翻译",
-    "总结",
-    "摘要",
-    "解释",
-    "润色",
-    "回复",
-    "意思",
-    "下面",
-    "번역",
-    "요약",
-    "설명",
-    "답장",
-    "다음",
-    "아래",
-];
-/// What does something with a text only if the text is pointed at.
-const SOFT_VERBS: &[&str] = &[
-    "look*",
-    "read*",
-    "check*",
-    "see",
-    "review*",
-    "fix",
-    "mean",
-    "means",
-    "say",
-    "answer",
-    "think",
-    "received",
-    "copied",
-    "what",
-    "follow",
-    "schau*",
-    "prüf*",
-    "regarde*",
-    "lis",
-    "lire",
-    "mira",
-    "revisa*",
-    "lee",
-    "olha",
-    "veja",
-    "leia",
-    "guarda",
-    "leggi",
-    "controlla",
-    "spójrz",
-    "sprawdź",
-    "przeczytaj",
-    "посмотри*",
-    "прочит*",
-    "проверь",
-    "見て",
-    "読んで",
-    "確認",
-    "看看",
-    "看一下",
-    "读",
-    "检查",
-    "봐",
-    "읽",
-    "확인",
-];
-const POINTERS: &[&str] = &[
-    "this",
-    "these",
-    "that",
-    "those",
-    "following",
-    "below",
-    "above",
-    "dies",
-    "diese*",
-    "hier",
-    "ceci",
-    "cela",
-    "ça",
-    "cette",
-    "cet",
-    "voici",
-    "esto",
-    "este",
-    "esta",
-    "eso",
-    "aquí",
-    "isto",
-    "isso",
-    "aqui",
-    "questo",
-    "questa",
-    "ecco",
-    "tę",
-    "tego",
-    "это",
-    "этот",
-    "эту",
-    "вот",
-    "これ",
-    "この",
-    "这",
-    "這",
-    "이것",
-    "이거",
-    "이",
-];
-
 /// Whether a sentence beside the rule, or the words in front of it, hand a text over.
 fn is_handed(prompt: &str, rule: &Range<usize>) -> bool {
     let others = outside(prompt, rule);
-    others.iter().any(|text| mentions(text, TEXT_VERBS) || (mentions(text, SOFT_VERBS) && mentions(text, POINTERS)))
+    others.iter().any(|text| mentions(text, &VERBS) || (mentions(text, &SOFT_VERBS) && mentions(text, &POINTERS)))
         // "Summarise for me from now on always …": the rule begins with the request.
-        || mentions(beginning(&prompt[rule.clone()]), TEXT_VERBS)
+        || mentions(beginning(&prompt[rule.clone()]), &VERBS)
 }
 
 /// The first word, or as many characters as may be one.
@@ -532,127 +281,6 @@ fn outside<'a>(prompt: &'a str, rule: &Range<usize>) -> Vec<&'a str> {
         .collect()
 }
 
-/// Who says it, or where it is written.
-const SAYING: &[&str] = &[
-    "says",
-    "said",
-    "saying",
-    "wrote",
-    "writes",
-    "written",
-    "told",
-    "states",
-    "stated",
-    "reads",
-    "according",
-    "claims",
-    "mentions",
-    "mentioned",
-    "announced",
-    "posted",
-    "sagt",
-    "sagte",
-    "schreibt",
-    "schrieb",
-    "steht",
-    "laut",
-    "meint",
-    "dit",
-    "écrit",
-    "selon",
-    "dice",
-    "dijo",
-    "escribió",
-    "según",
-    "diz",
-    "disse",
-    "escreveu",
-    "segundo",
-    "scrive",
-    "secondo",
-    "mówi",
-    "napisał*",
-    "według",
-    "сказал*",
-    "пишет",
-    "написал*",
-    "согласно",
-    "によると",
-    "と言",
-    "書いて",
-    "说",
-    "写道",
-    "根据",
-    "말했",
-    "썼",
-    "따르면",
-];
-const WRITINGS: &[&str] = &[
-    "readme*",
-    "contributing*",
-    "changelog*",
-    "license",
-    "email",
-    "e-mail",
-    "mail",
-    "mails",
-    "emails",
-    "slack",
-    "discord",
-    "telegram",
-    "whatsapp",
-    "newsletter",
-    "article",
-    "blog",
-    "wiki",
-    "handbook",
-    "confluence",
-    "jira",
-    "linear",
-    "ticket",
-    "tweet",
-    "forum",
-    "stackoverflow",
-    "thread",
-    "transcript",
-    "chat",
-    "webpage",
-    "website",
-    "tutorial",
-    "boss",
-    "manager",
-    "colleague*",
-    "coworker*",
-    "teammate*",
-    "client",
-    "customer",
-    "maintainer*",
-    "reviewer*",
-    "kollege*",
-    "chef",
-    "collègue*",
-    "jefe",
-    "compañero*",
-    "chefe",
-    "colega*",
-    "capo",
-    "collega",
-    "szef",
-    "koleg*",
-    "начальник",
-    "коллег*",
-    "письм*",
-    "почт*",
-    "メール",
-    "上司",
-    "邮件",
-    "老板",
-    "同事",
-    "이메일",
-    "메일",
-    "상사",
-];
-
 fn is_attributed(prompt: &str, rule: &Range<usize>) -> bool {
     let names_file = |word: &str| {
         let word = word.trim_end_matches(ENDS);
@@ -660,11 +288,14 @@ fn is_attributed(prompt: &str, rule: &Range<usize>) -> bool {
             || [".md", ".txt", ".rst", ".log", ".eml", ".html"].iter().any(|ending| word.ends_with(ending))
     };
     let is_others =
-        |text: &str| mentions(text, SAYING) || mentions(text, WRITINGS) || text.split_whitespace().any(names_file);
+        |text: &str| mentions(text, &SAYING) || mentions(text, &WRITINGS) || text.split_whitespace().any(names_file);
     let (before, after) = (&prompt[..rule.start], &prompt[rule.end..]);
     // The rule itself may be about mails; it is attributed by its first words only.
     let head = first_words(&prompt[rule.clone()], ADDRESSEE_WORDS_MAX);
-    is_others(before) || is_others(after) || mentions(head, SAYING) || mentions(head, &["readme*", "contributing*"])
+    is_others(before)
+        || is_others(after)
+        || mentions(head, &SAYING)
+        || words(head).any(|word| word.starts_with("readme") || word.starts_with("contributing"))
 }
 
 fn first_words(text: &str, count: usize) -> &str {
@@ -672,115 +303,23 @@ fn first_words(text: &str, count: usize) -> &str {
     &text[..end]
 }
 
-/// Rules for somebody else: "all contributors must …", "note to AI agents", "hi team".
-const ADDRESSEES: &[&str] = &[
-    "contributor*",
-    "developer*",
-    "devs",
-    "maintainer*",
-    "agents",
-    "assistants",
-    "bots",
-    "llms",
-    "ai",
-    "ais",
-    "everyone",
-    "everybody",
-    "team",
-    "folks",
-    "guys",
-    "colleagues",
-    "students",
-    "employees",
-    "staff",
-    "attention",
-    "dear",
-    "entwickler*",
-    "kolleg*",
-    "liebe",
-    "lieber",
-    "liebes",
-    "développeur*",
-    "contributeur*",
-    "équipe",
-    "cher",
-    "chers",
-    "chère",
-    "desarrollador*",
-    "equipo",
-    "estimad*",
-    "querid*",
-    "desenvolvedor*",
-    "equipe",
-    "prezad*",
-    "sviluppator*",
-    "squadra",
-    "gentil*",
-    "caro",
-    "cari",
-    "programiś*",
-    "zespół",
-    "drodzy",
-    "szanown*",
-    "разработчик*",
-    "команд*",
-    "коллег*",
-    "уважаем*",
-    "開発者",
-    "皆さん",
-    "みなさん",
-    "各位",
-    "开发者",
-    "大家",
-    "贡献者",
-    "개발자",
-    "여러분",
-];
-const GREETINGS: &[&str] =
-    &["hi", "hello", "hey", "hallo", "moin", "bonjour", "salut", "hola", "ciao", "olá", "oi", "cześć", "hej", "привет"];
-
 fn has_addressee(prompt: &str, rule: &Range<usize>) -> bool {
     let sentence = sentences(prompt).find(|place| place.contains(&rule.start)).unwrap_or(rule.clone());
     let head = first_words(prompt[sentence].trim_start(), ADDRESSEE_WORDS_MAX);
     let opening = first_words(prompt, ADDRESSEE_WORDS_MAX);
     // "Hi Tom, …": somebody is greeted by name.
-    let greets = words(opening).next().is_some_and(|word| is_in(word, GREETINGS))
+    let greets = words(opening).next().is_some_and(|word| is_in(word, &GREETINGS))
         && opening.split_whitespace().nth(1).is_some_and(|name| name.ends_with([',', '!', ':', '.']))
         && !opening.split_whitespace().next().is_some_and(|hi| hi.ends_with(ENDS));
-    greets || mentions(head, ADDRESSEES) || mentions(&prompt[..rule.start], ADDRESSEES)
+    greets || mentions(head, &ADDRESSEES) || mentions(&prompt[..rule.start], &ADDRESSEES)
 }
 
 /// "Best regards, Tom", "-- Tom", "Thanks, Tom".
 fn has_signature(prompt: &str) -> bool {
-    const CLOSINGS: &[&str] = &[
-        "regards",
-        "cheers",
-        "sincerely",
-        "best",
-        "thanks",
-        "thx",
-        "grüße",
-        "gruß",
-        "grüßen",
-        "danke",
-        "cordialement",
-        "merci",
-        "saludos",
-        "gracias",
-        "atenciosamente",
-        "abraços",
-        "obrigado",
-        "saluti",
-        "grazie",
-        "pozdrawiam",
-        "dzięki",
-        "уважением",
-        "спасибо",
-    ];
     let last = |mark: char| prompt.rsplit_once(mark).map(|(before, after)| (before.trim(), after.trim()));
     let is_name = |text: &str| (1..=3).contains(&words(text).count());
     let after_closing = last(',').is_some_and(|(before, name)| {
-        is_name(name) && words(before).next_back().is_some_and(|word| is_in(word, CLOSINGS))
+        is_name(name) && words(before).next_back().is_some_and(|word| is_in(word, &CLOSINGS))
     });
     let after_dash = ['—', '–', '~'].into_iter().filter_map(last).any(|(_, name)| is_name(name))
         || prompt.rsplit_once("--").is_some_and(|(_, name)| name.starts_with(' ') && is_name(name))

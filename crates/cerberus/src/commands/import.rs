@@ -83,9 +83,6 @@ impl Import {
         }
         context.require_privacy_rules()?;
         let mut store = context.store()?;
-        if self.forgotten {
-            context.require_person(&store, "bring back what was forgotten", "cerberus import --forgotten")?;
-        }
         let by_agent = context.called_by(&store)? == CalledBy::Agent;
         let mut tallies: Vec<(Agent, Tally)> = Vec::new();
         let bar = progress_bar(files.len());

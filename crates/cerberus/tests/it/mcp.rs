@@ -252,7 +252,7 @@ fn the_tools_are_few_small_and_always_in_the_same_order() {
         "session_record(kind: string!, resolve: boolean, severity: string, text: string!, why: string) \
          -> agent, agent_session_id, code (adds)",
         "session_history(days: integer) -> sessions (reads)",
-        "memory_learn(category: string, scope: string, text: string!) -> id, new, supersedes (adds)",
+        "memory_learn(category: string, scope: string, text: string!) -> id, new, status, supersedes (adds)",
         "memory_search(category: string, limit: integer, query: string!, scope: string) -> memories (reads)",
         "memory_forget(ids: array!) -> forgotten (removes)",
     ];
@@ -368,7 +368,11 @@ fn memories_are_learnt_found_and_forgotten() {
     let here = json!({"text": "Deploy with make ship", "scope": "project", "category": "preference"});
     let ship = client.ok("memory_learn", here);
     let spaces = client.ok("memory_learn", json!({"text": "Use spaces for indentation"}));
-    assert_eq!(spaces["supersedes"], json!([tabs["id"]]));
+    assert_eq!(spaces["supersedes"], json!([]));
+    assert_eq!(client.ok("memory_search", json!({"query": "deploy"}))["memories"], json!([]), "not approved yet");
+    for learned in [&tabs, &ship] {
+        env.ok(&["memory", "approve", learned["id"].as_str().unwrap()]);
+    }
     let found = client.ok("memory_search", json!({"query": "deploy"}))["memories"].clone();
     assert_eq!(found, env.json(&["memory", "search", "deploy"]));
     assert_eq!(found[0]["scope"], "project:hydra");
@@ -379,11 +383,12 @@ fn memories_are_learnt_found_and_forgotten() {
     assert_eq!(ids(json!({"query": "indentation deploy", "scope": "project"})), [ship["id"].clone()]);
     assert_eq!(ids(json!({"query": "indentation deploy", "category": "preference"})), [ship["id"].clone()]);
     assert_eq!(ids(json!({"query": "indentation", "limit": 1})).len(), 1);
-    let gone = client.ok("memory_forget", json!({"ids": [ship["id"], spaces["id"]]}));
-    assert_eq!(gone["forgotten"], json!([ship["id"], spaces["id"]]));
-    assert_eq!(client.ok("session_context", json!({}))["text"], "rule:Use-tabs-for-indentation");
+    let gone = client.ok("memory_forget", json!({"ids": [spaces["id"]]}));
+    assert_eq!(gone["forgotten"], json!([spaces["id"]]));
+    let told = client.ok("session_context", json!({}))["text"].as_str().unwrap().to_string();
+    assert!(told.contains("rule:Use-tabs-for-indentation") && told.contains("pref:Deploy-with-make-ship"), "{told}");
     client.end();
-    assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(env.json(&["memory", "list", "--all"]).as_array().unwrap().len(), 2);
 }
 
 #[test]

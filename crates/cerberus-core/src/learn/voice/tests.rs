@@ -122,6 +122,15 @@ const WRAPPERS: &[&str] = &[
 ];
 
 #[test]
+fn every_section_of_the_table_is_read() {
+    for name in include_str!("words.txt").lines().filter_map(|line| line.strip_prefix('[')?.split_once(']')) {
+        assert!(!section(name.0).is_empty(), "{name:?}");
+    }
+    let tables = [&LEVELS, &LABELS, &WHY, &VERBS, &SOFT_VERBS, &POINTERS, &SAYING, &WRITINGS, &ADDRESSEES, &GREETINGS];
+    assert!(tables.into_iter().chain([&CLOSINGS]).all(|table| !table.is_empty()));
+}
+
+#[test]
 fn what_a_user_types_is_recognized() {
     for (prompt, rule) in [
         ("Always run the tests before you commit.", "Always run the tests before you commit."),
