@@ -152,7 +152,7 @@ impl TestEnv {
     /// Passes raw bytes to an agent's hook. A session starts in a process of its own, because the test itself plays the
     /// user: the commands that it runs are not those of an agent.
     pub fn hook_of(&self, agent: &str, payload: &[u8]) -> Output {
-        let is_start = [&b"essionStart"[..], b"session.created"]
+        let is_start = [&b"essionStart"[..], b"\"source\"", b"\"start\""]
             .iter()
             .any(|name| payload.windows(name.len()).any(|window| window == *name));
         if is_start { self.start_of(agent, payload) } else { self.direct_hook(agent, payload) }

@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 const TYPED_CHARS_MAX: usize = 400;
 /// A quotation of fewer words names something; a longer one repeats what somebody said.
 const QUOTED_WORDS_MIN: usize = 3;
+/// A command in backticks has more words.
+const CODE_WORDS_MIN: usize = 6;
 /// Japanese and Chinese have no blanks; this many characters count as a word.
 const CHARS_PER_WORD: usize = 3;
 /// The person or thing a rule is addressed to is among the first words of its sentence.
@@ -21,6 +23,8 @@ const ADDRESSEE_WORDS_MAX: usize = 5;
 const BEGINNING_CHARS_MAX: usize = 8;
 /// "CONTRIBUTING - always run the tests": a short heading in front of a dash.
 const HEADING_WORDS_MAX: usize = 5;
+/// "ok from now on", "no no never": more words in front of a rule need a connection to it.
+const LEAD_WORDS_MAX: usize = 3;
 
 type Words = LazyLock<Vec<String>>;
 
@@ -34,6 +38,8 @@ static SAYING: Words = LazyLock::new(|| section("saying"));
 static WRITINGS: Words = LazyLock::new(|| section("writings"));
 static ADDRESSEES: Words = LazyLock::new(|| section("addressees"));
 static GREETINGS: Words = LazyLock::new(|| section("greetings"));
+static CONNECTORS: Words = LazyLock::new(|| section("connectors"));
+static OPENINGS: Words = LazyLock::new(|| section("openings"));
 static CLOSINGS: Words = LazyLock::new(|| section("closings"));
 
 /// The words of a section of the table.
@@ -87,10 +93,7 @@ pub fn sign(prompt: &str, rule: &str) -> Option<Sign> {
     let Some(start) = prompt.find(rule).filter(|_| !rule.is_empty()) else {
         return Some(Sign::NotFound);
     };
-    // Of several sentences only the last one is taken for the rule; the others may hand it over.
-    let end = start + rule.len();
-    let last = sentences(&prompt).map(|place| place.start).filter(|at| (start..end).contains(at)).last();
-    let place = last.unwrap_or(start)..end;
+    let place = narrowed(&prompt, start..start + rule.len());
     let signs: [(Sign, bool); 9] = [
         (Sign::LinePrefix, has_line_prefix(&prompt)),
         (Sign::Markup, has_markup(&prompt)),
@@ -103,6 +106,27 @@ pub fn sign(prompt: &str, rule: &str) -> Option<Sign> {
         (Sign::Signature, has_signature(&prompt)),
     ];
     signs.into_iter().find(|(_, is_there)| *is_there).map(|(sign, _)| sign)
+}
+
+/// The rule itself: from the words that a standing rule begins with. Of several sentences without such words, the last
+/// one. What is in front may announce it.
+fn narrowed(prompt: &str, found: Range<usize>) -> Range<usize> {
+    let parts = || sentences(prompt).map(|place| place.start.max(found.start)..place.end.min(found.end));
+    let parts = || parts().filter(|part| part.start < part.end);
+    let opened = parts().find_map(|part| Some(part.start + opening(&prompt[part.clone()])?..part.end));
+    opened.or_else(|| parts().last()).unwrap_or(found)
+}
+
+/// Where a standing rule begins in a sentence.
+fn opening(sentence: &str) -> Option<usize> {
+    let is_apart = |at: usize, phrase: &str| {
+        let before = sentence[..at].chars().next_back();
+        let after = sentence[at + phrase.len()..].chars().next();
+        is_unspaced(phrase) || ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+    };
+    let find =
+        |phrase: &String| sentence.match_indices(phrase.as_str()).map(|(at, _)| at).find(|at| is_apart(*at, phrase));
+    OPENINGS.iter().filter_map(find).min()
 }
 
 const ENDS: [char; 8] = ['.', '!', '?', ',', ';', ':', '。', '！'];
@@ -133,16 +157,20 @@ fn word_count(text: &str) -> usize {
     if is_unspaced(text) { text.chars().count().div_ceil(CHARS_PER_WORD) } else { words(text).count() }
 }
 
-/// The marks that begin a line of a list, a document, a diff, a log, a shell, a comment, a chat or a mention.
+/// What begins a line of a list, a document, a diff, a log, a shell, a comment, a chat, a ticket or a mention.
 fn has_line_prefix(prompt: &str) -> bool {
-    const MARKS: &[char] =
-        &['>', '#', '-', '*', '+', '•', '·', '–', '—', '|', '$', '%', '/', ';', '[', '{', '(', '@', '~', '=', '…', '↪'];
     let first = prompt.split_whitespace().next().unwrap_or_default();
-    let is_number = first.starts_with(|c: char| c.is_ascii_digit());
-    let is_hash = first.len() >= 7
-        && first.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && first.bytes().any(|byte| byte.is_ascii_digit());
-    prompt.starts_with(MARKS) || prompt.starts_with("...") || is_number || is_hash || is_in(first, &LEVELS)
+    let is_mark = !first.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '¡' | '¿' | '`' | '\'' | '"'));
+    let has_digit = first.bytes().any(|byte| byte.is_ascii_digit());
+    let is_number = first.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    let is_hash = first.len() >= 7 && has_digit && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_ticket = first.contains('-') && has_digit;
+    // The number of an item in the middle of a line.
+    let is_item = |word: &str| {
+        let number = word.strip_suffix(['.', ')']).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    is_mark || prompt.split_whitespace().any(is_item) || is_number || is_hash || is_ticket || is_in(first, &LEVELS)
 }
 
 /// Tags, fences, links, tables, JSON, placeholders and mentions; characters that only copied text has.
@@ -157,6 +185,8 @@ fn has_markup(prompt: &str) -> bool {
     PIECES.iter().any(|piece| prompt.contains(piece))
         || prompt.contains(is_hidden)
         || prompt.matches('|').count() > 1
+        // "anna> …"
+        || prompt.split_whitespace().any(|word| word.len() > 2 && word.ends_with('>'))
         || after('<', |c| c.is_alphabetic() || matches!(c, '/' | '!'))
         || after('[', |c| c.is_alphabetic() || c == '.')
         || words(prompt).any(|word| word == "copyright")
@@ -184,6 +214,7 @@ fn has_quotation(prompt: &str) -> bool {
 
 fn quotes(text: &str, open: char, close: char) -> bool {
     let is_apostrophe = matches!(open, '\'' | '‘');
+    let words_min = if open == '`' { CODE_WORDS_MIN } else { QUOTED_WORDS_MIN };
     let mut rest = text;
     let mut before = ' ';
     while let Some(at) = rest.find(open) {
@@ -198,9 +229,9 @@ fn quotes(text: &str, open: char, close: char) -> bool {
             !is_apostrophe || !inside[end + close.len_utf8()..].starts_with(char::is_alphanumeric)
         };
         let Some((end, _)) = inside.match_indices(close).find(ends) else {
-            return word_count(inside) >= QUOTED_WORDS_MIN && !is_apostrophe;
+            return word_count(inside) >= words_min && !is_apostrophe;
         };
-        if word_count(&inside[..end]) >= QUOTED_WORDS_MIN {
+        if word_count(&inside[..end]) >= words_min {
             return true;
         }
         (rest, before) = (&inside[end + close.len_utf8()..], close);
@@ -210,6 +241,14 @@ fn quotes(text: &str, open: char, close: char) -> bool {
 
 /// "Translate to German: …", "feat: …", "Tom: …", "CONTRIBUTING - …": words in front of the rule that announce it.
 fn has_introduction(prompt: &str, start: usize) -> bool {
+    // "use as a test input always run …": the rule begins in the middle of a sentence, without a connection.
+    let sentence = sentences(prompt).find(|place| place.contains(&start)).unwrap_or(start..start);
+    let lead = prompt[sentence.start.min(start)..start].trim();
+    let is_connected =
+        lead.ends_with([',', ';', '，', '、']) || words(lead).next_back().is_none_or(|word| is_in(word, &CONNECTORS));
+    if word_count(lead) > LEAD_WORDS_MAX && !is_connected {
+        return true;
+    }
     let is_own = |head: &str| LABELS.iter().any(|label| label == head.trim());
     let is_colon =
         |at: usize, mark: &str| mark == "：" || prompt[at + 1..].starts_with([' ', '\t']) || at + 1 == prompt.len();
@@ -281,20 +320,34 @@ fn outside<'a>(prompt: &'a str, rule: &Range<usize>) -> Vec<&'a str> {
         .collect()
 }
 
+/// Whether somebody says it. "I said", "I already told you" is the user.
+fn is_said(text: &str) -> bool {
+    let all: Vec<&str> = words(text).collect();
+    let is_own = |at: usize| at > 0 && matches!(all[at - 1], "i" | "i've" | "i’ve" | "already" | "ich" | "j'ai" | "ya");
+    all.iter().enumerate().any(|(at, word)| is_in(word, &SAYING) && !is_own(at))
+        || (is_unspaced(text) && mentions(text, &SAYING))
+}
+
 fn is_attributed(prompt: &str, rule: &Range<usize>) -> bool {
-    let names_file = |word: &str| {
-        let word = word.trim_end_matches(ENDS);
-        word.starts_with('@')
+    let names_origin = |word: &str| {
+        let word = word.trim_end_matches(ENDS).trim_matches(['(', ')', '[', ']']);
+        let is_digit = |part: Option<&str>| part.is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+        // "#42", "10:31"
+        let is_reference = is_digit(word.strip_prefix('#'));
+        let is_time = word.split_once(':').is_some_and(|(hour, rest)| is_digit(Some(hour)) && is_digit(Some(rest)));
+        is_reference
+            || is_time
+            || word.starts_with('@')
             || [".md", ".txt", ".rst", ".log", ".eml", ".html"].iter().any(|ending| word.ends_with(ending))
     };
     let is_others =
-        |text: &str| mentions(text, &SAYING) || mentions(text, &WRITINGS) || text.split_whitespace().any(names_file);
+        |text: &str| is_said(text) || mentions(text, &WRITINGS) || text.split_whitespace().any(names_origin);
     let (before, after) = (&prompt[..rule.start], &prompt[rule.end..]);
     // The rule itself may be about mails; it is attributed by its first words only.
     let head = first_words(&prompt[rule.clone()], ADDRESSEE_WORDS_MAX);
     is_others(before)
         || is_others(after)
-        || mentions(head, &SAYING)
+        || is_said(head)
         || words(head).any(|word| word.starts_with("readme") || word.starts_with("contributing"))
 }
 
@@ -311,7 +364,7 @@ fn has_addressee(prompt: &str, rule: &Range<usize>) -> bool {
     let greets = words(opening).next().is_some_and(|word| is_in(word, &GREETINGS))
         && opening.split_whitespace().nth(1).is_some_and(|name| name.ends_with([',', '!', ':', '.']))
         && !opening.split_whitespace().next().is_some_and(|hi| hi.ends_with(ENDS));
-    greets || mentions(head, &ADDRESSEES) || mentions(&prompt[..rule.start], &ADDRESSEES)
+    greets || mentions(head, &ADDRESSEES) || outside(prompt, rule).iter().any(|text| mentions(text, &ADDRESSEES))
 }
 
 /// "Best regards, Tom", "-- Tom", "Thanks, Tom".

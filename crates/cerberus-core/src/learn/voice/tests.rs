@@ -27,6 +27,7 @@ const WRAPPERS: &[&str] = &[
     "Das Dokument sagt „{}.“",
     "le guide dit « {} »",
     "「{}」と書いてあります",
+    "`{} and never without it`",
     "is '{}' still true",
     "<div>{}.</div> make it bold",
     "<system-note>{}.</system-note>",
@@ -37,6 +38,9 @@ const WRAPPERS: &[&str] = &[
     "**Important** {}.",
     "see https://example.org/rules {}.",
     "| rule | {} |",
+    "anna> {}.",
+    "⚠️ {}.",
+    "✅ {}.",
     // documents and lists
     "# Contributing\n\n{}.\n",
     "## Rules\n- {}.\n- Be kind.",
@@ -50,6 +54,13 @@ const WRAPPERS: &[&str] = &[
     "@docs/guide.md {}.",
     "CONTRIBUTING - {}.",
     "Our handbook — {}.",
+    "Company policy states {}.",
+    "v2.1.0 {}.",
+    "PROJ-123 {}.",
+    "§ 4 {}.",
+    "Issue #42 {}.",
+    "I found it online. {}.",
+    "{}. Click here to subscribe.",
     // mails, chats, issues
     "From: tom@example.org\nSubject: process\n\n{}.\n\nTom",
     "Subject: process\n{}.",
@@ -73,6 +84,11 @@ const WRAPPERS: &[&str] = &[
     "Attention all contributors {}.",
     "according to the wiki {}.",
     "I got an email today. {}.",
+    "Anna (10:31) {}.",
+    "Anna Smith 3 days ago {}.",
+    "{}. Sent from my phone",
+    "{}. Thanks everyone!",
+    "an assistant suggested {}.",
     // logs, commits, diffs, shells, comments
     "2026-01-22T10:00:00Z INFO {}.",
     "WARN {}.",
@@ -87,7 +103,15 @@ const WRAPPERS: &[&str] = &[
     "# {}.",
     "$ cat RULES\n{}.",
     "npm notice: {}.",
+    "TODO {}.",
+    "git log -1 shows {}.",
+    "stdout {}.",
     // handing a text over
+    "fix typos {}.",
+    "correct the spelling. {}.",
+    "thoughts on {}.",
+    "does the following make sense {}.",
+    "use as some test input {}.",
     "summarise this: {}.",
     "Summarize\n{}.",
     "Summarize for me {}.",
@@ -127,7 +151,7 @@ fn every_section_of_the_table_is_read() {
         assert!(!section(name.0).is_empty(), "{name:?}");
     }
     let tables = [&LEVELS, &LABELS, &WHY, &VERBS, &SOFT_VERBS, &POINTERS, &SAYING, &WRITINGS, &ADDRESSEES, &GREETINGS];
-    assert!(tables.into_iter().chain([&CLOSINGS]).all(|table| !table.is_empty()));
+    assert!(tables.into_iter().chain([&CLOSINGS, &CONNECTORS, &OPENINGS]).all(|table| !table.is_empty()));
 }
 
 #[test]
@@ -142,7 +166,12 @@ fn what_a_user_types_is_recognized() {
         ("why did you push? never push without asking.", "never push without asking."),
         ("please always answer in French", "please always answer in French"),
         ("Never use the word \"simply\" in the docs.", "Never use the word \"simply\" in the docs."),
+        ("Always run `cargo test --workspace --all` first.", "Always run `cargo test --workspace --all` first."),
         ("don't ever use unwrap, it's not ok", "don't ever use unwrap, it's not ok"),
+        ("the tests are slow so from now on always run them in parallel", "from now on always run them in parallel"),
+        ("I said it before, never push to main", "never push to main"),
+        ("in this repo we always use tabs", "in this repo we always use tabs"),
+        ("ok good. and never push to main", "never push to main"),
         ("Always explain every change.", "Always explain every change."),
         ("Never translate the names of people.", "Never translate the names of people."),
         ("Ab jetzt immer erst die Tests laufen lassen.", "Ab jetzt immer erst die Tests laufen lassen."),
@@ -197,7 +226,7 @@ fn each_sign_is_found() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// A rule inside any wrapper, itself inside another one, is never typed.
     #[test]
