@@ -380,7 +380,8 @@ fn memories_are_learnt_found_and_forgotten() {
         let found = client.ok("memory_search", arguments)["memories"].clone();
         found.as_array().unwrap().iter().map(|memory| memory["id"].clone()).collect()
     };
-    assert_eq!(ids(json!({"query": "indentation deploy", "scope": "project"})), [ship["id"].clone()]);
+    assert_eq!(ids(json!({"query": "indentation deploy", "scope": "project"})).len(), 2);
+    assert_eq!(ids(json!({"query": "indentation deploy", "scope": "universal"})), [] as [Value; 0]);
     assert_eq!(ids(json!({"query": "indentation deploy", "category": "preference"})), [ship["id"].clone()]);
     assert_eq!(ids(json!({"query": "indentation", "limit": 1})).len(), 1);
     let gone = client.ok("memory_forget", json!({"ids": [spaces["id"]]}));
