@@ -110,6 +110,7 @@ fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timesta
             agent: claude_code::AGENT,
             imported: true,
             heard_by: None,
+            by_agent: false,
             session: clean(format!("session-{session}")),
             location: location.clone(),
             event: Event::Tool(ToolUse {

@@ -4,8 +4,10 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,13 +22,20 @@ pub struct TestEnv {
     dir: TempDir,
     binary: PathBuf,
     now: Option<String>,
+    /// The processes that play the agent. They end when their standard input is closed.
+    agents: Mutex<Vec<Child>>,
 }
 
 impl TestEnv {
     /// `binary` is the program under test; it runs at [`START`] in an empty git repository called `hydra`.
     pub fn new(binary: impl AsRef<Path>) -> TestEnv {
         let dir = tempfile::Builder::new().prefix("cerberus-").tempdir().expect("makes a temporary directory");
-        let env = TestEnv { dir, binary: binary.as_ref().to_path_buf(), now: Some(START.to_string()) };
+        let env = TestEnv {
+            dir,
+            binary: binary.as_ref().to_path_buf(),
+            now: Some(START.to_string()),
+            agents: Mutex::default(),
+        };
         std::fs::create_dir_all(env.root().join("user")).expect("makes a directory in a new one");
         env.add_repository("hydra");
         env
@@ -140,8 +149,41 @@ impl TestEnv {
         self.hook_of("claude-code", payload)
     }
 
-    /// Passes raw bytes to an agent's hook.
+    /// Passes raw bytes to an agent's hook. A session starts in a process of its own, because the test itself plays the
+    /// user: the commands that it runs are not those of an agent.
     pub fn hook_of(&self, agent: &str, payload: &[u8]) -> Output {
+        let is_start = [&b"essionStart"[..], b"\"source\"", b"\"start\""]
+            .iter()
+            .any(|name| payload.windows(name.len()).any(|window| window == *name));
+        if is_start { self.start_of(agent, payload) } else { self.direct_hook(agent, payload) }
+    }
+
+    /// Runs the hook in a process that lives as long as this environment.
+    fn start_of(&self, agent: &str, payload: &[u8]) -> Output {
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let (program, number) = (self.root().join("agent"), agents.len());
+        if number == 0 {
+            // The name of a shell would be skipped when the hook looks for the agent.
+            std::os::unix::fs::symlink("/bin/sh", &program).expect("makes a link in a new directory");
+        }
+        let file = |ending: &str| self.root().join(format!("start-{number}.{ending}"));
+        std::fs::write(file("in"), payload).expect("writes a payload");
+        const SCRIPT: &str = "\"$0\" hook \"$1\" <\"$2.in\" >\"$2.out\" 2>\"$2.err\"; echo $?; exec >&-; read end";
+        let mut command = self.command_for(&program);
+        command.args(["-c", SCRIPT]).arg(&self.binary).arg(agent).arg(self.root().join(format!("start-{number}")));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell is there");
+        let printed = child.stdout.take().expect("standard output is a pipe");
+        agents.push(child);
+        drop(agents);
+        let code = std::io::read_to_string(printed).expect("the hook ends");
+        let code: i32 = code.trim().parse().expect("an exit code");
+        let read = |ending: &str| std::fs::read(file(ending)).expect("the hook's output is there");
+        let output = Output { status: ExitStatus::from_raw(code << 8), stdout: read("out"), stderr: read("err") };
+        ["in", "out", "err"].iter().for_each(|ending| std::fs::remove_file(file(ending)).expect("removes its files"));
+        output
+    }
+
+    fn direct_hook(&self, agent: &str, payload: &[u8]) -> Output {
         let mut command = self.command();
         command.args(["hook", agent]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
@@ -196,6 +238,16 @@ impl TestEnv {
     pub fn sessions(&self) -> Vec<Value> {
         let status = self.json(&["memory", "session-status", "--all"]);
         status["sessions"].as_array().expect("a list of sessions").clone()
+    }
+}
+
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        let agents = self.agents.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for agent in agents {
+            drop(agent.stdin.take());
+            let _ = agent.wait();
+        }
     }
 }
 

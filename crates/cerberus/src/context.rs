@@ -21,6 +21,7 @@ use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
 use cerberus_engine::project::privacy;
 use cerberus_engine::same_project::repository::{self, Effort};
+use cerberus_engine::sessions::caller::{self, CalledBy};
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
@@ -30,7 +31,7 @@ use cerberus_engine::store::{SessionRow, Store};
 use cerberus_engine::summary::detached;
 use cerberus_engine::summary::provider::Environment;
 
-use crate::failure::{Hint, Result};
+use crate::failure::{Failure, Hint, Result};
 
 /// How long a command may spend on naming edits before it answers.
 const NAMING_MAX: Duration = Duration::from_millis(200);
@@ -95,6 +96,20 @@ impl Context {
         match privacy::storage_block(&self.home, self.clock.now, &located) {
             Some(shut) => Err(anyhow::anyhow!("{shut}")).hint("the user can lift the pause with `cerberus unpause`"),
             None => Ok(()),
+        }
+    }
+
+    /// Who runs this command.
+    pub fn called_by(&self, store: &Store) -> Result<CalledBy> {
+        caller::called_by(store, &|name| Some(env::var_os(name)?.to_string_lossy().into_owned()))
+            .hint("run `cerberus doctor` to see what is wrong")
+    }
+
+    /// Fails if an agent runs this command. `what` completes "only the user can …"; `command` is what they can type.
+    pub fn require_person(&self, store: &Store, what: &str, command: &str) -> Result<()> {
+        match self.called_by(store)? {
+            CalledBy::Person => Ok(()),
+            CalledBy::Agent => Err(only_the_user(what, command)),
         }
     }
 
@@ -188,6 +203,14 @@ impl Context {
                 .hint("run `cerberus doctor` to see what is wrong")?;
         }
         Ok(store)
+    }
+}
+
+/// The failure of an agent that tries to do what only the user may do.
+pub fn only_the_user(what: &str, command: &str) -> Failure {
+    Failure {
+        error: anyhow::anyhow!("only the user can {what}, and this command was run by an agent; nothing was changed"),
+        hint: format!("the user can type this in a terminal of their own: {command}"),
     }
 }
 

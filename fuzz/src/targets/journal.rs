@@ -34,6 +34,7 @@ fn record(text: &str) -> Record<'_> {
         agent: claude_code::AGENT,
         imported: false,
         heard_by: None,
+        by_agent: false,
         session: word("s"),
         location,
         event: Event::Prompt { text: BUILT_IN.clean(text, Keep::PROMPT) },

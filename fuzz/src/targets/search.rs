@@ -79,6 +79,7 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
         agent: Agent::MANUAL,
         imported: false,
         heard_by: None,
+        by_agent: false,
         session: word("memories"),
         location: Location {
             project: ProjectId::of_anchor(b"/p"),

@@ -44,7 +44,7 @@ fn event(agent: Agent, session: Clean, key: Clean, event: Event) -> Result<(), S
         branch: None,
     };
     let at = Timestamp::EPOCH;
-    let record = Record { at, key, agent, imported: false, heard_by: None, session, location, event };
+    let record = Record { at, key, agent, imported: false, heard_by: None, by_agent: false, session, location, event };
     recorded(&record)?;
     for fact in extract(&record.event).facts {
         said(&fact.code, fact.kind.prefix())?;

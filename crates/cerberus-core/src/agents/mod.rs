@@ -66,6 +66,8 @@ pub struct Profile {
     pub unreported_tool: Option<&'static str>,
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
+    /// Environment variables that the agent sets for the commands it runs, and nobody else does.
+    pub command_variables: &'static [&'static str],
     /// Parses what the agent passes to the command of a status line, if it has one.
     status: Option<ReadStatus>,
     /// How a loop runs the agent, if it supports that.
@@ -97,6 +99,11 @@ pub fn read_status(payload: &[u8]) -> Option<(Agent, Status)> {
 /// Variables that child processes must not inherit.
 pub fn nesting_variables() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|profile| profile.nesting_variables.iter().copied())
+}
+
+/// Variables that show that an agent runs a command.
+pub fn command_variables() -> impl Iterator<Item = &'static str> {
+    ALL.iter().flat_map(|profile| profile.command_variables.iter().copied())
 }
 
 /// The event that one hook payload reports.

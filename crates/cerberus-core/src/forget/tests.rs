@@ -27,6 +27,7 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
         agent: codex::AGENT,
         imported: false,
         heard_by: None,
+        by_agent: false,
         session: clean(session),
         location,
         event,

@@ -101,6 +101,14 @@ impl MemoryLine {
         Status::Approved
     }
 
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+
+    pub fn category_word(&self) -> &str {
+        &self.category
+    }
+
     /// Parses and checks one line of a file.
     pub fn parse(text: &str) -> Result<MemoryLine, LineError> {
         let line: MemoryLine = serde_json::from_str(text)?;

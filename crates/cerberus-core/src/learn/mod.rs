@@ -10,4 +10,5 @@ pub mod exchange;
 pub mod guide;
 pub mod proposal;
 mod reach;
+pub mod voice;
 mod wording;

@@ -3,6 +3,9 @@
 //! The same corrections give the same proposals, in any order. A proposal's id comes from its first correction, so it
 //! stays the same as evidence is added. What the user accepted or rejected is never proposed again, in any wording. A
 //! single `Fix` is not a rule.
+//!
+//! Only what the user typed decides about the wording, the scope and the approval. A text that may be pasted is proposed
+//! for its project, however often it comes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +17,7 @@ use crate::clean::text;
 use crate::language::meaning::Meaning;
 use crate::model::id::{MemoryId, ProjectId};
 use crate::model::memory::{Scope, Status};
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 /// Below this a proposal is not worth the user's time.
@@ -21,6 +25,9 @@ const CONFIDENCE_MIN: f64 = 0.6;
 const CONFIDENCE_MAX: f64 = 0.99;
 /// The highest confidence of a proposal that the user must review; from 0.9 on, proposals are approved automatically.
 const REVIEWED_MAX: f64 = 0.85;
+const ASKED_MAX: f64 = 0.89;
+/// On this many different days the user said it: then it need not be an explicit rule.
+const DAYS_MIN: usize = 3;
 /// Longer texts with a negation are easily misread.
 const LONG_CHARS: usize = 200;
 /// The bonus for a repetition: in the same session, and in another one.
@@ -48,6 +55,8 @@ pub struct SourcedCorrection<'a> {
     pub kind: CorrectionKind,
     pub confidence: f64,
     pub at: Timestamp,
+    /// Whether the user typed it.
+    pub source: Source,
     pub project: ProjectId,
     pub project_name: &'a str,
     /// Of the files that the session edited.
@@ -60,7 +69,20 @@ pub struct Known<'a> {
     pub id: &'a MemoryId,
     pub content: &'a str,
     pub status: Status,
+    pub source: Source,
     pub evidence: Vec<Quote<'a>>,
+}
+
+impl Known<'_> {
+    /// Whether there is nothing left to propose. That the user rejected the words of somebody else does not keep them
+    /// from saying the same.
+    fn is_settled(&self, is_typed: bool) -> bool {
+        match self.status {
+            Status::Proposed => false,
+            Status::Approved => true,
+            Status::Rejected => self.source.is_users() || !is_typed,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +115,8 @@ pub struct Proposal {
     /// How often, when, and in which words the user said it.
     pub rationale: String,
     pub confidence: f64,
+    /// The user's prompt, if it is in one; else where the words are from.
+    pub source: Source,
     /// Indexes of the corrections, in chronological order.
     pub evidence: Vec<usize>,
 }
@@ -120,10 +144,11 @@ pub fn propose(corrections: &[SourcedCorrection], existing: &[Known]) -> Vec<Pro
     for cluster in cluster::cluster(&texts) {
         let members: Vec<usize> = cluster.members.iter().map(|at| order[*at]).collect();
         let quotes: Vec<Quote> = members.iter().map(|at| corrections[*at].quote).collect();
+        let typed = members.iter().find(|at| corrections[**at].source.is_users());
         let id = match memory.find(&quotes) {
-            Some(known) if known.status != Status::Proposed => continue,
-            Some(known) => known.id.clone(),
-            None => id_of(&quotes[0]),
+            Some(known) if known.is_settled(typed.is_some()) => continue,
+            Some(known) if known.status == Status::Proposed => known.id.clone(),
+            _ => id_of(typed.map_or(&quotes[0], |at| &corrections[*at].quote)),
         };
         groups.entry(id).or_default().extend(members);
     }
@@ -133,7 +158,8 @@ pub fn propose(corrections: &[SourcedCorrection], existing: &[Known]) -> Vec<Pro
         members.sort_by_key(|at| (corrections[*at].at, corrections[*at].quote));
         let Some(proposal) = compose(id, corrections, members) else { continue };
         // The composed wording may match a settled memory, even if none of the quotes does.
-        if memory.find_content(&proposal.content).is_none_or(|known| known.status == Status::Proposed) {
+        let is_typed = proposal.source.is_users();
+        if memory.find_content(&proposal.content).is_none_or(|known| !known.is_settled(is_typed)) {
             proposals.push((proposal.evidence.len() as f64 * proposal.confidence, proposal));
         }
     }
@@ -189,9 +215,13 @@ impl<'a> Existing<'a> {
 }
 
 fn compose(id: MemoryId, corrections: &[SourcedCorrection], evidence: Vec<usize>) -> Option<Proposal> {
-    let members: Vec<&SourcedCorrection> = evidence.iter().map(|at| &corrections[*at]).collect();
+    let all: Vec<&SourcedCorrection> = evidence.iter().map(|at| &corrections[*at]).collect();
+    let typed: Vec<&SourcedCorrection> = all.iter().copied().filter(|one| one.source.is_users()).collect();
+    // What the user typed counts alone: pasted words change neither its wording nor its scope.
+    let source = typed.last().or(all.last())?.source;
+    let members = if typed.is_empty() { all } else { typed };
     let durable: Vec<&SourcedCorrection> = members.iter().copied().filter(|one| one.kind.is_durable()).collect();
-    // If someone stated it as a rule, the wording and confidence of the rule count.
+    // If the user stated it as a rule, the wording and confidence of the rule count.
     let speaking: &[&SourcedCorrection] = if durable.is_empty() { &members } else { &durable };
     let best = canonical(speaking.iter().map(|one| one.quote.text).enumerate())?;
     let wording = speaking[best].quote.text;
@@ -205,10 +235,13 @@ fn compose(id: MemoryId, corrections: &[SourcedCorrection], evidence: Vec<usize>
         .map(|one| Origin { project: &one.project, project_name: one.project_name, languages: &one.languages })
         .collect();
     let texts: Vec<&str> = members.iter().map(|one| one.quote.text).collect();
-    let (scope, project) = reach(&wording::plain(wording), &texts, &places);
+    let (scope, project) = match members.last().filter(|_| !source.is_users()) {
+        Some(last) => (Scope::Project(last.project_name.to_string()), Some(last.project.clone())),
+        None => reach(&wording::plain(wording), &texts, &places),
+    };
     let category = if durable.is_empty() { Category::Correction } else { category(&durable) };
     let rationale = rationale(&members, wording);
-    Some(Proposal { id, content, category, scope, project, rationale, confidence, evidence })
+    Some(Proposal { id, content, category, scope, project, rationale, confidence, source, evidence })
 }
 
 fn sessions(members: &[&SourcedCorrection]) -> usize {
@@ -231,9 +264,20 @@ fn confidence(members: &[&SourcedCorrection], speaking: &[&SourcedCorrection], w
         _ => best.max(OFTEN_ACROSS_CONFIDENCE),
     };
     let is_easily_misread = wording.chars().count() > LONG_CHARS && has_negation(wording);
-    let most = if is_fix || is_easily_misread { REVIEWED_MAX } else { CONFIDENCE_MAX };
+    let most = match () {
+        () if is_fix || is_easily_misread => REVIEWED_MAX,
+        () if is_meant(speaking) => CONFIDENCE_MAX,
+        () => ASKED_MAX,
+    };
     // Rounded to two decimals, so that floating-point errors do not decide what is approved automatically.
     Some((raised.min(most) * 100.0).round() / 100.0)
+}
+
+/// Whether the user need not be asked: they typed an explicit rule, or said it on several days.
+fn is_meant(speaking: &[&SourcedCorrection]) -> bool {
+    let typed = || speaking.iter().filter(|one| one.source.is_users());
+    let days: BTreeSet<_> = typed().map(|one| one.at.day()).collect();
+    typed().any(|one| one.confidence >= SURE_MIN) || days.len() >= DAYS_MIN
 }
 
 fn category(durable: &[&SourcedCorrection]) -> Category {
@@ -269,6 +313,7 @@ mod tests {
                 kind,
                 confidence,
                 at: Timestamp::from_millis(1_769_000_000_000 + at as i64 * DAY_MILLIS),
+                source: Source::Prompt,
                 project: ProjectId::of_name(&session[..1]),
                 project_name: &session[..1],
                 languages: vec!["rust"],
@@ -321,6 +366,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_explicit_rule_needs_three_days() {
+        let mut thrice = rules(&["a1: no emojis", "a2: stop using emojis", "a3: avoid emojis"]);
+        assert!(propose(&thrice, &[])[0].is_sure());
+        let first = thrice[0].at;
+        thrice.iter_mut().for_each(|one| one.at = first);
+        let asked = propose(&thrice, &[]);
+        assert_eq!((asked.len(), asked[0].confidence, asked[0].is_sure()), (1, ASKED_MAX, false), "all on one day");
+        // An explicit rule is enough once.
+        assert!(propose(&corrections(CorrectionKind::Rule, 0.92, &["a1: never use emojis"]), &[])[0].is_sure());
+        // Two occasions make no implied rule certain.
+        let twice = corrections(CorrectionKind::Rule, 0.88, &["a1: no emojis", "a2: stop using emojis"]);
+        assert!(!propose(&twice, &[])[0].is_sure());
+    }
+
+    #[test]
+    fn pasted_words_are_proposed_for_their_project_and_never_certain() {
+        let lines = ["a1: never use emojis", "b1: never use emojis", "c1: never use emojis", "c2: never use emojis"];
+        for source in Source::ALL.into_iter().filter(|source| !source.is_users()) {
+            let mut pasted = corrections(CorrectionKind::Rule, 0.97, &lines);
+            pasted.iter_mut().for_each(|one| one.source = source);
+            let proposals = propose(&pasted, &[]);
+            let shown: Vec<_> =
+                proposals.iter().map(|one| (one.is_sure(), one.scope.to_string(), one.source)).collect();
+            assert_eq!(shown, [(false, "project:c".to_string(), source)]);
+        }
+    }
+
+    #[test]
+    fn pasted_words_add_nothing_to_what_the_user_typed() {
+        let typed = corrections(CorrectionKind::Rule, 0.8, &["a1: run the tests before committing"]);
+        let mut both = typed.clone();
+        let mut pasted =
+            corrections(CorrectionKind::Rule, 0.97, &["b1: x", "b2: always run the tests before committing"]);
+        pasted.iter_mut().for_each(|one| one.source = Source::Pasted);
+        both.extend(pasted.split_off(1));
+        let (alone, proposals) = (propose(&typed, &[]), propose(&both, &[]));
+        assert_eq!((proposals.len(), proposals[0].evidence.len()), (1, 2));
+        let told = |one: &Proposal| (one.content.clone(), one.scope.clone(), one.confidence, one.source);
+        assert_eq!(told(&proposals[0]), told(&alone[0]), "neither wording, scope nor confidence");
+    }
+
+    #[test]
     fn a_fix_alone_is_never_proposed() {
         let fixes = |lines: &[&'static str]| propose(&corrections(CorrectionKind::Fix, 0.95, lines), &[]);
         assert_eq!(fixes(&["a1: rename the button"]), []);
@@ -354,17 +441,25 @@ mod tests {
     fn a_settled_memory_is_not_proposed_again() {
         let again = rules(&["a1: please be terse", "a2: stop using emojis"]);
         let id = MemoryId::new("m-1");
-        let known = |status| Known { id: &id, content: "Keep answers short.", status, evidence: Vec::new() };
+        let source = Source::Prompt;
+        let known = |status| Known { id: &id, content: "Keep answers short.", status, source, evidence: Vec::new() };
         for status in [Status::Approved, Status::Rejected] {
             assert_eq!(shown(&propose(&again, &[known(status)])), ["rule universal 0.80 Do not use emojis."]);
         }
         // The evidence counts as well as the content.
         let quote = Quote { agent: "codex", session: "s", key: "k", text: "be brief" };
-        let odd = Known { id: &id, content: "Mind the reader.", status: Status::Rejected, evidence: vec![quote] };
+        let odd =
+            Known { id: &id, content: "Mind the reader.", status: Status::Rejected, source, evidence: vec![quote] };
         assert_eq!(propose(&again, &[odd]).len(), 1);
         // The opposite is a different instruction.
         let verbose = Known { content: "Explain in long answers.", ..known(Status::Rejected) };
         assert_eq!(propose(&again, &[verbose]).len(), 2);
+        // Rejecting what an agent suggested does not keep the user from saying it.
+        let suggested = Known { source: Source::Mcp, ..known(Status::Rejected) };
+        assert_eq!(propose(&again, std::slice::from_ref(&suggested)).len(), 2);
+        let mut pasted = again.clone();
+        pasted.iter_mut().for_each(|one| one.source = Source::Pasted);
+        assert_eq!(propose(&pasted, &[suggested]).len(), 1);
     }
 
     #[test]
@@ -375,6 +470,7 @@ mod tests {
             id: &before[0].id,
             content: &before[0].content,
             status: Status::Proposed,
+            source: Source::Prompt,
             evidence: vec![first[0].quote],
         };
         let more = rules(&["a1: be concise", "b1: your answers are too long"]);

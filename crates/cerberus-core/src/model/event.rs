@@ -28,6 +28,9 @@ pub struct Record<'a> {
     /// The id of our process that received it. Set only if another process may have received the same event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_by: Option<u32>,
+    /// An agent recorded it or had it imported. The user is asked before anything in it becomes a memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_agent: bool,
     /// The agent's own name for the session. Any text; never used as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,

@@ -88,7 +88,7 @@ pub struct Memory<'a> {
     pub confidence: f64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Where it came from: `user`, `corrections`, `import`, or the source given in an imported line.
+    /// Where it came from: the word of a [`Source`](super::source::Source), or any text given in an imported line.
     #[serde(borrow)]
     pub source: Clean<'a>,
     #[serde(borrow, default, skip_serializing_if = "Background::is_empty")]

@@ -13,6 +13,7 @@ pub mod order;
 pub mod path;
 pub mod repository;
 pub mod session;
+pub mod source;
 pub mod span;
 pub mod summary;
 pub mod time;

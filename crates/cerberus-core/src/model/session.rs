@@ -226,7 +226,10 @@ pub fn settle(
     }
 }
 
+/// The reason of an end that nobody reported.
 pub const TIMEOUT: &str = "timeout";
+/// The reason of an end by `session-end`.
+pub const EXPLICIT: &str = "explicit";
 
 #[cfg(test)]
 mod tests {

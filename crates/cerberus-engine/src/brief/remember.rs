@@ -131,7 +131,8 @@ fn why(row: &MemoryRow) -> String {
         1 => ", used once".to_string(),
         count => format!(", used {count} times"),
     };
-    format!("{} since {}{used}", &*row.memory.scope, row.memory.created_at)
+    let source = row.origin().title();
+    format!("{} since {}{used}, {source}", &*row.memory.scope, row.memory.created_at)
 }
 
 /// Every memory that applies here and that no newer one contradicts.

@@ -258,6 +258,7 @@ impl PendingAnswer {
             agent: self.agent,
             imported: false,
             heard_by: None,
+            by_agent: false,
             session: self.session.clone(),
             location: self.located.location(home.cleaner()),
             event,

@@ -92,5 +92,15 @@ fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, loca
     // These are answered, and only once.
     let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
     let heard_by = is_answered.then(std::process::id);
-    Record { at: now, key, agent, imported: false, heard_by, session, location: located.location(cleaner), event }
+    Record {
+        at: now,
+        key,
+        agent,
+        imported: false,
+        heard_by,
+        by_agent: false,
+        session,
+        location: located.location(cleaner),
+        event,
+    }
 }

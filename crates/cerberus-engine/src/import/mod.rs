@@ -87,6 +87,8 @@ pub struct Import<'a> {
     /// If set, the transcript's own folder is mapped to this project.
     pub project: Option<&'a Located>,
     pub forgotten: TakeForgotten,
+    /// An agent runs the import: it may have written the transcript itself.
+    pub by_agent: bool,
 }
 
 /// Whether an import restores forgotten events.
@@ -298,6 +300,7 @@ impl Known {
 struct Origin<'i> {
     cleaner: &'i Cleaner,
     agent: Agent,
+    by_agent: bool,
     location: Location<'static>,
     /// The project root as the transcript spells it.
     root: String,
@@ -306,14 +309,18 @@ struct Origin<'i> {
 impl<'i> Origin<'i> {
     fn of(transcript: &Transcript, import: &Import<'i>) -> Origin<'i> {
         let cleaner = import.home.cleaner();
-        let (agent, cwd) = (import.agent, transcript.cwd.as_deref().unwrap_or("/"));
+        let (agent, by_agent) = (import.agent, import.by_agent);
+        let cwd = transcript.cwd.as_deref().unwrap_or("/");
         match import.project {
-            Some(located) => Origin { cleaner, agent, location: located.location(cleaner), root: cwd.to_string() },
+            Some(located) => {
+                Origin { cleaner, agent, by_agent, location: located.location(cleaner), root: cwd.to_string() }
+            }
             None => {
                 let located = identity::locate(Path::new(cwd));
                 Origin {
                     cleaner,
                     agent,
+                    by_agent,
                     location: located.location(cleaner),
                     root: located.root.to_string_lossy().into_owned(),
                 }
@@ -331,7 +338,17 @@ impl<'i> Origin<'i> {
             }
         }
         let location = Location { branch, ..self.location.clone() };
-        Record { at, key, agent: self.agent, imported: true, heard_by: None, session, location, event }
+        Record {
+            at,
+            key,
+            agent: self.agent,
+            imported: true,
+            heard_by: None,
+            by_agent: self.by_agent,
+            session,
+            location,
+            event,
+        }
     }
 
     fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
@@ -341,6 +358,7 @@ impl<'i> Origin<'i> {
             agent: self.agent,
             imported: true,
             heard_by: None,
+            by_agent: self.by_agent,
             session: self.cleaner.clean(session.to_string(), Keep::NAME),
             location: self.location.clone(),
             event: Event::End { reason: Clean::word("import") },

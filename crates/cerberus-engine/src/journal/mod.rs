@@ -193,6 +193,7 @@ mod tests {
             agent: claude_code::AGENT,
             imported: false,
             heard_by: None,
+            by_agent: false,
             session: clean("s"),
             location,
             event,

@@ -175,6 +175,7 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
             agent: Agent::MANUAL,
             imported: false,
             heard_by: None,
+            by_agent: false,
             session: nowhere.clone(),
             location: Location {
                 project: ProjectId::of_anchor(b""),

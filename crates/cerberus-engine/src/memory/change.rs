@@ -13,6 +13,7 @@ use cerberus_core::model::event::{Event, Location, MemoryChange, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
 use cerberus_core::model::order::Order;
+use cerberus_core::model::source::Source;
 use cerberus_core::model::time::Timestamp;
 
 use crate::journal::{self, JournalError, own_record};
@@ -27,6 +28,11 @@ use crate::store::{self, MemoryRow, Store, StoreError};
 /// A new memory is compared with this many of the user's own.
 const COMPARED_MAX: usize = 2_000;
 
+/// How many suggestions of agents may wait. More would hide the user's own proposals.
+const SUGGESTIONS_MAX: usize = 200;
+/// The confidence of a suggestion: nobody but an agent said it.
+const SUGGESTED: f64 = 0.5;
+
 /// How often a command tries to fold its change while another process holds the view.
 const FOLDS_MAX: usize = 20;
 
@@ -34,6 +40,8 @@ const FOLDS_MAX: usize = 20;
 pub enum ChangeError {
     #[error("{0} was changed by someone else in the meantime; your change was not made")]
     ChangedMeanwhile(MemoryId),
+    #[error("{SUGGESTIONS_MAX} suggestions of agents already wait for the user's decision")]
+    TooManySuggestions,
     #[error(transparent)]
     Fold(#[from] FoldError),
 }
@@ -64,8 +72,15 @@ pub struct Learned {
     pub id: MemoryId,
     /// Whether these exact words were new.
     pub is_new: bool,
+    pub status: Status,
     /// The memories that it contradicts and replaces.
     pub supersedes: Vec<MemoryRow>,
+}
+
+impl Learned {
+    fn known(row: &MemoryRow) -> Learned {
+        Learned { id: row.id.clone(), is_new: false, status: row.memory.status, supersedes: Vec::new() }
+    }
 }
 
 impl MemoryWriter<'_> {
@@ -78,7 +93,7 @@ impl MemoryWriter<'_> {
                 && *memory.memory.scope == scope.to_string()
         };
         if let Some(same) = known.iter().find(is_same) {
-            return Ok(Learned { id: same.id.clone(), is_new: false, supersedes: Vec::new() });
+            return Ok(Learned::known(same));
         }
         let memory = Memory {
             status: Status::Approved,
@@ -89,7 +104,7 @@ impl MemoryWriter<'_> {
             confidence: 1.0,
             created_at: self.clock.now,
             updated_at: self.clock.now,
-            source: Clean::word("user"),
+            source: Clean::word(Source::User.word()),
             background: Background::default(),
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
@@ -97,7 +112,48 @@ impl MemoryWriter<'_> {
         let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
         // Two processes that learn the same thing at the same time have learned it once.
         let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
-        Ok(Learned { id, is_new, supersedes })
+        Ok(Learned { id, is_new, status: Status::Approved, supersedes })
+    }
+
+    /// Proposes what an agent wants remembered: for this project, with its source, replacing nothing. Words that are
+    /// known here, whatever the user decided about them, are not proposed again.
+    pub fn suggest(
+        &self,
+        store: &mut Store,
+        text: &str,
+        category: &str,
+        source: Source,
+    ) -> Result<Learned, ChangeError> {
+        let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
+        let is_here = |row: &MemoryRow| match row.scope() {
+            Scope::Universal => true,
+            scope => row.memory.project.as_ref() == Some(&self.located.project) || self.project_of(&scope).is_some(),
+        };
+        let words = text.trim().to_lowercase();
+        if let Some(same) = known.iter().find(|row| row.memory.content.to_lowercase() == words && is_here(row)) {
+            return Ok(Learned::known(same));
+        }
+        let is_waiting = |row: &&MemoryRow| row.origin().is_agents() && row.memory.status == Status::Proposed;
+        if known.iter().filter(is_waiting).count() >= SUGGESTIONS_MAX {
+            return Err(ChangeError::TooManySuggestions);
+        }
+        let clean = |text: String, keep| self.home.cleaner().clean(text, keep);
+        let rationale = format!("{}, {}", source.title(), self.clock.now.day());
+        let memory = Memory {
+            status: Status::Proposed,
+            content: clean(text.trim().to_string(), Keep::MEMORY),
+            category: clean(category.to_string(), Keep::SUBJECT),
+            scope: clean(Scope::Project(self.located.name.clone()).to_string(), Keep::NAME),
+            project: Some(self.located.project.clone()),
+            confidence: SUGGESTED,
+            created_at: self.clock.now,
+            updated_at: self.clock.now,
+            source: Clean::word(source.word()),
+            background: Background { rationale: Some(clean(rationale, Keep::PROMPT)), ..Background::default() },
+        };
+        let id = free_id(store, &[text, &memory.scope, &self.clock.now.to_string()])?;
+        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
+        Ok(Learned { id, is_new, status: Status::Proposed, supersedes: Vec::new() })
     }
 
     /// The current project, if the scope names it.
@@ -183,6 +239,17 @@ impl MemoryWriter<'_> {
         journal::append_all(self.home, self.clock.wall, &records)?;
         fold::fold(self.home, store)?;
         Ok(records.len())
+    }
+
+    /// Proposes the lines of a file that an agent imports. Of each line only the words and the category count: not its
+    /// id, status, scope or source. Returns how many were new.
+    pub fn import_suggestions(&self, store: &mut Store, lines: Vec<MemoryLine>) -> Result<usize, ChangeError> {
+        let mut new = 0;
+        for line in lines {
+            let learned = self.suggest(store, line.content(), line.category_word(), Source::Agent)?;
+            new += usize::from(learned.is_new);
+        }
+        Ok(new)
     }
 
     pub(super) fn records(&self, changes: Vec<Change>) -> Vec<Record<'static>> {

@@ -120,6 +120,7 @@ fn evidence<'a>(
         kind: row.correction.kind,
         confidence: row.correction.confidence,
         at: row.at,
+        source: row.source,
         project: projects.representative(&row.project).clone(),
         project_name: &row.project_name,
         languages: languages.get(&row.session).cloned().unwrap_or_default(),
@@ -130,7 +131,8 @@ fn existing(row: &MemoryRow) -> Known<'_> {
     let evidence = row.memory.background.evidence.iter();
     let evidence =
         evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
-    Known { id: &row.id, content: &row.memory.content, status: row.memory.status, evidence: evidence.collect() }
+    let (content, status, source) = (&*row.memory.content, row.memory.status, row.origin());
+    Known { id: &row.id, content, status, source, evidence: evidence.collect() }
 }
 
 /// The memory that a proposal becomes. Keeps words that the user chose.
@@ -165,7 +167,7 @@ fn to_memory(
         confidence: proposal.confidence,
         created_at,
         updated_at: writer.clock.now,
-        source: Clean::word("corrections"),
+        source: Clean::word(proposal.source.word()),
         background,
     };
     match current.filter(|row| &*row.memory.source == "user").map(|row| row.memory.clone()) {

@@ -14,6 +14,9 @@ use cerberus_core::model::session::Process;
 /// How many levels up the process tree an agent may be.
 const ANCESTORS_MAX: usize = 16;
 
+/// A longer chain of processes is not examined to its end.
+const CHAIN_MAX: usize = 1_000;
+
 /// Shells that run between an agent and its hooks.
 const SHELLS: [&str; 13] =
     ["sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "busybox", "nu", "pwsh"];
@@ -35,6 +38,17 @@ pub fn agent() -> Option<AgentProcess<'static>> {
         pid = stat.parent;
     }
     None
+}
+
+/// All ancestors of this process, the nearest first.
+pub fn ancestors() -> Vec<AgentProcess<'static>> {
+    let mut found = Vec::new();
+    let mut pid = std::os::unix::process::parent_id();
+    while let Some(stat) = Stat::of(pid).filter(|_| found.len() < CHAIN_MAX) {
+        found.push(identify(pid, stat.started_ticks));
+        pid = stat.parent;
+    }
+    found
 }
 
 /// This process itself.

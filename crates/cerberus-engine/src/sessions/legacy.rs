@@ -72,6 +72,7 @@ pub fn journal_seed(
         agent: Agent::SEED,
         imported: true,
         heard_by: None,
+        by_agent: false,
         session: home.cleaner().clean(session, Keep::NAME),
         location,
         event: Event::Seed(file.codes.clone()),

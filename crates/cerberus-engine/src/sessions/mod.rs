@@ -2,6 +2,7 @@
 //!
 //! Nothing here changes a record; a new state is a new record. What a session is told is the job of `brief`.
 
+pub mod caller;
 pub mod find;
 pub mod legacy;
 pub mod lifecycle;

@@ -60,6 +60,7 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
         agent: Agent::from_name(&last.agent).unwrap_or(Agent::MANUAL),
         imported: false,
         heard_by: None,
+        by_agent: false,
         session: clean(&last.agent_session_id),
         location: Location {
             project: last.project.clone(),

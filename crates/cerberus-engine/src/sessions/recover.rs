@@ -204,7 +204,7 @@ fn import_ending(
     }
     transcript.cwd = Some(session.root.as_str().into());
     let in_flight = transcript.in_flight.clone();
-    let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No };
+    let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false };
     let (report, records) = import.new_records(recorder.store(), transcript, ending.is_whole)?;
     recorder.record(&records)?;
     if report.new_events > 0 {

@@ -1,8 +1,10 @@
 //! Corrections in the view, and how many of them have been turned into proposals.
 
 use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
-use cerberus_core::model::event::{Event, Outcome};
+use cerberus_core::learn::voice;
+use cerberus_core::model::event::{Event, Outcome, Record};
 use cerberus_core::model::id::ProjectId;
+use cerberus_core::model::source::Source as MemorySource;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
@@ -23,12 +25,13 @@ pub struct CorrectionRow {
     pub correction: Correction,
     /// What the agent said before it.
     pub before: String,
+    pub source: MemorySource,
 }
 
 impl FoldTransaction<'_> {
     /// Finds corrections of the agent's work: in a prompt, or in the feedback to a rejected tool use.
-    pub(super) fn corrections(&self, source: &Source, event: &Event) -> Result<()> {
-        let (prompt, is_rejection) = match event {
+    pub(super) fn corrections(&self, source: &Source, record: &Record) -> Result<()> {
+        let (prompt, is_rejection) = match &record.event {
             Event::Prompt { text } => (&**text, false),
             Event::Tool(used) if used.outcome == Outcome::Interrupted => {
                 match used.error.as_deref().and_then(correction::feedback) {
@@ -46,10 +49,17 @@ impl FoldTransaction<'_> {
         let is_interruption = is_rejection || was_at_work == Some(true);
         let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
         for Correction { kind, text, confidence } in found {
-            let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, before)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-            let at = source.at.millis();
-            self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before])?;
+            let from = match () {
+                () if record.by_agent => MemorySource::Agent,
+                // The error of a tool use may contain what the tool printed.
+                () if is_rejection => MemorySource::Tool,
+                () if voice::is_typed(prompt, &text) => MemorySource::Prompt,
+                () => MemorySource::Pasted,
+            };
+            let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, before, source)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+            let (at, from) = (source.at.millis(), from.word());
+            self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before, from])?;
         }
         Ok(())
     }
@@ -62,7 +72,7 @@ impl Store {
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
         let sql = format!(
             "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
-             correction.kind, confidence, text, before FROM correction JOIN event ON event.row = correction.event
+             correction.kind, confidence, text, before, correction.source FROM correction JOIN event ON event.row = correction.event
              JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
              ORDER BY correction.at DESC, correction.event DESC, correction.row DESC LIMIT ?2"
         );
@@ -79,6 +89,7 @@ impl Store {
                 at: time(row, 6)?,
                 correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
                 before: row.get(10)?,
+                source: MemorySource::from_word(&row.get::<_, String>(11)?),
             })
         };
         let mut found = self.rows(&sql, params![now.millis(), limit], read)?;

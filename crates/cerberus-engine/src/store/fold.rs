@@ -323,6 +323,7 @@ mod tests {
             agent: claude_code::AGENT,
             imported: false,
             heard_by: Some(pid),
+            by_agent: false,
             session: word("s"),
             location: Location { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
             event: Event::End { reason: word("other") },

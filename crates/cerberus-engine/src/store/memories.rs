@@ -6,6 +6,7 @@ use cerberus_core::clean::text::Clean;
 use cerberus_core::model::event::MemoryChange;
 use cerberus_core::model::id::{MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status, Uses};
+use cerberus_core::model::source::Source as MemorySource;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::search::rank;
 use cerberus_core::search::rank::Candidate;
@@ -22,6 +23,8 @@ pub struct MemoryRow {
     pub row: i64,
     pub id: MemoryId,
     pub memory: Memory<'static>,
+    /// From a file that the user imported. `memory.source` is then what the file said.
+    pub is_imported: bool,
     /// All uses, including those before it was imported.
     pub uses: Uses,
     /// The version number, starting at 1.
@@ -33,6 +36,16 @@ pub struct MemoryRow {
 }
 
 impl MemoryRow {
+    /// Where it came from.
+    pub fn origin(&self) -> MemorySource {
+        if self.is_imported { MemorySource::Import } else { MemorySource::from_word(&self.memory.source) }
+    }
+
+    /// Whether it is from this source, or a file said that it was.
+    pub fn is_from(&self, source: MemorySource) -> bool {
+        self.origin() == source || MemorySource::from_word(&self.memory.source) == source
+    }
+
     pub fn scope(&self) -> Scope {
         Scope::parse(&self.memory.scope).unwrap_or(Scope::Universal)
     }
@@ -59,7 +72,7 @@ impl MemoryRow {
 
 const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
     background, before IS NOT NULL,
-    (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row)";
+    (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row), is_imported";
 
 /// Current at the time `?1`.
 pub(super) const IS_CURRENT: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
@@ -67,7 +80,7 @@ pub(super) const IS_CURRENT: &str = "from_at <= ?1 AND (until_at IS NULL OR unti
 impl FoldTransaction<'_> {
     /// Replaces the current version with a new one, or brings back the version before it. A change based on an outdated
     /// version is refused, and its event is removed.
-    pub(super) fn memory(&self, source: &Source, change: &MemoryChange) -> Result<()> {
+    pub(super) fn memory(&self, source: &Source, change: &MemoryChange, is_imported: bool) -> Result<()> {
         if let Some(based_on) = change.based_on
             && self.versions(&change.id)? > based_on
         {
@@ -80,7 +93,9 @@ impl FoldTransaction<'_> {
             self.transaction.prepare_cached(sql).and_then(|mut s| s.query_row([&*change.id], find).optional());
         let current = self.with_path(current)?;
         match (&change.memory, current) {
-            (Some(memory), _) => self.new_version(source, &change.id, memory, current.map(|(row, _)| row))?,
+            (Some(memory), _) => {
+                self.new_version(source, &change.id, memory, current.map(|(row, _)| row), is_imported)?;
+            }
             (None, Some((_, Some(before)))) => self.old_version(source, before)?,
             (None, _) => return Ok(()),
         }
@@ -96,10 +111,19 @@ impl FoldTransaction<'_> {
         self.with_path(count.query_row([id], |row| row.get(0)))
     }
 
-    fn new_version(&self, source: &Source, id: &str, memory: &Memory, before: Option<i64>) -> Result<()> {
+    fn new_version(
+        &self,
+        source: &Source,
+        id: &str,
+        memory: &Memory,
+        before: Option<i64>,
+        is_imported: bool,
+    ) -> Result<()> {
+        // It stays imported until somebody changes its words.
         let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
-            created_at, updated_at, source, supersedes, background)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+            created_at, updated_at, source, supersedes, background, is_imported)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+            ?15 OR coalesce((SELECT is_imported AND content = ?5 FROM memory WHERE row = ?3), 0))";
         let background = &memory.background;
         let supersedes = (!background.supersedes.is_empty()).then(|| json(&background.supersedes));
         self.run(
@@ -119,6 +143,7 @@ impl FoldTransaction<'_> {
                 &*memory.source,
                 supersedes,
                 (!background.is_empty()).then(|| json(background)),
+                is_imported,
             ],
         )?;
         self.index(&memory.content)
@@ -126,9 +151,9 @@ impl FoldTransaction<'_> {
 
     fn old_version(&self, source: &Source, before: i64) -> Result<()> {
         let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
-            created_at, updated_at, source, supersedes, background)
+            created_at, updated_at, source, supersedes, background, is_imported)
             SELECT id, ?2, before, status, content, category, scope, project, confidence, created_at, updated_at,
-            source, supersedes, background FROM memory WHERE row = ?1";
+            source, supersedes, background, is_imported FROM memory WHERE row = ?1";
         self.run(sql, params![before, source.at.millis()])?;
         let row = self.transaction.last_insert_rowid();
         let content: String =
@@ -219,7 +244,7 @@ impl Store {
     /// Every version of a memory, oldest first.
     pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
         let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
-        self.rows(&sql, [id], |row| Ok((time(row, 14)?, memory_row(row)?.memory)))
+        self.rows(&sql, [id], |row| Ok((time(row, 15)?, memory_row(row)?.memory)))
     }
 
     /// The number of versions of a memory, and when the current one was changed.
@@ -312,8 +337,18 @@ fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
         background,
     };
     let id = MemoryId::new(row.get::<_, String>(1)?);
+    let is_imported = row.get(14)?;
     let (row, has_earlier, version) = (row.get(0)?, row.get(12)?, row.get(13)?);
-    Ok(MemoryRow { row, id, uses: memory.background.uses, memory, version, has_earlier, superseded_by: None })
+    Ok(MemoryRow {
+        row,
+        id,
+        is_imported,
+        uses: memory.background.uses,
+        memory,
+        version,
+        has_earlier,
+        superseded_by: None,
+    })
 }
 
 fn status(row: &Row, column: usize) -> rusqlite::Result<Status> {

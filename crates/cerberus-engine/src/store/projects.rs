@@ -171,7 +171,17 @@ mod tests {
             branch: None,
         };
         let (at, key, session) = (Timestamp::from_millis(at), Clean::word(key), Clean::word(""));
-        Record { at, key, agent: Agent::MANUAL, imported: false, heard_by: None, session, location, event }
+        Record {
+            at,
+            key,
+            agent: Agent::MANUAL,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            session,
+            location,
+            event,
+        }
     }
 
     fn repository(at: i64, key: &'static str, origin: &'static str) -> Record<'static> {

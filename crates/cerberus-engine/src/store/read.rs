@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use cerberus_core::agents;
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{AgentProcess, Location, StartSource};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
 use cerberus_core::model::session;
-use cerberus_core::model::session::{Mark, MarkKind, State};
+use cerberus_core::model::session::{EXPLICIT, Mark, MarkKind, State, TIMEOUT};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
@@ -76,6 +77,20 @@ impl Store {
         let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
         self.settle(&mut rows, now)?;
         Ok(rows)
+    }
+
+    /// The processes with these ids that hooks recorded, of sessions whose end no hook reported. Sessions are not
+    /// limited to a time: a process is identified beyond doubt.
+    pub fn agent_processes(&self, pids: &[u32]) -> Result<Vec<AgentProcess<'static>>> {
+        let pids = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT agent, process FROM session WHERE process IS NOT NULL AND json_extract(process, '$.pid') IN ({pids})
+             AND NOT coalesce((SELECT what = 'ended' AND detail NOT IN ('{TIMEOUT}', '{EXPLICIT}') FROM mark
+             WHERE mark.session = session.row ORDER BY at DESC, mark.row DESC LIMIT 1), 0)"
+        );
+        let found = self.rows(&sql, [], |row| Ok((row.get::<_, String>(0)?, process(row.get(1)?))))?;
+        let of_hooks = found.into_iter().filter(|(agent, _)| agents::find(agent).is_some());
+        Ok(of_hooks.filter_map(|(_, process)| process).collect())
     }
 
     /// The last prompt up to `now`, if the agent has not answered it yet.

@@ -154,7 +154,9 @@ CREATE TABLE IF NOT EXISTS correction (
     confidence REAL NOT NULL,
     text TEXT NOT NULL,
     -- The agent's message before it.
-    before TEXT NOT NULL
+    before TEXT NOT NULL,
+    -- Whether the user typed it.
+    source TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at);
 
@@ -207,6 +209,8 @@ CREATE TABLE IF NOT EXISTS memory (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     source TEXT NOT NULL,
+    -- It came from a file; `source` is what the file said.
+    is_imported INTEGER NOT NULL DEFAULT 0,
     supersedes TEXT,
     background TEXT
 ) STRICT;

@@ -40,6 +40,7 @@ pub const MODEL_SOURCE: &str = "model";
 
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
+        Event::Note(_) if record.by_agent => "agent",
         Event::Note(_) => "record",
         Event::Seed(_) => "seed",
         Event::Summary(_) => MODEL_SOURCE,
@@ -173,7 +174,7 @@ impl<'a> FoldTransaction<'a> {
     fn rows(&self, source: &Source, record: &Record) -> Result<()> {
         let session = source.session;
         match &record.event {
-            Event::Memory(change) => return self.memory(source, change),
+            Event::Memory(change) => return self.memory(source, change, record.imported),
             Event::Used { memories } => return self.used(source, memories),
             Event::Repository(found) => return self.repository(source, record, found),
             Event::SameProject { other } => return self.answer(source, record, other, true),
@@ -218,7 +219,7 @@ impl<'a> FoldTransaction<'a> {
             }
             _ => {}
         }
-        self.corrections(source, &record.event)
+        self.corrections(source, record)
     }
 
     /// Whether another hook just reported the same words under another key, with nothing in between.

@@ -267,6 +267,7 @@ impl World {
             agent: Agent::from_name(agent).expect("an agent"),
             imported: false,
             heard_by: None,
+            by_agent: false,
             session: clean(session, Keep::NAME),
             location: located.location(&BUILT_IN),
             event,
@@ -294,7 +295,7 @@ impl World {
         let agent = agents::claude_code::AGENT;
         let (home, clock) = (&self.home, &self.clock());
         let transcript = transcripts::read(home.cleaner(), agent, transcript).expect("a transcript");
-        let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No };
+        let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false };
         import.read(&store, transcript).expect("an import");
     }
 

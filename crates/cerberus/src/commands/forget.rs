@@ -72,11 +72,20 @@ impl Forget {
         if self.dry_run || is_nothing(&meant) {
             return self.tell(context, &meant, &folders);
         }
+        self.require_person(context, &store, &meant)?;
         folders.iter().for_each(|folder| render::talk(&format!("{SAME_PROJECT}{folder}")));
         render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
         let gone = forget::forget(&context.home, &context.clock, &mut store, &request)
             .hint("some of it may already be deleted; run the command again to forget the rest")?;
         self.tell(context, &gone, &folders)
+    }
+
+    /// An agent may have sessions forgotten, but not together with memories.
+    fn require_person(&self, context: &Context, store: &Store, meant: &Forgotten) -> Result<()> {
+        match meant.memories.is_empty() {
+            true => Ok(()),
+            false => context.require_person(store, "forget memories", "cerberus forget … (with the same options)"),
+        }
     }
 
     /// The other folders of the project to forget.
@@ -114,11 +123,12 @@ impl Forget {
         let store = context.store()?;
         let now = context.clock.now;
         let rows = self.memory.iter().map(|id| super::memory::find(&store, id, now)).collect::<Result<Vec<_>>>()?;
-        drop(store);
         let meant = Forgotten { memories: rows.into_iter().map(|row| row.id).collect(), ..Forgotten::default() };
         if !self.dry_run {
+            self.require_person(context, &store, &meant)?;
+            drop(store);
             render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
-            ForgetMemories { ids: self.memory.clone() }.forget(context)?;
+            ForgetMemories::of(self.memory.clone()).forget(context, false)?;
         }
         self.tell(context, &meant, &[])
     }

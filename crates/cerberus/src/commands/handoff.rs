@@ -41,7 +41,7 @@ impl HandoffCommand {
         context.may_store(&located)?;
         let notes = notes(context)?;
         complete_live_session(context)?;
-        let recorded = record::append(context, notes)?;
+        let recorded = record::append(context, notes, false)?;
         let (briefing, _) = BriefCommand::after_clear().briefing(context)?;
         let text = briefing.brief.text;
         if context.json {

@@ -7,6 +7,7 @@ use cerberus_engine::agents;
 use cerberus_engine::agents::transcripts::TranscriptFiles;
 use cerberus_engine::import::{self, Report, TakeForgotten, files};
 use cerberus_engine::project::identity;
+use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::store::fold;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
@@ -82,6 +83,7 @@ impl Import {
         }
         context.require_privacy_rules()?;
         let mut store = context.store()?;
+        let by_agent = context.called_by(&store)? == CalledBy::Agent;
         let mut tallies: Vec<(Agent, Tally)> = Vec::new();
         let bar = progress_bar(files.len());
         for (index, (agent, file)) in files.iter().enumerate() {
@@ -92,7 +94,7 @@ impl Import {
             tally.files += 1;
             let (home, clock) = (&context.home, &context.clock);
             let forgotten = if self.forgotten { TakeForgotten::Yes } else { TakeForgotten::No };
-            let import = import::Import { home, clock, agent: *agent, project: project.as_ref(), forgotten };
+            let import = import::Import { home, clock, agent: *agent, project: project.as_ref(), forgotten, by_agent };
             match import.file(&store, file) {
                 Ok(report) => tally.report.add(report),
                 Err(error) if error.is_file_error() => tally.unreadable.push(format!("{}: {error}", file.display())),

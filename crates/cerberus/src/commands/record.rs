@@ -1,9 +1,10 @@
 use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::{Event, Note, Severity};
+use cerberus_core::model::event::{Event, Note, Record, Severity};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::project::identity;
+use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::sessions::find::live_session;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,7 +70,7 @@ pub fn severity(text: &str) -> std::result::Result<Severity, String> {
 
 impl RecordCommand {
     pub fn run(self, context: &Context) -> Result<()> {
-        let recorded = self.record(context)?;
+        let recorded = self.record(context, false)?;
         match context.json {
             true => render::json(&json!(recorded)),
             false => render::line(&recorded.code),
@@ -77,7 +78,8 @@ impl RecordCommand {
         Ok(())
     }
 
-    pub fn record(self, context: &Context) -> Result<Recorded> {
+    /// `is_mcp`: an agent records it, whoever started this process.
+    pub fn record(self, context: &Context, is_mcp: bool) -> Result<Recorded> {
         if self.text.trim().is_empty() {
             return Err(anyhow::anyhow!("the text is empty")).hint("give the text after the kind, in quotes");
         }
@@ -101,15 +103,16 @@ impl RecordCommand {
             custom_key: self.key.as_deref().map(clean),
             resolved: self.resolve,
         };
-        append(context, vec![note])?.pop().ok_or_else(|| anyhow::anyhow!("nothing was recorded")).hint(BUG)
+        append(context, vec![note], is_mcp)?.pop().ok_or_else(|| anyhow::anyhow!("nothing was recorded")).hint(BUG)
     }
 }
 
 const BUG: &str = "this is a bug; please report it";
 
 /// Appends notes to the project's live session; when there is none, a manual one is opened.
-pub fn append(context: &Context, notes: Vec<Note<'static>>) -> Result<Vec<Recorded>> {
+pub fn append(context: &Context, notes: Vec<Note<'static>>, is_mcp: bool) -> Result<Vec<Recorded>> {
     let (located, store) = (context.located(), context.store()?);
+    let by_agent = is_mcp || context.called_by(&store)? == CalledBy::Agent;
     let live = live_session(&store, &located, &context.clock).hint("run `cerberus doctor` to see what is wrong")?;
     let (agent, session, location) = match &live {
         Some(session) => {
@@ -129,7 +132,8 @@ pub fn append(context: &Context, notes: Vec<Note<'static>>) -> Result<Vec<Record
         let facts = cerberus_core::extract::extract(&event).facts;
         let code = facts.first().map_or("resolved", |fact| fact.code.as_str()).to_string();
         recorded.push(Recorded { code, agent: agent.name().to_string(), agent_session_id: session.clone() });
-        records.push(own_record(&context.home, &context.clock, agent, &session, location.clone(), key, event));
+        let record = own_record(&context.home, &context.clock, agent, &session, location.clone(), key, event);
+        records.push(Record { by_agent, ..record });
     }
     let append = journal::append_all(&context.home, context.clock.wall, &records);
     append.hint("nothing was recorded; free disk space or fix the folder's permissions, then try again")?;

@@ -25,9 +25,9 @@ Cerberus records what the coding sessions of this project did and decided, and w
 session_context returns what earlier sessions left: changed files and functions (impl:), decisions (dec:), blockers \
 and failing tests (block:), next steps (next:) and remembered rules (rule:, pref:). It is most useful at the start of \
 work and after a compaction; with the task as query, the result is ranked for that task. session_record stores what \
-only the agent knows: a decision and its reason, a blocker, a next step, completed work. memory_learn stores a rule or \
-preference that the user states, for later sessions; memory_search finds such memories, memory_forget deletes them \
-permanently. session_history lists recent sessions. Everything stays on this machine.";
+only the agent knows: a decision and its reason, a blocker, a next step, completed work. memory_learn proposes a rule \
+or preference that the user states; it is told to later sessions once the user approves it. memory_search finds approved \
+memories, memory_forget takes back a proposal of an agent. session_history lists recent sessions. Everything stays on this machine.";
 
 pub struct Server {
     context: Context,

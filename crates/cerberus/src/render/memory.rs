@@ -1,5 +1,6 @@
 //! How proposals and memories are printed.
 
+use cerberus_core::model::source::Source;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::store::MemoryRow;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
     let (memory, background) = (&row.memory, &row.memory.background);
     let mut value = json!({
         "id": row.id, "content": memory.content, "category": memory.category, "scope": memory.scope,
-        "status": memory.status, "confidence": memory.confidence, "source": memory.source,
+        "status": memory.status, "confidence": memory.confidence, "source": row.origin().word(),
         "created_at": memory.created_at.to_string(), "updated_at": memory.updated_at.to_string(),
         "last_used": row.uses.last_at.map(|at| at.to_string()), "use_count": row.uses.count,
         "supersedes": background.supersedes, "superseded_by": row.superseded_by,
@@ -18,7 +19,13 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
     });
     if !background.evidence.is_empty() {
         value["evidence"] = json!(evidence(row));
+    }
+    if background.rationale.is_some() {
         value["rationale"] = json!(background.rationale);
+    }
+    // What the imported file said about its source.
+    if row.origin() == Source::Import && &*memory.source != Source::Import.word() {
+        value["imported_source"] = json!(memory.source);
     }
     value
 }
@@ -30,6 +37,7 @@ pub fn proposal(row: &MemoryRow) -> Value {
         "id": row.id, "content": memory.content, "category": memory.category, "scope": memory.scope,
         "rationale": memory.background.rationale.as_deref().unwrap_or_default(), "confidence": memory.confidence,
         "evidence": evidence(row), "status": memory.status, "automatic": memory.background.is_automatic,
+        "source": row.origin().word(),
     })
 }
 
@@ -46,6 +54,9 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
     }
     if row.is_stale(now) {
         marks.push("stale".to_string());
+    }
+    if !row.origin().is_users() {
+        marks.push(row.origin().title().to_string());
     }
     if memory.background.is_automatic {
         marks.push("approved automatically".to_string());

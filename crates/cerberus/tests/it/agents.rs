@@ -1,10 +1,17 @@
 //! Every agent we live in: what it reports becomes facts, its next session is told them in the one shape it accepts,
 //! and what two hooks report of one event counts once.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use cerberus_testkit::env::{TestEnv, codes};
+use cerberus_testkit::process::wait_until;
 use serde_json::{Value, json};
 
 use crate::env;
+
+/// Far longer than anything here takes.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Gives a payload to an agent's hook; what it replied, as JSON.
 fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
@@ -243,15 +250,18 @@ fn how_a_command_of_codex_ended_is_never_guessed() {
 
 /// Calls the plugin's hooks as opencode does, and prints the system prompt of the session's first model call.
 const OPENCODE: &str = r#"
-import { execFileSync } from "node:child_process"
+import { existsSync, writeFileSync } from "node:fs"
 import { Cerberus } from PLUGIN
 const hooks = await Cerberus({ directory: process.cwd() })
 const sessionID = process.env.SESSION
 const event = (type, properties) => hooks.event({ event: { type, properties } })
 await event("session.created", { sessionID, info: { id: sessionID } })
 await event("session.created", { info: { id: "child", parentID: sessionID } })
-const rule = "Run database migrations through the pipeline"
-if (process.env.LEARN) execFileSync(process.env.LEARN, ["memory", "learn", rule])
+// The user does something else meanwhile, in another process.
+if (process.env.PAUSE) {
+  writeFileSync(process.env.PAUSE, "")
+  while (existsSync(process.env.PAUSE)) await new Promise((resolve) => setTimeout(resolve, 5))
+}
 const text = "\"now run the database migrations please\""
 await hooks["chat.message"]({ sessionID }, { message: { id: "m1" }, parts: [{ type: "text", text }] })
 await hooks["chat.message"]({ sessionID: "child" }, { message: { id: "m2" }, parts: [{ type: "text", text: "sub job" }] })
@@ -289,18 +299,29 @@ fn the_plugin_of_opencode_reports_and_injects() {
     let script = OPENCODE.replace("PLUGIN", &format!("{:?}", plugin.to_str().unwrap()));
     let driver = env.root().join("opencode.mjs");
     std::fs::write(&driver, script).unwrap();
-    let run = |session: &str, learn: &str| -> Value {
+    let pause = env.root().join("pause");
+    let run = |session: &str, learns: bool| -> Value {
         let mut node = env.command_for("node");
-        let output = node.arg(&driver).envs([("SESSION", session), ("LEARN", learn)]).output().unwrap();
+        node.arg(&driver).env("SESSION", session).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if learns {
+            node.env("PAUSE", &pause);
+        }
+        let child = node.spawn().unwrap();
+        if learns {
+            wait_until("the session has started", LIMIT, || pause.exists().then_some(())).unwrap();
+            env.ok(&["memory", "learn", "Run database migrations through the pipeline"]);
+            std::fs::remove_file(&pause).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    assert_eq!(run("ses_1", ""), json!(["You are an agent."]));
+    assert_eq!(run("ses_1", false), json!(["You are an agent."]));
     let session = env.sessions()[0].clone();
     assert_eq!((&session["agent"], &session["status"]), (&json!("opencode"), &json!("ended")));
     assert_eq!(session["tools_used"], json!({"bash": 1, "todowrite": 1, "write": 1}));
     assert_eq!(session["turn_count"], 1);
-    let prompts = run("ses_2", binary.to_str().unwrap());
+    let prompts = run("ses_2", true);
     assert_eq!(prompts.as_array().unwrap().len(), 2, "a request for a title is told nothing: {prompts}");
     let told = prompts[1].as_str().unwrap().to_string();
     for line in [

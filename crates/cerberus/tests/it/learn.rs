@@ -95,7 +95,7 @@ fn a_fix_alone_is_no_proposal_and_repeated_it_may_be() {
 fn the_same_wish_in_other_words_is_one_proposal() {
     let mut env = env();
     for (number, words) in ["keep it short", "be concise", "terse output please"].iter().enumerate() {
-        later(&mut env, number as u32);
+        env.set_now(Some(&format!("2026-01-{:02}T14:00:00Z", 22 + number)));
         let session = format!("s{number}");
         turn(&env, &session, "Here is a long explanation of everything that I did.", words);
         end(&env, &session);
@@ -104,7 +104,7 @@ fn the_same_wish_in_other_words_is_one_proposal() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["evidence"].as_array().unwrap().len(), 3);
     assert_eq!(found[0]["scope"], "universal");
-    assert!(found[0]["confidence"].as_f64().unwrap() >= 0.9, "three times is sure: {}", found[0]);
+    assert!(found[0]["confidence"].as_f64().unwrap() >= 0.9, "on three days: {}", found[0]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::env;
 /// So long no answer means that none will come.
 const HANG: Duration = Duration::from_secs(120);
 
-struct Client {
+pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -35,7 +35,7 @@ impl Client {
     }
 
     /// A client of the older era, ready to ask.
-    fn ready(env: &TestEnv) -> Client {
+    pub fn ready(env: &TestEnv) -> Client {
         let mut client = Client::start(env, &[]);
         client.initialize("2025-11-25");
         client
@@ -81,14 +81,14 @@ impl Client {
         answer
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert!(answer.get("error").is_none(), "{tool}: {answer}");
         answer["result"].clone()
     }
 
     /// The structured answer of a call that must succeed, in the shape that the tool promised.
-    fn ok(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{tool}: {result}");
         let tools = self.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -98,7 +98,7 @@ impl Client {
     }
 
     /// What a call that must fail tells the agent.
-    fn fails(&mut self, tool: &str, arguments: Value) -> String {
+    pub fn fails(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{tool}: {result}");
         assert!(result.get("structuredContent").is_none());
@@ -106,7 +106,7 @@ impl Client {
     }
 
     /// Closes the input: the process ends by itself, and said nothing more.
-    fn end(mut self) {
+    pub fn end(mut self) {
         drop(self.input.take());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         assert_eq!(self.lines.recv_timeout(HANG).ok(), None, "nothing but answers on standard output");
@@ -252,7 +252,7 @@ fn the_tools_are_few_small_and_always_in_the_same_order() {
         "session_record(kind: string!, resolve: boolean, severity: string, text: string!, why: string) \
          -> agent, agent_session_id, code (adds)",
         "session_history(days: integer) -> sessions (reads)",
-        "memory_learn(category: string, scope: string, text: string!) -> id, new, supersedes (adds)",
+        "memory_learn(category: string, scope: string, text: string!) -> id, new, status, supersedes (adds)",
         "memory_search(category: string, limit: integer, query: string!, scope: string) -> memories (reads)",
         "memory_forget(ids: array!) -> forgotten (removes)",
     ];
@@ -368,7 +368,11 @@ fn memories_are_learnt_found_and_forgotten() {
     let here = json!({"text": "Deploy with make ship", "scope": "project", "category": "preference"});
     let ship = client.ok("memory_learn", here);
     let spaces = client.ok("memory_learn", json!({"text": "Use spaces for indentation"}));
-    assert_eq!(spaces["supersedes"], json!([tabs["id"]]));
+    assert_eq!(spaces["supersedes"], json!([]));
+    assert_eq!(client.ok("memory_search", json!({"query": "deploy"}))["memories"], json!([]), "not approved yet");
+    for learned in [&tabs, &ship] {
+        env.ok(&["memory", "approve", learned["id"].as_str().unwrap()]);
+    }
     let found = client.ok("memory_search", json!({"query": "deploy"}))["memories"].clone();
     assert_eq!(found, env.json(&["memory", "search", "deploy"]));
     assert_eq!(found[0]["scope"], "project:hydra");
@@ -376,14 +380,16 @@ fn memories_are_learnt_found_and_forgotten() {
         let found = client.ok("memory_search", arguments)["memories"].clone();
         found.as_array().unwrap().iter().map(|memory| memory["id"].clone()).collect()
     };
-    assert_eq!(ids(json!({"query": "indentation deploy", "scope": "project"})), [ship["id"].clone()]);
+    assert_eq!(ids(json!({"query": "indentation deploy", "scope": "project"})).len(), 2);
+    assert_eq!(ids(json!({"query": "indentation deploy", "scope": "universal"})), [] as [Value; 0]);
     assert_eq!(ids(json!({"query": "indentation deploy", "category": "preference"})), [ship["id"].clone()]);
     assert_eq!(ids(json!({"query": "indentation", "limit": 1})).len(), 1);
-    let gone = client.ok("memory_forget", json!({"ids": [ship["id"], spaces["id"]]}));
-    assert_eq!(gone["forgotten"], json!([ship["id"], spaces["id"]]));
-    assert_eq!(client.ok("session_context", json!({}))["text"], "rule:Use tabs for indentation");
+    let gone = client.ok("memory_forget", json!({"ids": [spaces["id"]]}));
+    assert_eq!(gone["forgotten"], json!([spaces["id"]]));
+    let told = client.ok("session_context", json!({}))["text"].as_str().unwrap().to_string();
+    assert!(told.contains("rule:Use tabs for indentation") && told.contains("pref:Deploy with make ship"), "{told}");
     client.end();
-    assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(env.json(&["memory", "list", "--all"]).as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    command_variables: &["CLAUDECODE"],
     status: Some(status::read),
     headless: Some(&HEADLESS),
 };

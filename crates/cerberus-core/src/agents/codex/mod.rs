@@ -33,6 +33,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),
     nesting_variables: &[],
+    command_variables: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"],
     status: None,
     headless: Some(&HEADLESS),
 };

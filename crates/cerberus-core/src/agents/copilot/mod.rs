@@ -28,6 +28,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    command_variables: &["COPILOT_CLI", "COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID"],
     status: None,
     headless: None,
 };

@@ -23,6 +23,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &[],
+    command_variables: &["CURSOR_AGENT"],
     status: None,
     headless: None,
 };

@@ -24,6 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    command_variables: &["OPENCODE"],
     status: None,
     headless: None,
 };

@@ -2,6 +2,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::source::Source;
 use serde_json::json;
 
 use super::ScopeArgument;
@@ -32,6 +33,7 @@ pub struct Edit {
 impl Edit {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
+        context.require_person(&store, "edit memories", &format!("cerberus memory edit {} …", self.id))?;
         let located = context.located();
         let keeper = context.keeper(&located);
         let row = super::find(&store, &self.id, context.clock.now)?;
@@ -48,7 +50,7 @@ impl Edit {
             }
             memory.content = context.home.cleaner().clean(text.to_string(), Keep::MEMORY);
             // Further evidence must not replace the user's own words.
-            memory.source = Clean::word("user");
+            memory.source = Clean::word(Source::User.word());
         }
         if let Some(category) = self.category {
             memory.category = context.home.cleaner().clean(category, Keep::SUBJECT);

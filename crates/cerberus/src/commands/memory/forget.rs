@@ -1,10 +1,14 @@
+use cerberus_core::model::memory::Status;
+use cerberus_core::model::source::Source;
 use cerberus_engine::erase::forget;
+use cerberus_engine::sessions::caller::CalledBy;
+use cerberus_engine::store::{MemoryRow, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
 use super::DOCTOR;
-use crate::context::Context;
+use crate::context::{Context, only_the_user};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -12,8 +16,20 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Forget {
     /// The ids, or the start of each id
-    #[arg(required = true)]
+    #[arg(required_unless_present = "source", conflicts_with = "source")]
     pub ids: Vec<String>,
+
+    /// All memories and proposals of this source: mcp, agent, pasted, import, … (see `cerberus memory list --source`)
+    #[arg(long, value_name = "SOURCE", value_parser = super::source)]
+    pub source: Option<Source>,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub yes: bool,
+
+    /// Only show what would be forgotten
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// The ids of the deleted memories.
@@ -23,8 +39,35 @@ pub struct Forgotten {
 }
 
 impl Forget {
+    pub fn of(ids: Vec<String>) -> Forget {
+        Forget { ids, source: None, yes: true, dry_run: false }
+    }
+
     pub fn run(self, context: &Context) -> Result<()> {
-        let gone = self.forget(context)?;
+        let store = context.store()?;
+        let rows = self.rows(context, &store)?;
+        let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        if self.dry_run || rows.is_empty() {
+            match context.json {
+                true => render::json(&json!({"forgotten": [], "would_forget": ids, "dry_run": self.dry_run})),
+                false if rows.is_empty() => render::line("nothing to forget"),
+                false => rows.iter().for_each(|row| {
+                    render::line(&format!("would forget {}", render::memory::line(row, context.clock.now)));
+                }),
+            }
+            return Ok(());
+        }
+        let by_agent = context.called_by(&store)? == CalledBy::Agent;
+        drop(store);
+        if self.source.is_some() {
+            if by_agent {
+                return Err(only_the_user("forget memories by their source", "cerberus memory forget --source …"));
+            }
+            rows.iter().for_each(|row| render::talk(&render::memory::line(row, context.clock.now)));
+            let memories = render::counted(rows.len(), "memory", "memories");
+            render::confirm(&format!("Permanently forget {memories}?"), self.yes)?;
+        }
+        let gone = forget(context, &rows, by_agent)?;
         match context.json {
             true => render::json(&json!(gone)),
             false => gone.forgotten.iter().for_each(|id| render::line(&format!("forgotten {id}"))),
@@ -33,11 +76,31 @@ impl Forget {
     }
 
     /// Deletes all of them, or none if one is not found.
-    pub fn forget(self, context: &Context) -> Result<Forgotten> {
-        let mut store = context.store()?;
-        let now = context.clock.now;
-        let rows = self.ids.iter().map(|id| super::find(&store, id, now)).collect::<Result<Vec<_>>>()?;
-        forget::memories(&context.home, &context.clock, &mut store, &rows).hint(DOCTOR)?;
-        Ok(Forgotten { forgotten: rows.iter().map(|row| row.id.to_string()).collect() })
+    pub fn forget(self, context: &Context, by_agent: bool) -> Result<Forgotten> {
+        let store = context.store()?;
+        let rows = self.rows(context, &store)?;
+        drop(store);
+        forget(context, &rows, by_agent)
     }
+
+    fn rows(&self, context: &Context, store: &Store) -> Result<Vec<MemoryRow>> {
+        let now = context.clock.now;
+        let Some(source) = self.source else {
+            return self.ids.iter().map(|id| super::find(store, id, now)).collect();
+        };
+        let mut rows = super::all(store, true, now)?;
+        rows.retain(|row| row.is_from(source));
+        Ok(rows)
+    }
+}
+
+/// An agent may only take back what agents suggested and nobody has decided about.
+fn forget(context: &Context, rows: &[MemoryRow], by_agent: bool) -> Result<Forgotten> {
+    let is_agents = |row: &MemoryRow| row.origin().is_agents() && row.memory.status == Status::Proposed;
+    let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
+    if by_agent && !rows.iter().all(is_agents) {
+        return Err(only_the_user("forget these memories", &format!("cerberus memory forget {}", ids.join(" "))));
+    }
+    forget::memories(&context.home, &context.clock, &mut context.store()?, rows).hint(DOCTOR)?;
+    Ok(Forgotten { forgotten: ids })
 }

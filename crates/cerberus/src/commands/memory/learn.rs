@@ -1,5 +1,8 @@
 use cerberus_core::learn::exchange::CONTENT_BYTES_MAX;
+use cerberus_core::model::memory::Status;
+use cerberus_core::model::source::Source;
 use cerberus_engine::memory::change::Learned;
+use cerberus_engine::sessions::caller::CalledBy;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -12,6 +15,7 @@ use crate::render;
 /// Remember a rule, a preference or any other short text for later sessions
 ///
 /// A memory that contradicts an older one of the same scope replaces it; the older one is kept and shown as superseded.
+/// If an agent runs this command, the text is only proposed, for this project, and replaces nothing.
 #[derive(clap::Args)]
 pub struct Learn {
     /// What to remember, in one sentence
@@ -34,29 +38,38 @@ pub struct LearnedMemory {
     pub new: bool,
     /// Ids of the memories it replaces
     pub supersedes: Vec<String>,
+    /// approved, or proposed: then it waits for the user's decision and is not told
+    pub status: String,
 }
 
 impl From<&Learned> for LearnedMemory {
     fn from(learned: &Learned) -> LearnedMemory {
         let supersedes = learned.supersedes.iter().map(|older| older.id.to_string()).collect();
-        LearnedMemory { id: learned.id.to_string(), new: learned.is_new, supersedes }
+        let status = learned.status.word().to_string();
+        LearnedMemory { id: learned.id.to_string(), new: learned.is_new, supersedes, status }
     }
 }
 
 impl Learn {
     pub fn run(self, context: &Context) -> Result<()> {
-        let learned = self.learn(context)?;
+        let learned = self.learn(context, None)?;
         if context.json {
             render::json(&json!(LearnedMemory::from(&learned)));
             return Ok(());
         }
         let id = &learned.id;
-        render::line(&if learned.is_new { format!("learned {id}") } else { format!("already known: {id}") });
+        render::line(&match (learned.is_new, learned.status) {
+            (true, Status::Approved) => format!("learned {id}"),
+            (true, _) => format!("proposed {id}; it is told once the user approves it: cerberus memory approve {id}"),
+            (false, Status::Approved) => format!("already known: {id}"),
+            (false, status) => format!("already {}: {id}", status.word()),
+        });
         super::print_superseded(&learned.supersedes);
         Ok(())
     }
 
-    pub fn learn(self, context: &Context) -> Result<Learned> {
+    /// `source` is given if it is not the user who runs this command.
+    pub fn learn(self, context: &Context, source: Option<Source>) -> Result<Learned> {
         let too_long = self.text.len() > CONTENT_BYTES_MAX;
         if self.text.trim().is_empty() || too_long {
             let what = if too_long { "too long" } else { "empty" };
@@ -65,7 +78,15 @@ impl Learn {
         let located = context.located();
         context.may_store(&located)?;
         let mut store = context.store()?;
+        let keeper = context.keeper(&located);
+        let source = match source {
+            None if context.called_by(&store)? == CalledBy::Agent => Some(Source::Agent),
+            source => source,
+        };
+        if let Some(source) = source {
+            return super::changed(keeper.suggest(&mut store, &self.text, &self.category, source));
+        }
         let scope = self.scope.resolve(&located.name);
-        context.keeper(&located).learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)
+        keeper.learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)
     }
 }

@@ -1,4 +1,5 @@
 use cerberus_core::model::memory::Status;
+use cerberus_core::model::source::Source;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -15,6 +16,10 @@ pub struct List {
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
 
+    /// Only memories of this source, proposals and rejected ones included: prompt, user, import, mcp, agent, pasted, …
+    #[arg(long, value_name = "SOURCE", value_parser = super::source)]
+    source: Option<Source>,
+
     /// Also list proposals and rejected memories
     #[arg(long)]
     all: bool,
@@ -24,7 +29,8 @@ impl List {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
-        let mut rows = super::all(&store, self.all, now)?;
+        let mut rows = super::all(&store, self.all || self.source.is_some(), now)?;
+        rows.retain(|row| self.source.is_none_or(|source| row.is_from(source)));
         let scopes = super::scopes(context, &store, self.scope.as_deref())?;
         rows.retain(|row| scopes.is_empty() || scopes.iter().any(|scope| *scope == *row.memory.scope));
         rows.retain(|row| self.category.as_deref().is_none_or(|category| category == &*row.memory.category));

@@ -1,6 +1,7 @@
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, StartSource};
 use cerberus_core::model::id::Agent;
+use cerberus_core::model::session::EXPLICIT;
 use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::os::process;
 use cerberus_engine::sessions::find::live_session;
@@ -66,7 +67,7 @@ impl SessionEnd {
             session.hint("`cerberus memory session-start` starts one; `session-status --all` shows the ended ones")?;
         let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
         let key = format!("end-explicit-{}", context.clock.now.millis());
-        let event = Event::End { reason: Clean::word("explicit") };
+        let event = Event::End { reason: Clean::word(EXPLICIT) };
         let record =
             own_record(&context.home, &context.clock, agent, &session.agent_session_id, session.location(), key, event);
         let append = journal::append(&context.home, context.clock.wall, &record);

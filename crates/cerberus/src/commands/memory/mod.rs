@@ -20,6 +20,7 @@ mod transfer;
 use std::str::FromStr;
 
 use cerberus_core::model::memory::{Scope, Status};
+use cerberus_core::model::source::Source;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::memory::change::ChangeError;
 use cerberus_engine::same_project::joined::joined;
@@ -118,6 +119,15 @@ impl ScopeArgument {
     }
 }
 
+/// A source on the command line.
+fn source(text: &str) -> std::result::Result<Source, String> {
+    let words = || Source::ALL.map(Source::word).join(", ");
+    match Source::from_word(text) {
+        Source::Unknown if text != Source::Unknown.word() => Err(format!("expected one of {}", words())),
+        source => Ok(source),
+    }
+}
+
 /// All scopes that match the given one. The current project may have other names in other folders.
 fn scopes(context: &Context, store: &Store, scope: Option<&str>) -> Result<Vec<String>> {
     let Some(scope) = scope else { return Ok(Vec::new()) };
@@ -137,6 +147,11 @@ fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
     let hint = match &result {
         Err(ChangeError::ChangedMeanwhile(id)) => {
             format!("look at the new version with `cerberus memory show {id}`, then try again")
+        }
+        Err(ChangeError::TooManySuggestions) => {
+            "the user can decide about them with `cerberus memory review`, or remove them with `cerberus memory forget \
+             --source mcp`"
+                .to_string()
         }
         _ => DOCTOR.to_string(),
     };

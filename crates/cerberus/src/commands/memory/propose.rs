@@ -7,8 +7,9 @@ use crate::render;
 
 /// Turn your corrections into proposals, and list the proposals that wait for your decision
 ///
-/// Proposals with a confidence of at least 0.9 are approved automatically and listed too; `cerberus memory reject ID`
-/// reverts that.
+/// A proposal is approved automatically if you typed it as an explicit rule in a short prompt, or said it on three
+/// different days. It is listed too; `cerberus memory reject ID` reverts that. Nothing that you may have pasted, and
+/// nothing from an agent, is ever approved automatically.
 #[derive(clap::Args)]
 pub struct Propose {}
 
@@ -26,8 +27,9 @@ impl Propose {
         }
         for row in &rows {
             let memory = &row.memory;
-            let (status, confidence) = (memory.status.word(), memory.confidence);
-            render::line(&format!("{}  {status}  {confidence:.2}  {}  {}", row.id, &*memory.scope, &*memory.content));
+            let (status, confidence, source) = (memory.status.word(), memory.confidence, row.origin().word());
+            let (scope, content) = (&*memory.scope, &*memory.content);
+            render::line(&format!("{}  {status}  {confidence:.2}  {source}  {scope}  {content}", row.id));
             if let Some(rationale) = &memory.background.rationale {
                 render::line(&format!("    {}", &**rationale));
             }

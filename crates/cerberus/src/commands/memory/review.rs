@@ -37,6 +37,7 @@ impl Review {
     pub fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         let mut store = context.store()?;
+        context.require_person(&store, "review proposals", "cerberus memory review")?;
         let keeper = context.keeper(&located);
         let mut rows = distill::pending(&keeper, &mut store).hint(DOCTOR)?;
         let mut reviewing = Reviewing { keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
@@ -134,11 +135,13 @@ fn show(row: &MemoryRow, at: usize, of: usize) {
         memory.confidence
     ));
     render::line(&format!("  {}", &*memory.content));
+    render::line(&format!("  source: {} ({})", row.origin().word(), row.origin().title()));
     if let Some(rationale) = &memory.background.rationale {
         render::line(&format!("  why: {}", &**rationale));
     }
     for said in &memory.background.evidence {
-        render::line(&format!("  you said: {}", &*said.text));
+        let who = if row.origin().is_users() { "you said" } else { "the words" };
+        render::line(&format!("  {who}: {}", &*said.text));
     }
     render::line("  [a]pprove  [e]dit  [r]eject  [l]ater  [u]ndo  [q]uit");
 }

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use cerberus_core::learn::exchange::MemoryLine;
 use cerberus_engine::os::{outside, replace};
+use cerberus_engine::sessions::caller::CalledBy;
 use serde_json::json;
 
 use super::DOCTOR;
@@ -24,7 +25,7 @@ pub struct Export {
 /// Import memories from a file of `memory export`, or from any JSON Lines with a `content` field
 ///
 /// Each line becomes a memory of its own and is never merged with another. Existing memories are not changed; importing
-/// the same file again adds nothing.
+/// the same file again adds nothing. If an agent runs this command, each line is only proposed, for this project.
 #[derive(clap::Args)]
 pub struct Import {
     /// The file to read, or - for standard input
@@ -73,10 +74,15 @@ impl Import {
         let located = context.located();
         let mut store = context.store()?;
         let met = lines.len();
-        let new = context
-            .keeper(&located)
-            .import(&mut store, lines)
-            .hint("run the command again; memories that were already imported are skipped")?;
+        let keeper = context.keeper(&located);
+        const AGAIN: &str = "run the command again; memories that were already imported are skipped";
+        let new = match context.called_by(&store)? {
+            CalledBy::Person => keeper.import(&mut store, lines).hint(AGAIN)?,
+            CalledBy::Agent => {
+                context.may_agent_store()?;
+                super::changed(keeper.import_suggestions(&mut store, lines))?
+            }
+        };
         match context.json {
             true => render::json(&json!({"imported": new, "known": met - new})),
             false => {

@@ -11,11 +11,11 @@ use crate::failure::{Hint, Result};
 
 const IDS_MAX: usize = 100;
 
-/// Delete memories permanently. This cannot be undone.
+/// Take back memories that agents proposed and the user has not decided about. Only the user can delete others.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForget {
-    /// Full ids, as returned by memory_search
+    /// Full ids, as returned by memory_learn
     #[schemars(length(min = 1, max = IDS_MAX))]
     ids: Vec<String>,
 }
@@ -39,6 +39,6 @@ impl Arguments for MemoryForget {
             }
         }
         drop(store);
-        Forget { ids: self.ids }.forget(context)
+        Forget::of(self.ids).forget(context, true)
     }
 }

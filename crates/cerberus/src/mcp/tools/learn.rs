@@ -1,5 +1,6 @@
 //! `memory_learn`: stores a rule or preference.
 
+use cerberus_core::model::source::Source;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -8,8 +9,8 @@ use crate::commands::memory::learn::{Learn, LearnedMemory};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Store a rule, a preference or another short text that the user wants remembered in later sessions. It replaces an
-/// older memory of the same scope that it contradicts.
+/// Propose a rule, a preference or another short text that the user wants remembered in later sessions of this project.
+/// The user decides about it; until then it is not told.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryLearn {
@@ -17,7 +18,7 @@ pub struct MemoryLearn {
     text: String,
     /// rule (default), preference, or another word
     category: Option<String>,
-    /// Where it applies: universal (default), project (this one), project:NAME, language:NAME
+    /// Where it should apply: universal, project (this one), project:NAME, language:NAME. It is proposed for this project
     scope: Option<String>,
 }
 
@@ -29,7 +30,7 @@ impl Arguments for MemoryLearn {
     fn call(self, context: &Context) -> Result<LearnedMemory> {
         let scope = scope(self.scope.as_deref().unwrap_or("universal"))?;
         let category = self.category.unwrap_or_else(|| "rule".to_string());
-        let learned = Learn { text: self.text, category, scope }.learn(context)?;
+        let learned = Learn { text: self.text, category, scope }.learn(context, Some(Source::Mcp))?;
         Ok(LearnedMemory::from(&learned))
     }
 }

@@ -39,7 +39,7 @@ impl Arguments for SessionRecord {
         let severity = severity.map_err(anyhow::Error::msg).hint("call it again with one of these severities")?;
         let resolve = self.resolve.unwrap_or(false);
         let (text, why) = (self.text, self.why);
-        RecordCommand { kind, text, why, sort: None, severity, resolve, key: None }.record(context)
+        RecordCommand { kind, text, why, sort: None, severity, resolve, key: None }.record(context, true)
     }
 
     fn text(recorded: &Recorded) -> String {

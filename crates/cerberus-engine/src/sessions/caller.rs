@@ -1,0 +1,109 @@
+//! Who runs a command: a person, or an agent in one of its sessions.
+//!
+//! A command is an agent's if one of its ancestors is the process that a hook recorded for a live session of this home,
+//! or if a variable is set that agents set for their commands. Names of processes decide nothing, and neither does
+//! `--now`. A process that `session-start` recorded is a person's.
+
+use cerberus_core::agents;
+use cerberus_core::model::event::AgentProcess;
+
+use crate::os::process;
+use crate::store::{self, Store};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalledBy {
+    Person,
+    Agent,
+}
+
+/// Who runs this process. `variable` reads the environment.
+pub fn called_by(store: &Store, variable: &dyn Fn(&str) -> Option<String>) -> store::Result<CalledBy> {
+    if agents::command_variables().any(|name| variable(name).is_some_and(|value| is_set(&value))) {
+        return Ok(CalledBy::Agent);
+    }
+    of_chain(store, &process::ancestors())
+}
+
+fn is_set(value: &str) -> bool {
+    !matches!(value.trim(), "" | "0" | "false")
+}
+
+fn of_chain(store: &Store, ancestors: &[AgentProcess]) -> store::Result<CalledBy> {
+    let recorded = store.agent_processes(&ancestors.iter().map(|one| one.pid).collect::<Vec<_>>())?;
+    let is_agent = recorded.iter().any(|process| ancestors.contains(process));
+    Ok(if is_agent { CalledBy::Agent } else { CalledBy::Person })
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_core::clean::text::Clean;
+    use cerberus_core::model::event::{Event, StartSource};
+    use cerberus_core::model::id::Agent;
+    use cerberus_core::model::time::Timestamp;
+
+    use super::*;
+    use crate::journal::{self, own_record};
+    use crate::os::clock::Clock;
+    use crate::os::home::Home;
+    use crate::project::identity::locate;
+    use crate::store::fold;
+
+    /// Records these events of a session that runs in our own parent process.
+    fn after(agent: &str, events: &[Event<'static>]) -> CalledBy {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let clock = Clock::new(Some(Timestamp::from_millis(1_700_000_000_000)));
+        let agent = Agent::from_name(agent).unwrap();
+        for (number, event) in events.iter().enumerate() {
+            let location = locate(dir.path()).location(home.cleaner());
+            let record = own_record(&home, &clock, agent, "s", location, number.to_string(), event.clone());
+            journal::append(&home, clock.wall, &record).unwrap();
+        }
+        called_by(&fold::open(&home).unwrap(), &|_| None).unwrap()
+    }
+
+    fn start(process: Option<AgentProcess<'static>>) -> Event<'static> {
+        Event::Start { source: StartSource::Startup, transcript: None, phase: None, process }
+    }
+
+    fn end(reason: &'static str) -> Event<'static> {
+        Event::End { reason: Clean::word(reason) }
+    }
+
+    #[test]
+    fn an_ancestor_with_a_live_session_is_the_agent() {
+        let parent = process::ancestors().into_iter().next().unwrap();
+        let started = || start(Some(parent.clone()));
+        let agent = agents::ALL[0].agent.name();
+        assert_eq!(after(agent, &[started()]), CalledBy::Agent);
+        assert_eq!(after(agent, &[]), CalledBy::Person);
+        assert_eq!(after(agent, &[start(None)]), CalledBy::Person);
+        // A session that a person started by hand, a process that has reused the id, one of another machine.
+        assert_eq!(after(Agent::MANUAL.name(), &[started()]), CalledBy::Person);
+        let reused = AgentProcess { started_ticks: parent.started_ticks + 1, ..parent.clone() };
+        assert_eq!(after(agent, &[start(Some(reused))]), CalledBy::Person);
+        let elsewhere = AgentProcess { machine: Clean::word("another"), ..parent.clone() };
+        assert_eq!(after(agent, &[start(Some(elsewhere))]), CalledBy::Person);
+        // Only the agent itself reports its end. What we concluded, or an agent may have us record, does not count.
+        assert_eq!(after(agent, &[started(), end("prompt_input_exit")]), CalledBy::Person);
+        assert_eq!(after(agent, &[started(), end("timeout")]), CalledBy::Agent);
+        assert_eq!(after(agent, &[started(), end("explicit")]), CalledBy::Agent);
+        assert_eq!(after(agent, &[started(), Event::Complete]), CalledBy::Agent);
+        assert_eq!(after(agent, &[started(), end("clear"), started()]), CalledBy::Agent);
+    }
+
+    #[test]
+    fn a_variable_of_an_agent_is_enough() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = fold::open(&Home::new(dir.path().join("home"))).unwrap();
+        for profile in agents::ALL {
+            for marker in profile.command_variables {
+                let set = |value: &'static str| {
+                    called_by(&store, &|name| (name == *marker).then(|| value.to_string())).unwrap()
+                };
+                assert_eq!((set("1"), set("0"), set("")), (CalledBy::Agent, CalledBy::Person, CalledBy::Person));
+            }
+            assert!(!profile.command_variables.is_empty(), "{}", profile.title);
+        }
+    }
+}
