@@ -15,6 +15,7 @@ mod key;
 mod loose;
 pub mod opencode;
 mod patch;
+pub mod qwen_code;
 #[cfg(test)]
 mod recorded;
 pub mod status;
@@ -35,8 +36,15 @@ use crate::model::event::Event;
 use crate::model::id::Agent;
 
 /// All supported agents, in display order.
-pub static ALL: [&Profile; 6] =
-    [&claude_code::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &cursor::PROFILE, &copilot::PROFILE];
+pub static ALL: [&Profile; 7] = [
+    &claude_code::PROFILE,
+    &codex::PROFILE,
+    &gemini::PROFILE,
+    &opencode::PROFILE,
+    &cursor::PROFILE,
+    &copilot::PROFILE,
+    &qwen_code::PROFILE,
+];
 
 /// Everything we know about one agent.
 #[derive(Debug)]
@@ -171,6 +179,9 @@ mod tests {
         for tool in ["run_shell_command", "replace", "read_many_files", "write_todos", "ask_user"] {
             all.push((gemini::AGENT, with(json!({"hook_event_name": "AfterTool", "tool_name": tool}))));
         }
+        for tool in ["run_shell_command", "edit", "write_file", "todo_write"] {
+            all.push((qwen_code::AGENT, with(json!({"hook_event_name": "PostToolUse", "tool_name": tool}))));
+        }
         for tool in ["Shell", "Write", "Read", "TodoWrite"] {
             let extra = json!({"hook_event_name": "postToolUse", "tool_name": tool, "workspace_roots": ["/p"]});
             all.push((cursor::AGENT, with(extra)));
@@ -240,7 +251,7 @@ mod tests {
     #[test]
     fn agent_names_are_stable() {
         let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
-        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"]);
+        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"]);
         assert!(ALL.iter().all(|known| find(known.agent.name()) == Some(known.agent) && known.agent.is_program()));
         assert_eq!((find("manual"), find("vim")), (None, None));
     }
@@ -255,6 +266,7 @@ mod tests {
             (claude_code::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (codex::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (gemini::AGENT, nested("SessionStart"), nested("BeforeAgent")),
+            (qwen_code::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (copilot::AGENT, flat("additionalContext"), flat("additionalContext")),
             (opencode::AGENT, flat("additionalContext"), flat("additionalContext")),
             (cursor::AGENT, flat("additional_context"), None),
@@ -265,7 +277,7 @@ mod tests {
             let without = (value(Occasion::Start, None), value(Occasion::Prompt, None));
             assert_eq!(without, (at_start.clone(), at_prompt), "{agent}");
             let mut shown = at_start;
-            if [claude_code::AGENT, gemini::AGENT].contains(&agent) {
+            if [claude_code::AGENT, gemini::AGENT, qwen_code::AGENT].contains(&agent) {
                 shown.as_mut().unwrap()["systemMessage"] = json!("n");
             }
             assert_eq!(value(Occasion::Start, Some("n")), shown, "{agent}");

@@ -72,7 +72,7 @@ pub fn answer(
 ) -> Result<Option<Answer>, AnswerError> {
     match &pending.trigger {
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source),
-        Trigger::Prompt(text) => on_prompt(home, clock, folders, pending, text),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text),
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !pending.is_echo(home, clock, &store)? {
@@ -105,25 +105,38 @@ fn at_start(
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    health::remove_old_views(home, &store, clock.wall)?;
-    repository::record_changes(home, clock, &mut store, &pending.located, Effort::FilesOnly)?;
-    legacy::import_all(home, clock, &mut store)?;
-    name::name_edits(home, clock, &mut store, NAMING_MAX)?;
-    let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
-    let recent = recent_sessions(&store, &pending.located, clock.now)?;
-    recover::recover_project(&mut Recorder::journal(home, clock, &mut store), surroundings, &recent)?;
-    if config.summary.provider.is_some() {
-        let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
-        let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
-        detached::start_each(home, clock, ended.chain(recovered));
-    }
-    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
+    prepare(home, clock, surroundings, pending, &config, &mut store)?;
     if pending.brief_occasion() == Occasion::Prompt {
         return Ok(None);
     }
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
     let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
     start_brief(home, clock, folders, pending, &store, &config, &asked)
+}
+
+/// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
+fn prepare(
+    home: &Home,
+    clock: &Clock,
+    surroundings: &Surroundings,
+    pending: &PendingAnswer,
+    config: &Config,
+    store: &mut Store,
+) -> Result<(), AnswerError> {
+    health::remove_old_views(home, store, clock.wall)?;
+    repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
+    legacy::import_all(home, clock, store)?;
+    name::name_edits(home, clock, store, NAMING_MAX)?;
+    let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
+    let recent = recent_sessions(store, &pending.located, clock.now)?;
+    recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent)?;
+    if config.summary.provider.is_some() {
+        let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
+        let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
+        detached::start_each(home, clock, ended.chain(recovered));
+    }
+    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, store)?;
+    Ok(())
 }
 
 /// What the brief of a session answers.
@@ -173,19 +186,26 @@ fn on_prompt(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
+    surroundings: &Surroundings,
     pending: &PendingAnswer,
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
-    let store = fold::open_in_hook(home)?;
+    let mut store = fold::open_in_hook(home)?;
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
     let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
-    if pending.brief_occasion() == Occasion::Prompt
-        && let Some(source) = store.recent_start(&session, clock.now)?
-    {
-        let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
-        return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+    if pending.brief_occasion() == Occasion::Prompt {
+        let mut source = store.recent_start(&session, clock.now)?;
+        // Some versions of an agent report no start: the first prompt is one.
+        if source.is_none() && store.begins_with_prompt(&session, clock.now)? {
+            prepare(home, clock, surroundings, pending, &config::load(home)?, &mut store)?;
+            source = Some(StartSource::Startup);
+        }
+        if let Some(source) = source {
+            let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
+            return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+        }
     }
     let joined = joined(&store, &pending.located, clock.now)?;
     let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };

@@ -182,6 +182,13 @@ impl Store {
         Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
     }
 
+    /// Whether a session has had one prompt and no start.
+    pub fn begins_with_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT kind FROM event WHERE session = ?1 AND at <= ?2 AND kind IN ('start', 'prompt') LIMIT 2";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(found == ["prompt"])
+    }
+
     /// How often a session used each tool, and how many prompts it had.
     pub fn activity(&self, session: &SessionRow, now: Timestamp) -> Result<(Vec<(String, usize)>, usize)> {
         let sql = "SELECT tool, count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' GROUP BY tool";

@@ -5,11 +5,13 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use super::{Client, Pin, Place, Release, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 
 const PIN: Pin =
     Pin { agent: "copilot", name: "copilot", package: "@github/copilot", version: "1.0.102", program: "copilot" };
+
+pub const OLD: Release = Release::new(&Copilot, "copilot-1.0.75", "1.0.75");
 
 #[derive(Clone, Copy, Debug)]
 pub struct Copilot;
@@ -45,6 +47,16 @@ impl Client for Copilot {
     fn todo(&self, what: &str) -> Vec<Reply> {
         let query = format!("INSERT INTO todos (id, title, description) VALUES ('todo', '{what}', 'Soon')");
         vec![Reply::tool("sql", json!({ "description": "Insert todos", "query": query }))]
+    }
+
+    fn resume(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.session(place, prompt);
+        command.arg("--continue");
+        command
+    }
+
+    fn compact(&self, _: &Place) -> Result<Command, &'static str> {
+        Err("`/compact` works in a terminal only")
     }
 
     fn ours(&self, tool: &str, input: Value) -> Reply {

@@ -61,6 +61,11 @@ fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
             named("UserPromptSubmit"),
         ),
         ("gemini", json!({"hook_event_name": "BeforeAgent", "timestamp": "t", "prompt": said}), named("BeforeAgent")),
+        (
+            "qwen-code",
+            json!({"hook_event_name": "UserPromptSubmit", "timestamp": "t", "prompt": said}),
+            named("UserPromptSubmit"),
+        ),
         ("copilot", json!({"timestamp": 9, "prompt": said}), json!({"additionalContext": told})),
         ("opencode", json!({"event": "prompt", "at": 9, "id": "m", "text": said}), json!({"additionalContext": told})),
         ("cursor", json!({"hook_event_name": "beforeSubmitPrompt", "prompt": said}), Value::Null),
@@ -88,6 +93,14 @@ fn story(agent: &str) -> Vec<Value> {
             let write = json!({"hook_event_name": "PostToolUse", "tool_name": "apply_patch", "tool_use_id": "c1",
                 "tool_input": {"command": patch}, "tool_response": "Exit code: 0\nOutput:\nSuccess."});
             (json!({"hook_event_name": "SessionStart", "source": "startup"}), write)
+        }
+        "qwen-code" => {
+            let write = json!({"hook_event_name": "PostToolUse", "timestamp": "2026-01-22T13:35:15Z",
+                "tool_name": "write_file", "tool_input": {"file_path": "$CWD/a.rs", "content": "pub fn load() {}\n"}});
+            (
+                json!({"hook_event_name": "SessionStart", "timestamp": "2026-01-22T13:35:14Z", "source": "startup"}),
+                write,
+            )
         }
         "gemini" => {
             let write = json!({"hook_event_name": "AfterTool", "timestamp": "2026-01-22T13:35:15Z",
@@ -148,29 +161,55 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
 }
 
 #[test]
-fn gemini_is_told_with_the_first_prompt_after_each_start() {
+fn gemini_and_qwen_code_are_told_with_the_first_prompt_after_each_start() {
+    for (agent, prompt) in [("gemini", "BeforeAgent"), ("qwen-code", "UserPromptSubmit")] {
+        is_told_with_the_first_prompt(agent, prompt);
+    }
+}
+
+fn is_told_with_the_first_prompt(agent: &str, prompt: &str) {
     let env = env();
-    for said in &story("gemini")[..2] {
-        hook(&env, "gemini", in_project(&env, said));
+    for said in &story(agent)[..2] {
+        hook(&env, agent, in_project(&env, said));
     }
     let say = |name: &str, time: u32, extra: Value| {
         let base = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "hook_event_name": name,
             "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
-        told_by(&env, "gemini", in_project(&env, &merged(base, &extra)))
+        told_by(&env, agent, in_project(&env, &merged(base, &extra)))
     };
-    let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": text}});
+    let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": prompt, "additionalContext": text}});
     assert_eq!(say("SessionStart", 1, json!({"source": "startup"})), Value::Null, "the prompt follows");
-    let first = say("BeforeAgent", 2, json!({"prompt": "go on"}));
+    let first = say(prompt, 2, json!({"prompt": "go on"}));
     assert_eq!(first, told("proj:hydra\nimpl:a.rs load"));
-    assert_eq!(say("BeforeAgent", 3, json!({"prompt": "and then"})), Value::Null);
+    assert_eq!(say(prompt, 3, json!({"prompt": "and then"})), Value::Null);
     // The other session goes on, so there is something new to tell when this one is resumed.
     let later = json!({"timestamp": "2026-01-22T13:36:04Z", "tool_input": {"file_path": "$CWD/b.rs", "content": "x"}});
-    hook(&env, "gemini", in_project(&env, &merged(story("gemini")[1].clone(), &later)));
+    hook(&env, agent, in_project(&env, &merged(story(agent)[1].clone(), &later)));
     assert_eq!(say("SessionStart", 5, json!({"source": "resume"})), Value::Null);
-    assert_eq!(say("BeforeAgent", 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
+    assert_eq!(say(prompt, 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
     assert_eq!(say("SessionStart", 7, json!({"source": "clear"})), Value::Null);
-    let again = say("BeforeAgent", 8, json!({"prompt": "from the start"}));
+    let again = say(prompt, 8, json!({"prompt": "from the start"}));
     assert!(again.to_string().contains("impl:a.rs") && again.to_string().contains("impl:b.rs"), "{again}");
+}
+
+/// Older versions of Qwen Code send no start from a headless session, and an empty prompt after every round of tools.
+#[test]
+fn qwen_code_is_told_without_a_start_and_empty_prompts_do_not_count() {
+    let env = env();
+    for said in &story("qwen-code")[..2] {
+        hook(&env, "qwen-code", in_project(&env, said));
+    }
+    let say = |time: u32, prompt: &str| {
+        let said = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "prompt": prompt,
+            "hook_event_name": "UserPromptSubmit", "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
+        told_by(&env, "qwen-code", in_project(&env, &said))
+    };
+    let first = say(1, "go on");
+    assert_eq!(first["hookSpecificOutput"]["additionalContext"], "proj:hydra\nimpl:a.rs load", "{first}");
+    assert_eq!(say(2, ""), Value::Null);
+    assert_eq!(say(3, "and then"), Value::Null);
+    let turns: Vec<Value> = env.sessions().iter().map(|session| session["turn_count"].clone()).collect();
+    assert!(turns.contains(&json!(2)), "{turns:?}");
 }
 
 #[test]
