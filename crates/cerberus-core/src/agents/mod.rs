@@ -29,11 +29,15 @@ use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
 use self::status::{ReadStatus, Status};
+use self::stream::StreamEvent;
 use self::transcripts::Transcript;
 use crate::clean::Cleaner;
 use crate::clean::text::Clean;
 use crate::model::event::Event;
 use crate::model::id::Agent;
+
+/// Parses a line of a transcript for what it says about the size of the context.
+type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
 
 /// All supported agents, in display order.
 pub static ALL: [&Profile; 7] = [
@@ -74,6 +78,8 @@ pub struct Profile {
     pub unreported_tool: Option<&'static str>,
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
+    /// What a line of its transcript says about the size of the context, if transcripts say that.
+    context: Option<ReadContext>,
     /// Parses what the agent passes to the command of a status line, if it has one.
     status: Option<ReadStatus>,
     /// How a loop runs the agent, if it supports that.
@@ -94,6 +100,19 @@ pub fn find(name: &str) -> Option<Agent> {
 pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
     let meant = ALL.iter().filter(|profile| is_meant(profile));
     meant.map(|profile| profile.agent.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// What the lines at the end of a transcript say about the size of the context, in their order. Empty if the agent's
+/// transcripts do not say it, or nothing could be shown to its user. The first line may be cut.
+pub fn context_size(agent: Agent, ending: &[u8]) -> Vec<StreamEvent> {
+    let Some(profile) = profile(agent).filter(|profile| profile.shows_notice) else { return Vec::new() };
+    let Some(read) = profile.context else { return Vec::new() };
+    ending.split(|byte| *byte == b'\n').flat_map(read).collect()
+}
+
+/// Whether [`context_size`] may find anything for this agent.
+pub fn tells_context_size(agent: Agent) -> bool {
+    profile(agent).is_some_and(|profile| profile.shows_notice && profile.context.is_some())
 }
 
 /// Parses what an agent passes to the command of a status line.
@@ -135,6 +154,12 @@ pub fn reply(agent: Agent, occasion: Occasion, context: &str, notice: Option<&st
         reply["systemMessage"] = notice.into();
     }
     Some(reply.to_string())
+}
+
+/// The hook output that only shows `notice` to the user; `None` if the host cannot.
+pub fn notice(agent: Agent, notice: &str) -> Option<String> {
+    profile(agent).filter(|profile| profile.shows_notice)?;
+    Some(serde_json::json!({ "systemMessage": notice }).to_string())
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
 //! session's end corrections become proposals.
 
+use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::agents;
@@ -8,6 +9,7 @@ use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::memories::BOTH_TOKENS;
 use cerberus_core::brief::{Brief, CHARS_MAX, Item, notice};
 use cerberus_core::clean::text::Keep;
+use cerberus_core::loops::crossing;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::session::{IDLE_AFTER, Status};
@@ -21,10 +23,12 @@ use crate::brief::survey::View;
 use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
+use crate::loops::windows;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
+use crate::os::outside;
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
@@ -39,6 +43,9 @@ use crate::store::health;
 use crate::store::recorder::Recorder;
 use crate::store::{SessionRow, Store, StoreError};
 use crate::summary::detached;
+
+/// At a prompt, the last answer of the model is at the very end of the transcript.
+const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
 
 /// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -177,7 +184,7 @@ fn start_brief(
         false => None,
     };
     let codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
-    let event = receipt(home, Some(asked.source), codes, &brief);
+    let event = receipt(home, Some(asked.source), codes, &brief, false);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
 }
@@ -215,8 +222,35 @@ fn on_prompt(
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());
-    let event = receipt(home, None, codes, &brief);
-    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, None, event))
+    let crossed = redline_notice(home, clock, pending, &store, &session)?;
+    let event = receipt(home, None, codes, &brief, crossed.is_some());
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, crossed.as_deref(), event))
+}
+
+/// What the user is told once, when the session's context has passed the soft redline. Hooks do not say how full the
+/// context is; the end of the transcript does.
+fn redline_notice(
+    home: &Home,
+    clock: &Clock,
+    pending: &PendingAnswer,
+    store: &Store,
+    session: &SessionRow,
+) -> Result<Option<String>, AnswerError> {
+    let Some(transcript) = session.transcript.as_deref().filter(|_| agents::tells_context_size(pending.agent)) else {
+        return Ok(None);
+    };
+    let Ok(ending) = outside::ending(Path::new(transcript), TRANSCRIPT_END_BYTES_MAX) else { return Ok(None) };
+    let events = agents::context_size(pending.agent, &ending);
+    if events.is_empty() {
+        return Ok(None);
+    }
+    let config = config::load(home)?;
+    let reading = crossing::reading(&events, windows::load(home));
+    let notice = crossing::notice(&reading, &config.redline()).filter(|_| config.brief.notice);
+    match notice {
+        Some(notice) if !store.was_told_of_redline(session, clock.now)? => Ok(Some(notice)),
+        _ => Ok(None),
+    }
 }
 
 fn receipt(
@@ -224,11 +258,12 @@ fn receipt(
     source: Option<StartSource>,
     codes: impl IntoIterator<Item = String>,
     brief: &Brief,
+    redline: bool,
 ) -> Event<'static> {
     let clean = |text: String| home.cleaner().clean(text, Keep::NAME);
     let memories = brief.memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
     let codes = codes.into_iter().map(clean).collect();
-    Event::Receipt { source, codes, memories, tokens: brief.tokens }
+    Event::Receipt { source, codes, memories, tokens: brief.tokens, redline }
 }
 
 impl PendingAnswer {
@@ -268,10 +303,10 @@ impl PendingAnswer {
         notice: Option<&str>,
         event: Event<'static>,
     ) -> Option<Answer> {
-        if text.is_empty() {
-            return None;
-        }
-        let reply = agents::reply(self.agent, occasion, text, notice)?;
+        let reply = match text.is_empty() {
+            true => agents::notice(self.agent, notice?)?,
+            false => agents::reply(self.agent, occasion, text, notice)?,
+        };
         let receipt = Record {
             at: clock.now,
             key: home.cleaner().clean(self.receipt_key(), Keep::NAME),

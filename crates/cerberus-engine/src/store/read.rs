@@ -173,6 +173,12 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
+    /// Whether the user was told that the session's context passed the redline.
+    pub fn was_told_of_redline(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT 1 FROM receipt WHERE session = ?1 AND at <= ?2 AND redline LIMIT 1";
+        Ok(!self.rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty())
+    }
+
     /// How a session last began, if it has had at most one prompt since.
     pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
         let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'

@@ -95,6 +95,11 @@ pub trait Client: Sync + std::fmt::Debug {
     /// The model writes a todo list. Empty if the client offers none.
     fn todo(&self, what: &str) -> Vec<Reply>;
 
+    /// Whether a session that goes on can be told what is new; an error says why not.
+    fn is_told_when_resumed(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     /// The state of a headless session that came to its end, when the next one begins.
     fn state_after_exit(&self) -> &'static str {
         "ended"
@@ -179,6 +184,13 @@ impl Client for Release {
 
     fn ours(&self, tool: &str, input: Value) -> Reply {
         self.client.ours(tool, input)
+    }
+
+    fn is_told_when_resumed(&self) -> Result<(), &'static str> {
+        match self.reports_start {
+            true => self.client.is_told_when_resumed(),
+            false => Err("it does not report that a headless session goes on, so nothing new is told"),
+        }
     }
 
     fn state_after_exit(&self) -> &'static str {

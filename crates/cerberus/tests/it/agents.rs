@@ -49,6 +49,67 @@ fn the_user_sees_how_much_a_session_was_told() {
     assert!(silent.get("systemMessage").is_none() && silent["hookSpecificOutput"].is_object(), "{silent}");
 }
 
+/// The lines of a transcript whose last answer left the context this full.
+fn filled(agent: &str, tokens: u64) -> String {
+    let line = match agent {
+        "claude-code" => json!({"type": "assistant", "sessionId": "s1", "message": {"model": "claude-test-1",
+            "usage": {"input_tokens": 3, "cache_read_input_tokens": tokens - 13, "output_tokens": 10}}}),
+        "qwen-code" => json!({"type": "assistant", "sessionId": "s1", "contextWindowSize": 200_000,
+            "usageMetadata": {"promptTokenCount": tokens - 10, "candidatesTokenCount": 10}}),
+        other => panic!("no transcript of {other}"),
+    };
+    // What is before the end is not read.
+    let before = json!({"type": "user", "message": {"content": "x".repeat(100_000)}});
+    format!("{before}\n{line}\n{}\n", json!({"type": "system", "subtype": "turn_duration"}))
+}
+
+#[test]
+fn the_user_is_told_once_that_the_context_passed_the_redline() {
+    for agent in ["claude-code", "qwen-code"] {
+        let env = env();
+        let transcript = env.root().join("s1.jsonl");
+        let base = json!({"session_id": "s1", "cwd": env.project(), "transcript_path": transcript});
+        let mut time = 10;
+        let mut say = |name: &str, extra: Value| {
+            time += 1;
+            let said =
+                json!({"hook_event_name": name, "timestamp": format!("2026-01-22T13:36:{time}Z"), "prompt_id": time});
+            let payload = merged(merged(base.clone(), &said), &extra);
+            let output = env.hook_of(agent, payload.to_string().as_bytes());
+            assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+            serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+        };
+        say("SessionStart", json!({"source": "startup"}));
+        assert_eq!(say("UserPromptSubmit", json!({"prompt": "begin"})), Value::Null, "there is no transcript yet");
+        for (tokens, is_told) in
+            [(139_000, false), (150_000, true), (160_000, false), (20_000, false), (150_000, false)]
+        {
+            std::fs::write(&transcript, filled(agent, tokens)).unwrap();
+            say("PostToolUse", json!({"tool_name": "glob", "tool_use_id": format!("t{tokens}"), "tool_input": {}}));
+            let reply = say("UserPromptSubmit", json!({"prompt": format!("go on at {tokens}")}));
+            let shown = reply["systemMessage"].as_str().unwrap_or_default();
+            assert_eq!(
+                shown.contains("75% full (150k of 200k)") && shown.contains("cerberus handoff"),
+                is_told,
+                "{reply}"
+            );
+            assert!(is_told || reply == Value::Null, "{reply}");
+        }
+        std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
+        let other = json!({"session_id": "s2"});
+        say("SessionStart", merged(other.clone(), &json!({"source": "clear"})));
+        say("UserPromptSubmit", merged(other.clone(), &json!({"prompt": "first"})));
+        let reply = say("UserPromptSubmit", merged(other.clone(), &json!({"prompt": "with it off"})));
+        assert_eq!(reply.get("systemMessage"), None, "{reply}");
+        std::fs::write(env.home().join("config.toml"), "[loop]\nsoft_redline = \"80%\"\n").unwrap();
+        let reply = say("UserPromptSubmit", merged(other.clone(), &json!({"prompt": "with a higher one"})));
+        assert_eq!(reply.get("systemMessage"), None, "{reply}");
+        std::fs::remove_file(env.home().join("config.toml")).unwrap();
+        let reply = say("UserPromptSubmit", merged(other, &json!({"prompt": "as it is by default"})));
+        assert!(reply["systemMessage"].is_string(), "another session, another message: {reply}");
+    }
+}
+
 #[test]
 fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
     let told = "rule:Run-database-migrations-through-the-pipeline";

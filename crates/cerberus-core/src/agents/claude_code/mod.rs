@@ -1,5 +1,6 @@
 //! Claude Code: everything it sends, writes and accepts.
 
+mod context;
 pub(super) mod payload;
 mod status;
 pub(super) mod stream;
@@ -30,6 +31,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    context: Some(context::read),
     status: Some(status::read),
     headless: Some(&HEADLESS),
 };

@@ -33,6 +33,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),
     nesting_variables: &[],
+    context: Some(rollout::read),
     status: None,
     headless: Some(&HEADLESS),
 };

@@ -23,6 +23,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &[],
+    context: None,
     status: None,
     headless: None,
 };

@@ -24,6 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    context: None,
     status: None,
     headless: None,
 };

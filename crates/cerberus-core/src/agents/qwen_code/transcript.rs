@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::payload::ending;
 use crate::agents::loose::{Flag, List, Object, Raw, Text};
+use crate::agents::stream::{Count, Speaker, StreamEvent};
 use crate::agents::tool::Exit;
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::agents::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
@@ -41,6 +42,19 @@ struct Line<'a> {
     details: Object<Details<'a>>,
     #[serde(rename = "toolCallResult", borrow)]
     result: Object<CallResult<'a>>,
+    #[serde(rename = "usageMetadata")]
+    usage: Object<Usage>,
+    #[serde(rename = "contextWindowSize")]
+    window: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    #[serde(rename = "promptTokenCount")]
+    prompt: Count,
+    #[serde(rename = "candidatesTokenCount")]
+    answer: Count,
 }
 
 #[derive(Default, Deserialize)]
@@ -130,6 +144,23 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
     }
     reader.builder.finish();
     Transcript { damaged_lines, ..reader.builder.read }
+}
+
+/// What a line says about the size of the context. A subagent has a context of its own.
+pub(in crate::agents) fn context(line: &[u8]) -> Vec<StreamEvent> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+        _ if line.is_subagent.0 => Vec::new(),
+        (Some("system"), Some("chat_compression")) => vec![StreamEvent::Compacted],
+        (Some("assistant"), _) if line.usage.0.prompt.0 > 0 => {
+            let Object(Usage { prompt, answer }) = line.usage;
+            let context = prompt.0.saturating_add(answer.0);
+            let usage = StreamEvent::Usage { message: None, context, output: answer.0, own: Speaker::Main };
+            let window = StreamEvent::Window { model: String::new(), tokens: line.window.0 };
+            if line.window.0 > 0 { vec![window, usage] } else { vec![usage] }
+        }
+        _ => Vec::new(),
+    }
 }
 
 struct Reader<'a> {

@@ -42,34 +42,38 @@ fn resume(client: &dyn Client) -> Result<(), &'static str> {
     finish(&mut client.resume(&stage.place(&server), "Which colour was it"));
     let requests = server.main_requests();
     let resumed = request_text(requests.last().unwrap());
-    for text in
-        ["Remember the colour of the sky", "Which colour was it", "next:bound-the-retries", "next:document-the-limiter"]
-    {
-        assert_eq!(times(&resumed, text), 1, "{text} in {resumed}");
+    let is_told = client.is_told_when_resumed();
+    for (text, count) in [
+        ("Remember the colour of the sky", 1),
+        ("Which colour was it", 1),
+        ("next:bound-the-retries", 1),
+        ("next:document-the-limiter", usize::from(is_told.is_ok())),
+    ] {
+        assert_eq!(times(&resumed, text), count, "{text} in {resumed}");
     }
     let turns: Vec<_> = stage.sessions().iter().map(|session| session["turn_count"].clone()).collect();
     assert!(turns.contains(&serde_json::json!(2)), "{turns:?}");
-    Ok(())
+    is_told
 }
 
 /// After compaction a session knows again what it did.
 fn compaction(client: &dyn Client) -> Result<(), &'static str> {
-    const SUMMARY: &str = "The user asked for something.";
+    const LONG: &str = "It is written. ";
     let stage = Stage::new(client);
     stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
     let path = stage.scratch.repo().join("proxy.go");
     let written = client.write(&path, "package proxy\n\nfunc Forward() {}\n");
     // What is replaced must be longer than the summary.
-    let server = ModelServer::start([written, Reply::text("It is written. ".repeat(2_000)).reading(60_000)]);
+    let server = ModelServer::start([written, Reply::text(LONG.repeat(2_000)).reading(60_000)]);
     client.compact(&stage.place(&server))?;
     finish(&mut client.session(&stage.place(&server), "Write the proxy"));
-    let summary = format!("<summary>{SUMMARY}</summary>");
+    let summary = "<summary><state_snapshot>The user asked for something.</state_snapshot></summary>";
     let server = ModelServer::start([Reply::text(summary)]);
     finish(&mut client.compact(&stage.place(&server))?);
     let server = ModelServer::start([Reply::text("Going on.")]);
     finish(&mut client.resume(&stage.place(&server), "Go on"));
     let text = request_text(&server.main_requests()[0]);
-    assert!(text.contains(SUMMARY), "it was compacted: {text}");
+    assert!(!text.contains(LONG), "it was compacted: {text}");
     for code in ["impl:proxy.go Forward", "next:add-a-mutex-to-the-proxy"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
