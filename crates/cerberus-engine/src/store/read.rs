@@ -179,11 +179,12 @@ impl Store {
         Ok(!self.rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty())
     }
 
-    /// How a session last began, if it has had at most one prompt since.
+    /// How a session last began, if it has had at most one prompt since. One that was compacted and then goes on counts
+    /// as compacted.
     pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
         let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'
             AND (SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt' AND row > start.row) < 2
-            ORDER BY row DESC LIMIT 1";
+            ORDER BY start_source = 'compact' DESC, row DESC LIMIT 1";
         let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<String>>(0))?;
         Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
     }

@@ -23,8 +23,13 @@ pub struct ClaudeCode;
 
 /// Older releases, oldest first. The first ignores a settings file with an event that it does not know; all of them
 /// ignore the `args` of a hook. Their todo lists differ.
-pub const OLD: [Release; 3] =
-    [old("claude-code-2.1.50", "2.1.50"), old("claude-code-2.1.101", "2.1.101"), old("claude-code-2.1.133", "2.1.133")];
+pub const OLD: [Release; 3] = [
+    Release { cannot: &[("resume", FORGETS), ("compaction", FORGETS)], ..old("claude-code-2.1.50", "2.1.50") },
+    Release { cannot: &[("compaction", FORGETS)], ..old("claude-code-2.1.101", "2.1.101") },
+    old("claude-code-2.1.133", "2.1.133"),
+];
+
+const FORGETS: &str = "it forgets what a hook told when the session goes on in another process";
 
 const fn old(name: &'static str, version: &'static str) -> Release {
     Release { has_list: false, ..Release::new(&ClaudeCode, name, version) }
@@ -92,8 +97,8 @@ impl Client for ClaudeCode {
         command
     }
 
-    fn compact(&self, place: &Place) -> Result<Command, &'static str> {
-        Ok(self.resume(place, "/compact"))
+    fn compact(&self, place: &Place) -> Option<Command> {
+        Some(self.resume(place, "/compact"))
     }
 }
 

@@ -80,8 +80,8 @@ impl Client for Codex {
         command
     }
 
-    fn compact(&self, _: &Place) -> Result<Command, &'static str> {
-        Err("`codex exec` has no command for it")
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        (cell == "compaction").then_some("`codex exec` has no command for it")
     }
 }
 

@@ -61,8 +61,8 @@ impl Client for Gemini {
         command
     }
 
-    fn compact(&self, _: &Place) -> Result<Command, &'static str> {
-        Err("`/compress` works in a terminal only")
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        (cell == "compaction").then_some("`/compress` works in a terminal only")
     }
 
     fn ours(&self, tool: &str, input: Value) -> Reply {

@@ -11,6 +11,7 @@ pub mod gemini;
 pub mod opencode;
 pub mod qwen_code;
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -80,8 +81,15 @@ pub trait Client: Sync + std::fmt::Debug {
     /// The last session goes on with one more prompt.
     fn resume(&self, place: &Place, prompt: &str) -> Command;
 
-    /// Compacts the last session; an error says why that is not possible without a terminal.
-    fn compact(&self, place: &Place) -> Result<Command, &'static str>;
+    /// Compacts the last session. `None` if that is not possible without a terminal.
+    fn compact(&self, _place: &Place) -> Option<Command> {
+        None
+    }
+
+    /// Why a cell of the matrix cannot be filled.
+    fn cannot(&self, _cell: &str) -> Option<&'static str> {
+        None
+    }
 
     /// The model writes a new file.
     fn write(&self, path: &Path, content: &str) -> Reply;
@@ -94,11 +102,6 @@ pub trait Client: Sync + std::fmt::Debug {
 
     /// The model writes a todo list. Empty if the client offers none.
     fn todo(&self, what: &str) -> Vec<Reply>;
-
-    /// Whether a session that goes on can be told what is new; an error says why not.
-    fn is_told_when_resumed(&self) -> Result<(), &'static str> {
-        Ok(())
-    }
 
     /// The state of a headless session that came to its end, when the next one begins.
     fn state_after_exit(&self) -> &'static str {
@@ -126,18 +129,23 @@ pub struct Release {
     has_list: bool,
     /// It says when a headless session begins, so that we know its process.
     reports_start: bool,
+    /// Options of the newest that it does not know.
+    without: &'static [&'static str],
+    /// Cells of the matrix that it cannot fill, and why.
+    cannot: &'static [(&'static str, &'static str)],
 }
 
 impl Release {
     pub(crate) const fn new(client: &'static dyn Client, name: &'static str, version: &'static str) -> Release {
-        Release { client, name, version, has_list: true, reports_start: true }
+        Release { client, name, version, has_list: true, reports_start: true, without: &[], cannot: &[] }
     }
 
     /// The same command, run by this release.
     fn run_by(&self, newest: &Command) -> Command {
         let mut command = Command::new(installed(self.pin()));
         let variables = newest.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        command.env_clear().envs(variables).args(newest.get_args()).process_group(0);
+        let is_known = |given: &&OsStr| !self.without.iter().any(|unknown| *given == *unknown);
+        command.env_clear().envs(variables).args(newest.get_args().filter(is_known)).process_group(0);
         if let Some(dir) = newest.get_current_dir() {
             command.current_dir(dir);
         }
@@ -162,8 +170,13 @@ impl Client for Release {
         self.run_by(&self.client.resume(place, prompt))
     }
 
-    fn compact(&self, place: &Place) -> Result<Command, &'static str> {
-        Ok(self.run_by(&self.client.compact(place)?))
+    fn compact(&self, place: &Place) -> Option<Command> {
+        Some(self.run_by(&self.client.compact(place)?))
+    }
+
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        let own = self.cannot.iter().find(|(known, _)| *known == cell).map(|(_, reason)| *reason);
+        own.or_else(|| self.client.cannot(cell))
     }
 
     fn write(&self, path: &Path, content: &str) -> Reply {
@@ -184,13 +197,6 @@ impl Client for Release {
 
     fn ours(&self, tool: &str, input: Value) -> Reply {
         self.client.ours(tool, input)
-    }
-
-    fn is_told_when_resumed(&self) -> Result<(), &'static str> {
-        match self.reports_start {
-            true => self.client.is_told_when_resumed(),
-            false => Err("it does not report that a headless session goes on, so nothing new is told"),
-        }
     }
 
     fn state_after_exit(&self) -> &'static str {

@@ -12,7 +12,7 @@ use crate::model_server::Reply;
 const PIN: Pin =
     Pin { agent: "opencode", name: "opencode", package: "opencode-ai", version: "1.18.33", program: "opencode" };
 
-pub const OLD: Release = Release::new(&Opencode, "opencode-1.17.11", "1.17.11");
+pub const OLD: Release = Release { without: &["--auto"], ..Release::new(&Opencode, "opencode-1.17.11", "1.17.11") };
 
 #[derive(Clone, Copy, Debug)]
 pub struct Opencode;
@@ -66,8 +66,8 @@ impl Client for Opencode {
         command
     }
 
-    fn compact(&self, _: &Place) -> Result<Command, &'static str> {
-        Err("`opencode run` has no command for it")
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        (cell == "compaction").then_some("`opencode run` has no command for it")
     }
 
     fn ours(&self, tool: &str, input: Value) -> Reply {

@@ -14,7 +14,11 @@ const PIN: Pin =
     Pin { agent: "qwen-code", name: "qwen-code", package: "@qwen-code/qwen-code", version: "0.24.4", program: "qwen" };
 
 /// It reports neither starts nor ends of headless sessions.
-pub const OLD: Release = Release { reports_start: false, ..Release::new(&QwenCode, "qwen-code-0.15.10", "0.15.10") };
+pub const OLD: Release = Release {
+    reports_start: false,
+    cannot: &[("resume", "no hook reports that a headless session goes on, so nothing new is told")],
+    ..Release::new(&QwenCode, "qwen-code-0.15.10", "0.15.10")
+};
 
 #[derive(Clone, Copy, Debug)]
 pub struct QwenCode;
@@ -73,7 +77,7 @@ impl Client for QwenCode {
         "recovered"
     }
 
-    fn compact(&self, place: &Place) -> Result<Command, &'static str> {
-        Ok(self.resume(place, "/compress"))
+    fn compact(&self, place: &Place) -> Option<Command> {
+        Some(self.resume(place, "/compress"))
     }
 }

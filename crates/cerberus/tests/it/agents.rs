@@ -248,8 +248,13 @@ fn is_told_with_the_first_prompt(agent: &str, prompt: &str) {
     hook(&env, agent, in_project(&env, &merged(story(agent)[1].clone(), &later)));
     assert_eq!(say("SessionStart", 5, json!({"source": "resume"})), Value::Null);
     assert_eq!(say(prompt, 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
-    assert_eq!(say("SessionStart", 7, json!({"source": "clear"})), Value::Null);
-    let again = say(prompt, 8, json!({"prompt": "from the start"}));
+    // Compacted without a prompt, then resumed: what it was told is lost.
+    assert_eq!(say("SessionStart", 9, json!({"source": "compact"})), Value::Null);
+    assert_eq!(say("SessionStart", 10, json!({"source": "resume"})), Value::Null);
+    let compacted = say(prompt, 11, json!({"prompt": "what was it"}));
+    assert!(compacted.to_string().contains("impl:a.rs"), "{compacted}");
+    assert_eq!(say("SessionStart", 12, json!({"source": "clear"})), Value::Null);
+    let again = say(prompt, 13, json!({"prompt": "from the start"}));
     assert!(again.to_string().contains("impl:a.rs") && again.to_string().contains("impl:b.rs"), "{again}");
 }
 
