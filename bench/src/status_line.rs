@@ -38,7 +38,8 @@ pub fn run(programs: &Programs) -> Result<()> {
         Contender::program("status line", RUNS, scratch.cerberus(programs, &home, &["statusline"]), &input),
     ])?;
     let [floor, line] = measured.as_slice() else { return Ok(()) };
-    let row = |times: &measure::Times, target: String| times.cells(floor).into_iter().chain([target]).collect::<Vec<_>>();
+    let row =
+        |times: &measure::Times, target: String| times.cells(floor).into_iter().chain([target]).collect::<Vec<_>>();
     let columns: Vec<&str> = TIME_COLUMNS.into_iter().chain(["target"]).collect();
     let target = format!("ms {}", TARGET_MS.beside(line.median_ms()));
     table(&columns, &[row(floor, String::new()), row(line, target)])

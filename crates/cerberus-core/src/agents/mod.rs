@@ -71,6 +71,8 @@ pub struct Profile {
     pub shows_notice: bool,
     /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
     pub brief_occasion: Occasion,
+    /// Whether a resumed session has lost what hooks told it before, so that it is told everything again.
+    pub forgets_when_resumed: bool,
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
     /// sent to two hooks has the same key in both.
     pub has_exact_starts: bool,

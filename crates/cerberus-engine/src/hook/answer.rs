@@ -117,6 +117,8 @@ fn at_start(
         return Ok(None);
     }
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
+    let is_forgotten = agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
+    let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
     let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
     start_brief(home, clock, folders, pending, &store, &config, &asked)
 }

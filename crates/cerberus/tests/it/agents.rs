@@ -258,6 +258,17 @@ fn is_told_with_the_first_prompt(agent: &str, prompt: &str) {
     assert!(again.to_string().contains("impl:a.rs") && again.to_string().contains("impl:b.rs"), "{again}");
 }
 
+/// Copilot does not keep what a hook told, so a session that goes on is told everything again.
+#[test]
+fn copilot_is_told_everything_again_when_resumed() {
+    let env = env();
+    let story = story("copilot");
+    let replies: Vec<Value> = story.iter().map(|said| hook(&env, "copilot", in_project(&env, said))).collect();
+    let resumed = merged(story[2].clone(), &json!({"timestamp": 9, "source": "resume"}));
+    let again = hook(&env, "copilot", in_project(&env, &resumed));
+    assert!(again.to_string().contains("impl:a.rs load") && again == replies[2], "{again}");
+}
+
 /// Older versions of Qwen Code send no start from a headless session, and an empty prompt after every round of tools.
 #[test]
 fn qwen_code_is_told_without_a_start_and_empty_prompts_do_not_count() {

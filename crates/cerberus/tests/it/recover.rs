@@ -530,15 +530,17 @@ fn the_last_words_of_copilot_are_told() {
     let mut env = env();
     let project = env.project();
     let cwd = project.to_str().unwrap();
-    env.set_now(Some(&at(0)));
-    let say = |second, extra| {
+    for (second, extra) in [
+        (0, json!({"source": "new", "initialPrompt": "Write the store"})),
+        (1, json!({"prompt": "Write the store"})),
+        // After the message that it does not report.
+        (3, json!({"stopReason": "end_turn", "transcriptPath": "/nowhere/events.jsonl"})),
+        (4, json!({"reason": "complete"})),
+    ] {
+        env.set_now(Some(&at(second)));
         let payload = merged(json!({"sessionId": ID, "timestamp": millis(second), "cwd": cwd}), extra);
         env.hook_of("copilot", payload.to_string().as_bytes());
-    };
-    say(0, json!({"source": "new", "initialPrompt": "Write the store"}));
-    say(1, json!({"prompt": "Write the store"}));
-    say(3, json!({"stopReason": "end_turn", "transcriptPath": "/nowhere/events.jsonl"}));
-    say(4, json!({"reason": "complete"}));
+    }
     let path = CASES[2].place(&env);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let written = lines(&[

@@ -28,6 +28,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     shows_notice: true,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],

@@ -30,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),
     nesting_variables: &[],

@@ -27,6 +27,7 @@ pub(super) static PROFILE: Profile = Profile {
     shows_notice: true,
     // Older versions send no start from a headless session.
     brief_occasion: Occasion::Prompt,
+    forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
