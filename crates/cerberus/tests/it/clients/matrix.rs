@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use cerberus_testkit::clients::{ALL, Client};
-use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::model_server::{ModelServer, Reply, SIDE_TEXT, request_text};
 use cerberus_testkit::scratch::Scratch;
 
 use super::story::{End, record, tell};
@@ -49,22 +49,23 @@ fn resume(client: &dyn Client) {
 
 /// After compaction a session knows again what it did.
 fn compaction(client: &dyn Client) {
-    const LONG: &str = "It is written. ";
+    const SUMMARY: &str = "The user asked for something.";
     let stage = Stage::new(client);
     stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
     let path = stage.scratch.repo().join("proxy.go");
     let written = client.write(&path, "package proxy\n\nfunc Forward() {}\n");
     // What is replaced must be longer than the summary.
-    let server = ModelServer::start([written, Reply::text(LONG.repeat(2_000)).reading(60_000)]);
+    let server = ModelServer::start([written, Reply::text("It is written. ".repeat(2_000)).reading(60_000)]);
     client.compact(&stage.place(&server)).expect("a command that compacts");
     finish(&mut client.session(&stage.place(&server), "Write the proxy"));
-    let summary = "<summary><state_snapshot>The user asked for something.</state_snapshot></summary>";
+    let summary = format!("<summary><state_snapshot>{SUMMARY}</state_snapshot></summary>");
     let server = ModelServer::start([Reply::text(summary)]);
     finish(&mut client.compact(&stage.place(&server)).unwrap());
     let server = ModelServer::start([Reply::text("Going on.")]);
     finish(&mut client.resume(&stage.place(&server), "Go on"));
     let text = request_text(&server.main_requests()[0]);
-    assert!(!text.contains(LONG), "it was compacted: {text}");
+    // Some ask for the summary in a request of its own.
+    assert!([SUMMARY, SIDE_TEXT].iter().any(|summary| text.contains(summary)), "it was compacted: {text}");
     for code in ["impl:proxy.go Forward", "next:add-a-mutex-to-the-proxy"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
