@@ -22,6 +22,7 @@ mod scale;
 mod scratch;
 mod secrets;
 mod simulation;
+mod status_line;
 mod summary;
 mod trace;
 
@@ -43,6 +44,7 @@ Benchmarks:
   brief     the start, save and clean-up of a session with ten sessions of facts
   journal   64 workers with 50 hooks each: records per second, and that none is lost
   lock      hooks while another process holds the view's write lock
+  statusline  one status line with a session of facts, against the minimum of a durable process
   import    importing transcripts, against a plain JSON parse of the same lines
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost or duplicated
   loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or repeated, no orphan
@@ -73,6 +75,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("brief", brief::run),
     ("journal", journal::run),
     ("lock", lock::run),
+    ("statusline", status_line::run),
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),

@@ -15,6 +15,7 @@ mod key;
 mod loose;
 pub mod opencode;
 mod patch;
+pub mod qwen_code;
 #[cfg(test)]
 mod recorded;
 pub mod status;
@@ -28,15 +29,26 @@ use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
 use self::status::{ReadStatus, Status};
+use self::stream::StreamEvent;
 use self::transcripts::Transcript;
 use crate::clean::Cleaner;
 use crate::clean::text::Clean;
 use crate::model::event::Event;
 use crate::model::id::Agent;
 
+/// Parses a line of a transcript for what it says about the size of the context.
+type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
+
 /// All supported agents, in display order.
-pub static ALL: [&Profile; 6] =
-    [&claude_code::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &cursor::PROFILE, &copilot::PROFILE];
+pub static ALL: [&Profile; 7] = [
+    &claude_code::PROFILE,
+    &codex::PROFILE,
+    &gemini::PROFILE,
+    &opencode::PROFILE,
+    &cursor::PROFILE,
+    &copilot::PROFILE,
+    &qwen_code::PROFILE,
+];
 
 /// Everything we know about one agent.
 #[derive(Debug)]
@@ -59,6 +71,8 @@ pub struct Profile {
     pub shows_notice: bool,
     /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
     pub brief_occasion: Occasion,
+    /// Whether a resumed session has lost what hooks told it before, so that it is told everything again.
+    pub forgets_when_resumed: bool,
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
     /// sent to two hooks has the same key in both.
     pub has_exact_starts: bool,
@@ -68,6 +82,8 @@ pub struct Profile {
     pub nesting_variables: &'static [&'static str],
     /// Environment variables that the agent sets for the commands it runs, and nobody else does.
     pub command_variables: &'static [&'static str],
+    /// What a line of its transcript says about the size of the context, if transcripts say that.
+    context: Option<ReadContext>,
     /// Parses what the agent passes to the command of a status line, if it has one.
     status: Option<ReadStatus>,
     /// How a loop runs the agent, if it supports that.
@@ -88,6 +104,19 @@ pub fn find(name: &str) -> Option<Agent> {
 pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
     let meant = ALL.iter().filter(|profile| is_meant(profile));
     meant.map(|profile| profile.agent.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// What the lines at the end of a transcript say about the size of the context, in their order. Empty if the agent's
+/// transcripts do not say it, or nothing could be shown to its user. The first line may be cut.
+pub fn context_size(agent: Agent, ending: &[u8]) -> Vec<StreamEvent> {
+    let Some(profile) = profile(agent).filter(|profile| profile.shows_notice) else { return Vec::new() };
+    let Some(read) = profile.context else { return Vec::new() };
+    ending.split(|byte| *byte == b'\n').flat_map(read).collect()
+}
+
+/// Whether [`context_size`] may find anything for this agent.
+pub fn tells_context_size(agent: Agent) -> bool {
+    profile(agent).is_some_and(|profile| profile.shows_notice && profile.context.is_some())
 }
 
 /// Parses what an agent passes to the command of a status line.
@@ -136,6 +165,12 @@ pub fn reply(agent: Agent, occasion: Occasion, context: &str, notice: Option<&st
     Some(reply.to_string())
 }
 
+/// The hook output that only shows `notice` to the user; `None` if the host cannot.
+pub fn notice(agent: Agent, notice: &str) -> Option<String> {
+    profile(agent).filter(|profile| profile.shows_notice)?;
+    Some(serde_json::json!({ "systemMessage": notice }).to_string())
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum PayloadError {
     #[error("{0} has no hooks")]
@@ -177,6 +212,9 @@ mod tests {
         }
         for tool in ["run_shell_command", "replace", "read_many_files", "write_todos", "ask_user"] {
             all.push((gemini::AGENT, with(json!({"hook_event_name": "AfterTool", "tool_name": tool}))));
+        }
+        for tool in ["run_shell_command", "edit", "write_file", "todo_write"] {
+            all.push((qwen_code::AGENT, with(json!({"hook_event_name": "PostToolUse", "tool_name": tool}))));
         }
         for tool in ["Shell", "Write", "Read", "TodoWrite"] {
             let extra = json!({"hook_event_name": "postToolUse", "tool_name": tool, "workspace_roots": ["/p"]});
@@ -247,7 +285,7 @@ mod tests {
     #[test]
     fn agent_names_are_stable() {
         let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
-        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"]);
+        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"]);
         assert!(ALL.iter().all(|known| find(known.agent.name()) == Some(known.agent) && known.agent.is_program()));
         assert_eq!((find("manual"), find("vim")), (None, None));
     }
@@ -262,6 +300,7 @@ mod tests {
             (claude_code::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (codex::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (gemini::AGENT, nested("SessionStart"), nested("BeforeAgent")),
+            (qwen_code::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (copilot::AGENT, flat("additionalContext"), flat("additionalContext")),
             (opencode::AGENT, flat("additionalContext"), flat("additionalContext")),
             (cursor::AGENT, flat("additional_context"), None),
@@ -272,7 +311,7 @@ mod tests {
             let without = (value(Occasion::Start, None), value(Occasion::Prompt, None));
             assert_eq!(without, (at_start.clone(), at_prompt), "{agent}");
             let mut shown = at_start;
-            if [claude_code::AGENT, gemini::AGENT].contains(&agent) {
+            if [claude_code::AGENT, gemini::AGENT, qwen_code::AGENT].contains(&agent) {
                 shown.as_mut().unwrap()["systemMessage"] = json!("n");
             }
             assert_eq!(value(Occasion::Start, Some("n")), shown, "{agent}");

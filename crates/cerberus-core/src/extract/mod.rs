@@ -54,6 +54,8 @@ pub fn extract(event: &Event) -> Extracted {
             let statements = words::user(text).into_iter().filter(|statement| !is_assent(statement));
             out.facts.extend(statements.map(statement_fact));
         }
+        // Some hosts report that a turn ended, but not the agent's words.
+        Event::Stop { message } if message.trim().is_empty() => {}
         Event::Stop { message } => {
             // What the agent says now replaces what it said before, also in a compaction summary. A plan that was
             // accepted is carried out by now; what is left of it is said here. A rejected plan was answered.

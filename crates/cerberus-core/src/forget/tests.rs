@@ -133,7 +133,7 @@ fn forgotten_codes_are_removed_from_other_receipts() {
     residue.add(&request, &edit);
     let told = |codes: &[&'static str]| {
         let codes = codes.iter().map(|code| clean(code)).collect();
-        record("s2", 2, Event::Receipt { source: None, codes, memories: Vec::new(), tokens: 0 })
+        record("s2", 2, Event::Receipt { source: None, codes, memories: Vec::new(), tokens: 0, redline: false })
     };
     let RecordAction::Rewrite(json) =
         residue.action_for(&request, &told(&["impl:deep/a.rs", "impl:aa.rs", "next:go-on"]))

@@ -3,6 +3,7 @@
 //! Pure: nothing here starts a program, reads a file or asks for the time.
 
 pub mod completion;
+pub mod crossing;
 pub mod failure;
 pub mod handoff;
 pub mod history;

@@ -122,6 +122,9 @@ pub enum Event<'a> {
         /// The estimated size of the text.
         #[serde(default)]
         tokens: usize,
+        /// The user was told that the context passed the redline.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        redline: bool,
     },
     /// A memory was created or changed. Belongs to no session.
     #[serde(borrow)]

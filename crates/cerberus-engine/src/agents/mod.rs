@@ -9,6 +9,7 @@ mod copilot;
 mod cursor;
 mod gemini;
 mod opencode;
+mod qwen_code;
 mod surroundings;
 pub mod transcripts;
 pub mod versions;
@@ -27,8 +28,15 @@ use self::transcripts::TranscriptFiles;
 pub use surroundings::Surroundings;
 
 /// Every agent that we can be installed into, in display order.
-pub const ALL: [&Profile; 6] =
-    [&claude_code::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &cursor::PROFILE, &copilot::PROFILE];
+pub const ALL: [&Profile; 7] = [
+    &claude_code::PROFILE,
+    &codex::PROFILE,
+    &gemini::PROFILE,
+    &opencode::PROFILE,
+    &cursor::PROFILE,
+    &copilot::PROFILE,
+    &qwen_code::PROFILE,
+];
 
 /// Everything the engine knows about one agent.
 #[derive(Debug)]

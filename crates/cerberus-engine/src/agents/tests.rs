@@ -213,7 +213,7 @@ fn a_file_that_its_agent_ignores_is_left_alone_or_repaired() {
         plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
         assert!(!fs::read_to_string(&file.path).unwrap().contains(COMMAND));
     }
-    assert_eq!(refusing, ["claude-code", "claude-code", "codex", "gemini", "copilot", "copilot"]);
+    assert_eq!(refusing, ["claude-code", "claude-code", "codex", "gemini", "copilot", "copilot", "qwen-code"]);
 }
 
 #[test]

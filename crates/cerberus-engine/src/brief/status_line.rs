@@ -4,7 +4,6 @@ use std::path::Path;
 
 use cerberus_core::agents::status::Status;
 use cerberus_core::loops::meter::{Certainty, Reading};
-use cerberus_core::loops::redline::Redline;
 use cerberus_core::loops::status_line::StatusLine;
 use cerberus_core::model::id::Agent;
 
@@ -25,12 +24,9 @@ pub fn status_line(home: &Home, clock: &Clock, agent: Agent, status: &Status) ->
         return "cerberus: nothing captured yet; `cerberus doctor` says more".to_string();
     }
     let (told, proposals) = from_view(home, clock, agent, status).unwrap_or_default();
-    let standard = Redline::default();
-    let layer = config::load(home).map(|config| config.loops).unwrap_or_default();
-    let (soft, hard) = (layer.soft_redline.unwrap_or(standard.soft), layer.hard_redline.unwrap_or(standard.hard));
+    let redline = config::load(home).map(|config| config.redline()).unwrap_or_default();
     let tokens = status.percent.zip(status.window).map(|(percent, window)| (percent / 100.0 * window as f64) as u64);
     let reading = Reading { tokens, window: status.window, percent: status.percent, certainty: Certainty::Direct };
-    let redline = Redline::new(soft, hard).unwrap_or(standard);
     StatusLine { project: &located.name, told, proposals, reading, redline, cost_usd: status.cost_usd }.text()
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::clean::secret::UserRules;
+use cerberus_core::loops::redline::Redline;
 use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::PrivacyRules;
 use serde::Deserialize;
@@ -76,6 +77,15 @@ pub struct BriefConfig {
 impl Default for BriefConfig {
     fn default() -> Self {
         BriefConfig { session_tokens: BUDGET_TOKENS, notice: true, reminder: true }
+    }
+}
+
+impl Config {
+    /// The redlines of the user's sessions. Two that contradict each other count as not set.
+    pub fn redline(&self) -> Redline {
+        let standard = Redline::default();
+        let soft = self.loops.soft_redline.unwrap_or(standard.soft);
+        Redline::new(soft, self.loops.hard_redline.unwrap_or(standard.hard)).unwrap_or(standard)
     }
 }
 

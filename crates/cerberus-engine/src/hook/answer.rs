@@ -1,6 +1,7 @@
 //! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
 //! session's end corrections become proposals.
 
+use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::agents;
@@ -8,6 +9,7 @@ use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::memories::BOTH_TOKENS;
 use cerberus_core::brief::{Brief, CHARS_MAX, Item, notice};
 use cerberus_core::clean::text::Keep;
+use cerberus_core::loops::crossing;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::session::{IDLE_AFTER, Status};
@@ -21,10 +23,12 @@ use crate::brief::survey::View;
 use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
+use crate::loops::windows;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
+use crate::os::outside;
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
@@ -39,6 +43,9 @@ use crate::store::health;
 use crate::store::recorder::Recorder;
 use crate::store::{SessionRow, Store, StoreError};
 use crate::summary::detached;
+
+/// At a prompt, the last answer of the model is at the very end of the transcript.
+const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
 
 /// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -72,7 +79,7 @@ pub fn answer(
 ) -> Result<Option<Answer>, AnswerError> {
     match &pending.trigger {
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source),
-        Trigger::Prompt(text) => on_prompt(home, clock, folders, pending, text),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text),
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !pending.is_echo(home, clock, &store)? {
@@ -105,25 +112,40 @@ fn at_start(
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    health::remove_old_views(home, &store, clock.wall)?;
-    repository::record_changes(home, clock, &mut store, &pending.located, Effort::FilesOnly)?;
-    legacy::import_all(home, clock, &mut store)?;
-    name::name_edits(home, clock, &mut store, NAMING_MAX)?;
-    let swept = sweep::sweep(home, clock, &mut store, IDLE_AFTER)?;
-    let recent = recent_sessions(&store, &pending.located, clock.now)?;
-    recover::recover_project(&mut Recorder::journal(home, clock, &mut store), surroundings, &recent)?;
+    prepare(home, clock, surroundings, pending, &config, &mut store)?;
+    if pending.brief_occasion() == Occasion::Prompt {
+        return Ok(None);
+    }
+    let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
+    let is_forgotten = agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
+    let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
+    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
+    start_brief(home, clock, folders, pending, &store, &config, &asked)
+}
+
+/// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
+fn prepare(
+    home: &Home,
+    clock: &Clock,
+    surroundings: &Surroundings,
+    pending: &PendingAnswer,
+    config: &Config,
+    store: &mut Store,
+) -> Result<(), AnswerError> {
+    health::remove_old_views(home, store, clock.wall)?;
+    repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
+    legacy::import_all(home, clock, store)?;
+    name::name_edits(home, clock, store, NAMING_MAX)?;
+    let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
+    let recent = recent_sessions(store, &pending.located, clock.now)?;
+    recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
         let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
-    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
-    if pending.brief_occasion() == Occasion::Prompt {
-        return Ok(None);
-    }
-    let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
-    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
-    start_brief(home, clock, folders, pending, &store, &config, &asked)
+    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, store)?;
+    Ok(())
 }
 
 /// What the brief of a session answers.
@@ -164,7 +186,7 @@ fn start_brief(
         false => None,
     };
     let codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
-    let event = receipt(home, Some(asked.source), codes, &brief);
+    let event = receipt(home, Some(asked.source), codes, &brief, false);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
 }
@@ -173,19 +195,26 @@ fn on_prompt(
     home: &Home,
     clock: &Clock,
     folders: &UserFolders,
+    surroundings: &Surroundings,
     pending: &PendingAnswer,
     prompt: &str,
 ) -> Result<Option<Answer>, AnswerError> {
-    let store = fold::open_in_hook(home)?;
+    let mut store = fold::open_in_hook(home)?;
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
     let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
-    if pending.brief_occasion() == Occasion::Prompt
-        && let Some(source) = store.recent_start(&session, clock.now)?
-    {
-        let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
-        return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+    if pending.brief_occasion() == Occasion::Prompt {
+        let mut source = store.recent_start(&session, clock.now)?;
+        // Some versions of an agent report no start: the first prompt is one.
+        if source.is_none() && store.begins_with_prompt(&session, clock.now)? {
+            prepare(home, clock, surroundings, pending, &config::load(home)?, &mut store)?;
+            source = Some(StartSource::Startup);
+        }
+        if let Some(source) = source {
+            let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
+            return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+        }
     }
     let joined = joined(&store, &pending.located, clock.now)?;
     let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
@@ -195,8 +224,35 @@ fn on_prompt(
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());
-    let event = receipt(home, None, codes, &brief);
-    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, None, event))
+    let crossed = redline_notice(home, clock, pending, &store, &session)?;
+    let event = receipt(home, None, codes, &brief, crossed.is_some());
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, crossed.as_deref(), event))
+}
+
+/// What the user is told once, when the session's context has passed the soft redline. Hooks do not say how full the
+/// context is; the end of the transcript does.
+fn redline_notice(
+    home: &Home,
+    clock: &Clock,
+    pending: &PendingAnswer,
+    store: &Store,
+    session: &SessionRow,
+) -> Result<Option<String>, AnswerError> {
+    let Some(transcript) = session.transcript.as_deref().filter(|_| agents::tells_context_size(pending.agent)) else {
+        return Ok(None);
+    };
+    let Ok(ending) = outside::ending(Path::new(transcript), TRANSCRIPT_END_BYTES_MAX) else { return Ok(None) };
+    let events = agents::context_size(pending.agent, &ending);
+    if events.is_empty() {
+        return Ok(None);
+    }
+    let config = config::load(home)?;
+    let reading = crossing::reading(&events, windows::load(home));
+    let notice = crossing::notice(&reading, &config.redline()).filter(|_| config.brief.notice);
+    match notice {
+        Some(notice) if !store.was_told_of_redline(session, clock.now)? => Ok(Some(notice)),
+        _ => Ok(None),
+    }
 }
 
 fn receipt(
@@ -204,11 +260,12 @@ fn receipt(
     source: Option<StartSource>,
     codes: impl IntoIterator<Item = String>,
     brief: &Brief,
+    redline: bool,
 ) -> Event<'static> {
     let clean = |text: String| home.cleaner().clean(text, Keep::NAME);
     let memories = brief.memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
     let codes = codes.into_iter().map(clean).collect();
-    Event::Receipt { source, codes, memories, tokens: brief.tokens }
+    Event::Receipt { source, codes, memories, tokens: brief.tokens, redline }
 }
 
 impl PendingAnswer {
@@ -248,10 +305,10 @@ impl PendingAnswer {
         notice: Option<&str>,
         event: Event<'static>,
     ) -> Option<Answer> {
-        if text.is_empty() {
-            return None;
-        }
-        let reply = agents::reply(self.agent, occasion, text, notice)?;
+        let reply = match text.is_empty() {
+            true => agents::notice(self.agent, notice?)?,
+            false => agents::reply(self.agent, occasion, text, notice)?,
+        };
         let receipt = Record {
             at: clock.now,
             key: home.cleaner().clean(self.receipt_key(), Keep::NAME),

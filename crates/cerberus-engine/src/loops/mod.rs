@@ -20,5 +20,5 @@ pub mod runner;
 mod sessions;
 pub mod start;
 mod tail;
-mod windows;
+pub mod windows;
 mod worktree;

@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
@@ -37,6 +37,16 @@ pub fn text(path: &Path, bytes_max: u64) -> io::Result<String> {
 pub fn beginning(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads at most the last `bytes_max` bytes of a file.
+pub fn ending(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let start = file.metadata()?.len().saturating_sub(bytes_max);
+    let mut bytes = vec![0; usize::try_from(bytes_max.min(file.metadata()?.len())).unwrap_or(0)];
+    let read = file.read_at(&mut bytes, start)?;
+    bytes.truncate(read);
     Ok(bytes)
 }
 

@@ -194,13 +194,27 @@ impl Store {
         self.rows(sql, [now.millis()], |row| Ok(ProjectId::from_stored(row.get::<_, String>(0)?)))
     }
 
-    /// How a session last began, if it has had at most one prompt since.
+    /// Whether the user was told that the session's context passed the redline.
+    pub fn was_told_of_redline(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT 1 FROM receipt WHERE session = ?1 AND at <= ?2 AND redline LIMIT 1";
+        Ok(!self.rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty())
+    }
+
+    /// How a session last began, if it has had at most one prompt since. One that was compacted and then goes on counts
+    /// as compacted.
     pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
         let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'
             AND (SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt' AND row > start.row) < 2
-            ORDER BY row DESC LIMIT 1";
+            ORDER BY start_source = 'compact' DESC, row DESC LIMIT 1";
         let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<String>>(0))?;
         Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
+    }
+
+    /// Whether a session has had one prompt and no start.
+    pub fn begins_with_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT kind FROM event WHERE session = ?1 AND at <= ?2 AND kind IN ('start', 'prompt') LIMIT 2";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(found == ["prompt"])
     }
 
     /// How often a session used each tool, and how many prompts it had.

@@ -240,7 +240,9 @@ CREATE TABLE IF NOT EXISTS receipt (
     source TEXT,
     codes TEXT NOT NULL,
     memories TEXT NOT NULL,
-    tokens INTEGER NOT NULL
+    tokens INTEGER NOT NULL,
+    -- Whether the user was told that the context passed the redline.
+    redline INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS receipt_by_session ON receipt (session, at);
 

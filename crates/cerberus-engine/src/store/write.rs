@@ -194,11 +194,12 @@ impl<'a> FoldTransaction<'a> {
             self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
         match &record.event {
-            Event::Receipt { source: begun, codes, memories, tokens } => {
-                let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens)
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            Event::Receipt { source: begun, codes, memories, tokens, redline } => {
+                let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens, redline)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
                 let begun = begun.map(StartSource::name);
-                self.run(sql, params![session, source.at.millis(), begun, json(codes), json(memories), tokens])?;
+                let (at, codes, named) = (source.at.millis(), json(codes), json(memories));
+                self.run(sql, params![session, at, begun, codes, named, tokens, redline])?;
                 self.used(source, memories)?;
             }
             // A transcript describes files as they were; the files on disk may differ now.

@@ -5,81 +5,47 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use super::{Client, Pin, Place, Release, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 use crate::scratch::Scratch;
 
-const PIN: Pin = pin("claude-code", "2.1.325");
-
-const fn pin(name: &'static str, version: &'static str) -> Pin {
-    Pin { agent: "claude-code", name, package: "@anthropic-ai/claude-code", version, program: "claude" }
-}
+const PIN: Pin = Pin {
+    agent: "claude-code",
+    name: "claude-code",
+    package: "@anthropic-ai/claude-code",
+    version: "2.1.325",
+    program: "claude",
+};
 
 /// The newest release.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
 
-/// An older release.
-#[derive(Clone, Copy, Debug)]
-pub struct OldClaudeCode(Pin);
-
 /// Older releases, oldest first. The first ignores a settings file with an event that it does not know; all of them
-/// ignore the `args` of a hook.
-pub const OLD: [OldClaudeCode; 3] = [
-    OldClaudeCode(pin("claude-code-2.1.50", "2.1.50")),
-    OldClaudeCode(pin("claude-code-2.1.101", "2.1.101")),
-    OldClaudeCode(pin("claude-code-2.1.133", "2.1.133")),
+/// ignore the `args` of a hook. Their todo lists differ.
+pub const OLD: [Release; 3] = [
+    Release { cannot: &[("resume", FORGETS), ("compaction", FORGETS)], ..old("claude-code-2.1.50", "2.1.50") },
+    Release { cannot: &[("compaction", FORGETS)], ..old("claude-code-2.1.101", "2.1.101") },
+    old("claude-code-2.1.133", "2.1.133"),
 ];
 
-impl Client for OldClaudeCode {
-    fn pin(&self) -> Pin {
-        self.0
-    }
+const FORGETS: &str = "it forgets what a hook told when the session goes on in another process";
 
-    fn prepare(&self, scratch: &Scratch) {
-        ClaudeCode.prepare(scratch);
-    }
-
-    fn session(&self, place: &Place, prompt: &str) -> Command {
-        let mut command = ready(self.0, place);
-        print_prompt(&mut command, prompt);
-        command
-    }
-
-    fn write(&self, path: &Path, content: &str) -> Reply {
-        ClaudeCode.write(path, content)
-    }
-
-    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply {
-        ClaudeCode.edit(path, old, new)
-    }
-
-    fn run(&self, command: &str) -> Reply {
-        ClaudeCode.run(command)
-    }
-
-    /// Their lists differ.
-    fn todo(&self, _: &str) -> Vec<Reply> {
-        Vec::new()
-    }
+const fn old(name: &'static str, version: &'static str) -> Release {
+    Release { has_list: false, ..Release::new(&ClaudeCode, name, version) }
 }
 
 impl ClaudeCode {
     /// The client, without arguments yet.
     pub fn command(&self, place: &Place) -> Command {
-        ready(PIN, place)
+        let mut command = clean_command(&installed(PIN), place);
+        command
+            .env("CLAUDE_CODE_TMPDIR", place.home.join("tmp"))
+            .envs([("ANTHROPIC_BASE_URL", &*place.server_url), ("ANTHROPIC_API_KEY", STUB_KEY)])
+            .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_TELEMETRY", "1")])
+            .envs([("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1"), ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")]);
+        command
     }
-}
-
-/// A release, ready for arguments.
-fn ready(pin: Pin, place: &Place) -> Command {
-    let mut command = clean_command(&installed(pin), place);
-    command
-        .env("CLAUDE_CODE_TMPDIR", place.home.join("tmp"))
-        .envs([("ANTHROPIC_BASE_URL", &*place.server_url), ("ANTHROPIC_API_KEY", STUB_KEY)])
-        .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_TELEMETRY", "1")])
-        .envs([("DISABLE_AUTOUPDATER", "1"), ("IS_SANDBOX", "1"), ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")]);
-    command
 }
 
 impl Client for ClaudeCode {
@@ -123,6 +89,16 @@ impl Client for ClaudeCode {
     fn todo(&self, what: &str) -> Vec<Reply> {
         let find = Reply::tool("ToolSearch", json!({ "query": "select:TaskCreate", "max_results": 1 }));
         vec![find, Reply::tool("TaskCreate", json!({ "subject": what, "description": what }))]
+    }
+
+    fn resume(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.session(place, prompt);
+        command.arg("--continue");
+        command
+    }
+
+    fn compact(&self, place: &Place) -> Option<Command> {
+        Some(self.resume(place, "/compact"))
     }
 }
 

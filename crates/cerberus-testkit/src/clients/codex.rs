@@ -8,13 +8,15 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use super::{Client, Pin, Place, Release, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 
 const PIN: Pin = Pin { agent: "codex", name: "codex", package: "@openai/codex", version: "0.166.0", program: "codex" };
 
 /// To an unknown model it would not offer `apply_patch`.
 const MODEL: &str = "gpt-5.5";
+
+pub const OLD: Release = Release::new(&Codex, "codex-0.155.0", "0.155.0");
 
 #[derive(Clone, Copy, Debug)]
 pub struct Codex;
@@ -69,6 +71,17 @@ impl Client for Codex {
 
     fn todo(&self, what: &str) -> Vec<Reply> {
         vec![Reply::tool("update_plan", json!({ "plan": [{ "step": what, "status": "pending" }] }))]
+    }
+
+    fn resume(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.command(place, &["exec", "resume", "--last"]);
+        command.args(["--json", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]);
+        command.arg(prompt);
+        command
+    }
+
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        (cell == "compaction").then_some("`codex exec` has no command for it")
     }
 }
 

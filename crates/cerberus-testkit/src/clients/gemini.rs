@@ -5,12 +5,14 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use super::{Client, Pin, Place, Release, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 use crate::scratch::Scratch;
 
 const PIN: Pin =
     Pin { agent: "gemini", name: "gemini", package: "@google/gemini-cli", version: "0.61.0", program: "gemini" };
+
+pub const OLD: Release = Release::new(&Gemini, "gemini-0.47.0", "0.47.0");
 
 #[derive(Clone, Copy, Debug)]
 pub struct Gemini;
@@ -52,6 +54,17 @@ impl Client for Gemini {
     fn todo(&self, what: &str) -> Vec<Reply> {
         vec![Reply::tool("write_todos", json!({ "todos": [{ "description": what, "status": "pending" }] }))]
     }
+
+    fn resume(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.session(place, prompt);
+        command.args(["--resume", "latest"]);
+        command
+    }
+
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        (cell == "compaction").then_some("`/compress` works in a terminal only")
+    }
+
     fn ours(&self, tool: &str, input: Value) -> Reply {
         Reply::tool(format!("mcp_cerberus_{tool}"), input)
     }

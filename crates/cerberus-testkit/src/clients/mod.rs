@@ -9,7 +9,9 @@ pub mod codex;
 pub mod copilot;
 pub mod gemini;
 pub mod opencode;
+pub mod qwen_code;
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,7 +69,7 @@ impl Pin {
 }
 
 /// A real agent: how it is started, and how its model acts.
-pub trait Client: Sync {
+pub trait Client: Sync + std::fmt::Debug {
     fn pin(&self) -> Pin;
 
     /// Writes the files that it needs in its home for its first start.
@@ -75,6 +77,19 @@ pub trait Client: Sync {
 
     /// One headless session in a clean environment: one prompt until the end of the turn.
     fn session(&self, place: &Place, prompt: &str) -> Command;
+
+    /// The last session goes on with one more prompt.
+    fn resume(&self, place: &Place, prompt: &str) -> Command;
+
+    /// Compacts the last session. `None` if that is not possible without a terminal.
+    fn compact(&self, _place: &Place) -> Option<Command> {
+        None
+    }
+
+    /// Why a cell of the matrix cannot be filled.
+    fn cannot(&self, _cell: &str) -> Option<&'static str> {
+        None
+    }
 
     /// The model writes a new file.
     fn write(&self, path: &Path, content: &str) -> Reply;
@@ -88,11 +103,128 @@ pub trait Client: Sync {
     /// The model writes a todo list. Empty if the client offers none.
     fn todo(&self, what: &str) -> Vec<Reply>;
 
+    /// The state of a headless session that came to its end, when the next one begins.
+    fn state_after_exit(&self) -> &'static str {
+        "ended"
+    }
+
+    /// The state of a headless session that was killed, when the next one begins.
+    fn state_after_kill(&self) -> &'static str {
+        "recovered"
+    }
+
     /// The model calls a tool of our MCP server.
     fn ours(&self, tool: &str, input: Value) -> Reply {
         Reply::tool(format!("mcp__cerberus__{tool}"), input)
     }
 }
+
+/// An older release of a client, which is started and acts like the newest.
+#[derive(Clone, Copy, Debug)]
+pub struct Release {
+    client: &'static dyn Client,
+    name: &'static str,
+    version: &'static str,
+    /// It has the same todo list as the newest.
+    has_list: bool,
+    /// It says when a headless session begins, so that we know its process.
+    reports_start: bool,
+    /// Options of the newest that it does not know.
+    without: &'static [&'static str],
+    /// Cells of the matrix that it cannot fill, and why.
+    cannot: &'static [(&'static str, &'static str)],
+}
+
+impl Release {
+    pub(crate) const fn new(client: &'static dyn Client, name: &'static str, version: &'static str) -> Release {
+        Release { client, name, version, has_list: true, reports_start: true, without: &[], cannot: &[] }
+    }
+
+    /// The same command, run by this release.
+    fn run_by(&self, newest: &Command) -> Command {
+        let mut command = Command::new(installed(self.pin()));
+        let variables = newest.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        let is_known = |given: &&OsStr| !self.without.iter().any(|unknown| *given == *unknown);
+        command.env_clear().envs(variables).args(newest.get_args().filter(is_known)).process_group(0);
+        if let Some(dir) = newest.get_current_dir() {
+            command.current_dir(dir);
+        }
+        command
+    }
+}
+
+impl Client for Release {
+    fn pin(&self) -> Pin {
+        Pin { name: self.name, version: self.version, ..self.client.pin() }
+    }
+
+    fn prepare(&self, scratch: &Scratch) {
+        self.client.prepare(scratch);
+    }
+
+    fn session(&self, place: &Place, prompt: &str) -> Command {
+        self.run_by(&self.client.session(place, prompt))
+    }
+
+    fn resume(&self, place: &Place, prompt: &str) -> Command {
+        self.run_by(&self.client.resume(place, prompt))
+    }
+
+    fn compact(&self, place: &Place) -> Option<Command> {
+        Some(self.run_by(&self.client.compact(place)?))
+    }
+
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        let own = self.cannot.iter().find(|(known, _)| *known == cell).map(|(_, reason)| *reason);
+        own.or_else(|| self.client.cannot(cell))
+    }
+
+    fn write(&self, path: &Path, content: &str) -> Reply {
+        self.client.write(path, content)
+    }
+
+    fn edit(&self, path: &Path, old: &str, new: &str) -> Reply {
+        self.client.edit(path, old, new)
+    }
+
+    fn run(&self, command: &str) -> Reply {
+        self.client.run(command)
+    }
+
+    fn todo(&self, what: &str) -> Vec<Reply> {
+        if self.has_list { self.client.todo(what) } else { Vec::new() }
+    }
+
+    fn ours(&self, tool: &str, input: Value) -> Reply {
+        self.client.ours(tool, input)
+    }
+
+    fn state_after_exit(&self) -> &'static str {
+        if self.reports_start { self.client.state_after_exit() } else { "active" }
+    }
+
+    fn state_after_kill(&self) -> &'static str {
+        if self.reports_start { self.client.state_after_kill() } else { "active" }
+    }
+}
+
+/// Every release that `dev/clients` installs, the newest of each agent first.
+pub static ALL: [&dyn Client; 14] = [
+    &claude_code::ClaudeCode,
+    &claude_code::OLD[2],
+    &claude_code::OLD[1],
+    &claude_code::OLD[0],
+    &codex::Codex,
+    &codex::OLD,
+    &gemini::Gemini,
+    &gemini::OLD,
+    &opencode::Opencode,
+    &opencode::OLD,
+    &copilot::Copilot,
+    &copilot::OLD,
+    &qwen_code::QwenCode,
+    &qwen_code::OLD,
+];
 
 /// Where a session runs.
 #[derive(Clone, Debug)]
@@ -133,17 +265,6 @@ pub(crate) fn installed(pin: Pin) -> PathBuf {
 mod tests {
     use super::*;
 
-    const ALL: [&dyn Client; 8] = [
-        &claude_code::ClaudeCode,
-        &claude_code::OLD[0],
-        &claude_code::OLD[1],
-        &claude_code::OLD[2],
-        &codex::Codex,
-        &gemini::Gemini,
-        &opencode::Opencode,
-        &copilot::Copilot,
-    ];
-
     #[test]
     fn says_what_is_missing_and_what_installs_it() {
         let clients = tempfile::tempdir().unwrap();
@@ -169,12 +290,11 @@ mod tests {
     #[test]
     fn the_installer_pins_the_same_versions() {
         let installer = include_str!("../../../../dev/clients");
-        for pin in ALL.map(|client| client.pin()) {
-            let is_old = pin.name != pin.agent;
-            let version = if is_old { "${1#claude-code-}" } else { pin.version };
-            assert!(installer.contains(&format!("{}@{version}", pin.package)), "{}", pin.name);
-            assert!(!is_old || pin.name == format!("{}-{}", pin.agent, pin.version), "{}", pin.name);
-            assert!(installer.lines().any(|line| line.contains("all=(") && line.contains(pin.name)), "{}", pin.name);
-        }
+        let table = installer.split("pins='\n").nth(1).and_then(|rest| rest.split("\n'").next()).unwrap();
+        let installed: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
+        let pins = ALL.map(|client| client.pin());
+        let expected: Vec<Vec<&str>> =
+            pins.iter().map(|pin| vec![pin.name, pin.package, pin.version, pin.program]).collect();
+        assert_eq!(installed, expected);
     }
 }

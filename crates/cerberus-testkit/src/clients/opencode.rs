@@ -6,11 +6,13 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Client, Pin, Place, STUB_KEY, clean_command, installed};
+use super::{Client, Pin, Place, Release, STUB_KEY, clean_command, installed};
 use crate::model_server::Reply;
 
 const PIN: Pin =
     Pin { agent: "opencode", name: "opencode", package: "opencode-ai", version: "1.18.33", program: "opencode" };
+
+pub const OLD: Release = Release { without: &["--auto"], ..Release::new(&Opencode, "opencode-1.17.11", "1.17.11") };
 
 #[derive(Clone, Copy, Debug)]
 pub struct Opencode;
@@ -57,6 +59,17 @@ impl Client for Opencode {
         let todo = json!({ "id": "1", "content": what, "status": "pending", "priority": "medium" });
         vec![Reply::tool("todowrite", json!({ "todos": [todo] }))]
     }
+
+    fn resume(&self, place: &Place, prompt: &str) -> Command {
+        let mut command = self.session(place, prompt);
+        command.arg("--continue");
+        command
+    }
+
+    fn cannot(&self, cell: &str) -> Option<&'static str> {
+        (cell == "compaction").then_some("`opencode run` has no command for it")
+    }
+
     fn ours(&self, tool: &str, input: Value) -> Reply {
         Reply::tool(format!("cerberus_{tool}"), input)
     }

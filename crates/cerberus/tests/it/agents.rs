@@ -56,6 +56,67 @@ fn the_user_sees_how_much_a_session_was_told() {
     assert!(silent.get("systemMessage").is_none() && silent["hookSpecificOutput"].is_object(), "{silent}");
 }
 
+/// The lines of a transcript whose last answer left the context this full.
+fn filled(agent: &str, tokens: u64) -> String {
+    let line = match agent {
+        "claude-code" => json!({"type": "assistant", "sessionId": "s1", "message": {"model": "claude-test-1",
+            "usage": {"input_tokens": 3, "cache_read_input_tokens": tokens - 13, "output_tokens": 10}}}),
+        "qwen-code" => json!({"type": "assistant", "sessionId": "s1", "contextWindowSize": 200_000,
+            "usageMetadata": {"promptTokenCount": tokens - 10, "candidatesTokenCount": 10}}),
+        other => panic!("no transcript of {other}"),
+    };
+    // What is before the end is not read.
+    let before = json!({"type": "user", "message": {"content": "x".repeat(100_000)}});
+    format!("{before}\n{line}\n{}\n", json!({"type": "system", "subtype": "turn_duration"}))
+}
+
+#[test]
+fn the_user_is_told_once_that_the_context_passed_the_redline() {
+    for agent in ["claude-code", "qwen-code"] {
+        let env = env();
+        let transcript = env.root().join("s1.jsonl");
+        let base = json!({"session_id": "s1", "cwd": env.project(), "transcript_path": transcript});
+        let mut time = 10;
+        let mut say = |name: &str, extra: Value| {
+            time += 1;
+            let said =
+                json!({"hook_event_name": name, "timestamp": format!("2026-01-22T13:36:{time}Z"), "prompt_id": time});
+            let payload = merged(merged(base.clone(), &said), &extra);
+            let output = env.hook_of(agent, payload.to_string().as_bytes());
+            assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+            serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+        };
+        say("SessionStart", json!({"source": "startup"}));
+        assert_eq!(say("UserPromptSubmit", json!({"prompt": "begin"})), Value::Null, "there is no transcript yet");
+        for (tokens, is_told) in
+            [(139_000, false), (150_000, true), (160_000, false), (20_000, false), (150_000, false)]
+        {
+            std::fs::write(&transcript, filled(agent, tokens)).unwrap();
+            say("PostToolUse", json!({"tool_name": "glob", "tool_use_id": format!("t{tokens}"), "tool_input": {}}));
+            let reply = say("UserPromptSubmit", json!({"prompt": format!("go on at {tokens}")}));
+            let shown = reply["systemMessage"].as_str().unwrap_or_default();
+            assert_eq!(
+                shown.contains("75% full (150k of 200k)") && shown.contains("cerberus handoff"),
+                is_told,
+                "{reply}"
+            );
+            assert!(is_told || reply == Value::Null, "{reply}");
+        }
+        std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
+        let other = json!({"session_id": "s2"});
+        say("SessionStart", merged(other.clone(), &json!({"source": "clear"})));
+        say("UserPromptSubmit", merged(other.clone(), &json!({"prompt": "first"})));
+        let reply = say("UserPromptSubmit", merged(other.clone(), &json!({"prompt": "with it off"})));
+        assert_eq!(reply.get("systemMessage"), None, "{reply}");
+        std::fs::write(env.home().join("config.toml"), "[loop]\nsoft_redline = \"80%\"\n").unwrap();
+        let reply = say("UserPromptSubmit", merged(other.clone(), &json!({"prompt": "with a higher one"})));
+        assert_eq!(reply.get("systemMessage"), None, "{reply}");
+        std::fs::remove_file(env.home().join("config.toml")).unwrap();
+        let reply = say("UserPromptSubmit", merged(other, &json!({"prompt": "as it is by default"})));
+        assert!(reply["systemMessage"].is_string(), "another session, another message: {reply}");
+    }
+}
+
 #[test]
 fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
     let told = "rule:Run database migrations through the pipeline";
@@ -68,6 +129,11 @@ fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
             named("UserPromptSubmit"),
         ),
         ("gemini", json!({"hook_event_name": "BeforeAgent", "timestamp": "t", "prompt": said}), named("BeforeAgent")),
+        (
+            "qwen-code",
+            json!({"hook_event_name": "UserPromptSubmit", "timestamp": "t", "prompt": said}),
+            named("UserPromptSubmit"),
+        ),
         ("copilot", json!({"timestamp": 9, "prompt": said}), json!({"additionalContext": told})),
         ("opencode", json!({"event": "prompt", "at": 9, "id": "m", "text": said}), json!({"additionalContext": told})),
         ("cursor", json!({"hook_event_name": "beforeSubmitPrompt", "prompt": said}), Value::Null),
@@ -95,6 +161,14 @@ fn story(agent: &str) -> Vec<Value> {
             let write = json!({"hook_event_name": "PostToolUse", "tool_name": "apply_patch", "tool_use_id": "c1",
                 "tool_input": {"command": patch}, "tool_response": "Exit code: 0\nOutput:\nSuccess."});
             (json!({"hook_event_name": "SessionStart", "source": "startup"}), write)
+        }
+        "qwen-code" => {
+            let write = json!({"hook_event_name": "PostToolUse", "timestamp": "2026-01-22T13:35:15Z",
+                "tool_name": "write_file", "tool_input": {"file_path": "$CWD/a.rs", "content": "pub fn load() {}\n"}});
+            (
+                json!({"hook_event_name": "SessionStart", "timestamp": "2026-01-22T13:35:14Z", "source": "startup"}),
+                write,
+            )
         }
         "gemini" => {
             let write = json!({"hook_event_name": "AfterTool", "timestamp": "2026-01-22T13:35:15Z",
@@ -155,29 +229,71 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
 }
 
 #[test]
-fn gemini_is_told_with_the_first_prompt_after_each_start() {
+fn gemini_and_qwen_code_are_told_with_the_first_prompt_after_each_start() {
+    for (agent, prompt) in [("gemini", "BeforeAgent"), ("qwen-code", "UserPromptSubmit")] {
+        is_told_with_the_first_prompt(agent, prompt);
+    }
+}
+
+fn is_told_with_the_first_prompt(agent: &str, prompt: &str) {
     let env = env();
-    for said in &story("gemini")[..2] {
-        hook(&env, "gemini", in_project(&env, said));
+    for said in &story(agent)[..2] {
+        hook(&env, agent, in_project(&env, said));
     }
     let say = |name: &str, time: u32, extra: Value| {
         let base = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "hook_event_name": name,
             "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
-        told_by(&env, "gemini", in_project(&env, &merged(base, &extra)))
+        told_by(&env, agent, in_project(&env, &merged(base, &extra)))
     };
-    let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": text}});
+    let told = |text: &str| json!({"hookSpecificOutput": {"hookEventName": prompt, "additionalContext": text}});
     assert_eq!(say("SessionStart", 1, json!({"source": "startup"})), Value::Null, "the prompt follows");
-    let first = say("BeforeAgent", 2, json!({"prompt": "go on"}));
+    let first = say(prompt, 2, json!({"prompt": "go on"}));
     assert_eq!(first, told("proj:hydra\nimpl:a.rs load"));
-    assert_eq!(say("BeforeAgent", 3, json!({"prompt": "and then"})), Value::Null);
+    assert_eq!(say(prompt, 3, json!({"prompt": "and then"})), Value::Null);
     // The other session goes on, so there is something new to tell when this one is resumed.
     let later = json!({"timestamp": "2026-01-22T13:36:04Z", "tool_input": {"file_path": "$CWD/b.rs", "content": "x"}});
-    hook(&env, "gemini", in_project(&env, &merged(story("gemini")[1].clone(), &later)));
+    hook(&env, agent, in_project(&env, &merged(story(agent)[1].clone(), &later)));
     assert_eq!(say("SessionStart", 5, json!({"source": "resume"})), Value::Null);
-    assert_eq!(say("BeforeAgent", 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
-    assert_eq!(say("SessionStart", 7, json!({"source": "clear"})), Value::Null);
-    let again = say("BeforeAgent", 8, json!({"prompt": "from the start"}));
+    assert_eq!(say(prompt, 6, json!({"prompt": "once more"})), told("proj:hydra\nimpl:b.rs"));
+    // Compacted without a prompt, then resumed: what it was told is lost.
+    assert_eq!(say("SessionStart", 9, json!({"source": "compact"})), Value::Null);
+    assert_eq!(say("SessionStart", 10, json!({"source": "resume"})), Value::Null);
+    let compacted = say(prompt, 11, json!({"prompt": "what was it"}));
+    assert!(compacted.to_string().contains("impl:a.rs"), "{compacted}");
+    assert_eq!(say("SessionStart", 12, json!({"source": "clear"})), Value::Null);
+    let again = say(prompt, 13, json!({"prompt": "from the start"}));
     assert!(again.to_string().contains("impl:a.rs") && again.to_string().contains("impl:b.rs"), "{again}");
+}
+
+/// Copilot does not keep what a hook told, so a session that goes on is told everything again.
+#[test]
+fn copilot_is_told_everything_again_when_resumed() {
+    let env = env();
+    let story = story("copilot");
+    let replies: Vec<Value> = story.iter().map(|said| hook(&env, "copilot", in_project(&env, said))).collect();
+    let resumed = merged(story[2].clone(), &json!({"timestamp": 9, "source": "resume"}));
+    let again = hook(&env, "copilot", in_project(&env, &resumed));
+    assert!(again.to_string().contains("impl:a.rs load") && again == replies[2], "{again}");
+}
+
+/// Older versions of Qwen Code send no start from a headless session, and an empty prompt after every round of tools.
+#[test]
+fn qwen_code_is_told_without_a_start_and_empty_prompts_do_not_count() {
+    let env = env();
+    for said in &story("qwen-code")[..2] {
+        hook(&env, "qwen-code", in_project(&env, said));
+    }
+    let say = |time: u32, prompt: &str| {
+        let said = json!({"session_id": "s2", "cwd": "$CWD", "transcript_path": null, "prompt": prompt,
+            "hook_event_name": "UserPromptSubmit", "timestamp": format!("2026-01-22T13:36:{time:02}Z")});
+        told_by(&env, "qwen-code", in_project(&env, &said))
+    };
+    let first = say(1, "go on");
+    assert_eq!(first["hookSpecificOutput"]["additionalContext"], "proj:hydra\nimpl:a.rs load", "{first}");
+    assert_eq!(say(2, ""), Value::Null);
+    assert_eq!(say(3, "and then"), Value::Null);
+    let turns: Vec<Value> = env.sessions().iter().map(|session| session["turn_count"].clone()).collect();
+    assert!(turns.contains(&json!(2)), "{turns:?}");
 }
 
 #[test]

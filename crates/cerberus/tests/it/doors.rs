@@ -8,8 +8,8 @@ use std::process::{Output, Stdio};
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
-pub const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"];
-pub const IMPORTED: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "copilot"];
+pub const AGENTS: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"];
+pub const IMPORTED: [&str; 6] = ["claude-code", "codex", "gemini", "opencode", "copilot", "qwen-code"];
 
 /// What an agent's session says and does.
 #[derive(Clone, Copy)]
@@ -80,6 +80,22 @@ fn payloads(agent: &str, cwd: &Path, story: Story) -> Vec<Value> {
             ),
             named("AfterAgent", json!({"timestamp": "t5", "prompt": prompt, "prompt_response": message})),
             named("SessionEnd", json!({"timestamp": "t6", "reason": "exit"})),
+        ],
+        "qwen-code" => vec![
+            named("SessionStart", json!({"timestamp": "t1", "source": "startup"})),
+            named("UserPromptSubmit", json!({"timestamp": "t2", "prompt": prompt})),
+            named(
+                "PostToolUse",
+                json!({"timestamp": "t3", "tool_name": "run_shell_command", "tool_input": {"command": command},
+                "tool_response": {"llmContent": format!("Command: x\nOutput: {output}\nExit Code: 0")}}),
+            ),
+            named(
+                "PostToolUse",
+                json!({"timestamp": "t4", "tool_name": "write_file",
+                "tool_input": {"file_path": path, "content": content}}),
+            ),
+            named("Stop", json!({"timestamp": "t5", "last_assistant_message": message})),
+            named("SessionEnd", json!({"timestamp": "t6", "reason": "other"})),
         ],
         "opencode" => vec![
             json!({"event": "start", "at": 1}),
@@ -228,6 +244,25 @@ pub fn transcript(env: &TestEnv, agent: &str, cwd: &Path, story: Story) -> PathB
                     json!({"toolCallId": "w", "success": true, "result": {"content": "Created"}}),
                 ),
                 line(6, "assistant.message", json!({"content": message})),
+            ])
+        }
+        "qwen-code" => {
+            let line = |n: u32, kind: &str, parts: Value| {
+                json!({"uuid": format!("u{n}"), "sessionId": "old", "timestamp": at(n), "cwd": cwd, "type": kind,
+                    "message": {"parts": parts}, "toolCallResult": {"status": "success"}})
+            };
+            let call =
+                |id: &str, name: &str, args: Value| json!([{"functionCall": {"id": id, "name": name, "args": args}}]);
+            let answer =
+                |id: &str, output: &str| json!([{"functionResponse": {"id": id, "response": {"output": output}}}]);
+            let printed = format!("Command: x\nOutput: {output}\nExit Code: 0");
+            lines(&[
+                line(1, "user", json!([{"text": prompt}])),
+                line(2, "assistant", call("c", "run_shell_command", json!({"command": command}))),
+                line(3, "tool_result", answer("c", &printed)),
+                line(4, "assistant", call("w", "write_file", json!({"file_path": path, "content": content}))),
+                line(5, "tool_result", answer("w", "ok")),
+                line(6, "assistant", json!([{"text": message}])),
             ])
         }
         other => panic!("no transcript of {other}"),

@@ -87,14 +87,29 @@ fn opencode(session: &str, cwd: &str) -> String {
     serde_json::to_string_pretty(&export).unwrap()
 }
 
+fn qwen_code(session: &str, cwd: &str) -> String {
+    let line = |second: u32, kind: &str, parts: Value| {
+        json!({"uuid": format!("u{second}"), "sessionId": session, "timestamp": format!("2026-01-21T10:00:{second:02}Z"),
+            "cwd": cwd, "type": kind, "message": {"parts": parts}, "toolCallResult": {"status": "success"}})
+    };
+    let args = json!({"file_path": format!("{cwd}/src/store.rs"), "content": "pub fn open() {}\n"});
+    lines(&[
+        line(1, "user", json!([{"text": "Write the store"}])),
+        line(2, "assistant", json!([{"functionCall": {"id": "w1", "name": "write_file", "args": args}}])),
+        line(3, "tool_result", json!([{"functionResponse": {"id": "w1", "response": {"output": "ok"}}}])),
+        line(4, "assistant", json!([{"text": "All done."}])),
+    ])
+}
+
 type Written = fn(&str, &str) -> String;
 
 /// The agent, what it writes, where below the user's home, how many events that are.
-const AGENTS: [(&str, Written, &str, usize); 4] = [
+const AGENTS: [(&str, Written, &str, usize); 5] = [
     ("codex", codex, ".codex/sessions/2026/01/21/rollout-2026-01-21T10-00-00-s1.jsonl", 4),
     ("copilot", copilot, ".copilot/session-state/s1/events.jsonl", 3),
     ("gemini", gemini, ".gemini/tmp/hydra/chats/session-2026-01-21T10-00-s1.jsonl", 3),
     ("opencode", opencode, "exported/s1.json", 3),
+    ("qwen-code", qwen_code, ".qwen/projects/-hydra/chats/s1.jsonl", 3),
 ];
 
 fn write(path: &Path, bytes: impl AsRef<[u8]>) {
@@ -191,10 +206,11 @@ fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
     let printed = env.ok(&["import"]);
     let expected = "codex: 1 file: 1 session, 4 new events, 0 already known\n\
         copilot: 1 file: 1 session, 3 new events, 0 already known\n\
-        gemini: 1 file: 1 session, 3 new events, 0 already known\n";
+        gemini: 1 file: 1 session, 3 new events, 0 already known\n\
+        qwen-code: 1 file: 1 session, 3 new events, 0 already known\n";
     assert_eq!(printed, expected, "opencode's exports lie nowhere of their own");
     let report = env.json(&["import"]);
-    assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(3), &json!(0), &json!(10)));
+    assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(4), &json!(0), &json!(13)));
     assert_eq!(report["agents"]["codex"]["known_events"], 4);
 }
 
@@ -204,6 +220,7 @@ fn where_an_agent_was_told_to_keep_things_is_where_they_are_looked_for() {
         ("CODEX_HOME", "codex", "archived_sessions/rollout-s1.jsonl"),
         ("COPILOT_HOME", "copilot", "session-state/s1/events.jsonl"),
         ("GEMINI_CLI_HOME", "gemini", ".gemini/tmp/hydra/chats/session-s1.jsonl"),
+        ("QWEN_HOME", "qwen-code", "projects/-hydra/chats/s1.jsonl"),
     ] {
         let env = env();
         let (_, written, ..) = AGENTS.into_iter().find(|(name, ..)| *name == agent).unwrap();
@@ -284,7 +301,7 @@ type Heard = fn(&str) -> Vec<Value>;
 #[test]
 fn a_session_that_hooks_saw_counts_once() {
     let root = |env: &TestEnv| env.project().to_str().unwrap().to_string();
-    let heard: [(&str, Heard); 3] = [
+    let heard: [(&str, Heard); 4] = [
         ("codex", |cwd| {
             let base = |name: &str, extra: Value| {
                 merged(json!({"session_id": "s1", "cwd": cwd, "hook_event_name": name}), extra)
@@ -309,6 +326,21 @@ fn a_session_that_hooks_saw_counts_once() {
                 base(json!({"source": "new", "initialPrompt": "Write the store"})),
                 base(json!({"prompt": "Write the store"})),
                 base(json!({"toolName": "create", "toolArgs": args, "toolResult": result})),
+            ]
+        }),
+        ("qwen-code", |cwd| {
+            let base = |name: &str, extra: Value| {
+                merged(
+                    json!({"session_id": "s1", "cwd": cwd, "hook_event_name": name, "timestamp": "2026-01-21T10:00:02Z"}),
+                    extra,
+                )
+            };
+            let args = json!({"file_path": format!("{cwd}/src/store.rs"), "content": "pub fn open() {}\n"});
+            vec![
+                base("SessionStart", json!({"source": "startup"})),
+                base("UserPromptSubmit", json!({"prompt": "Write the store"})),
+                base("PostToolUse", json!({"tool_name": "write_file", "tool_use_id": "x9", "tool_input": args})),
+                base("UserPromptSubmit", json!({"prompt": ""})),
             ]
         }),
         ("gemini", |cwd| {

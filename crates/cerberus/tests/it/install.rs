@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot"];
+const AGENTS: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"];
 
 /// The folders whose presence says that an agent is on this machine, in the order of [`AGENTS`].
-const FOLDERS: [&str; 6] = [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot"];
+const FOLDERS: [&str; 7] = [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot", ".qwen"];
 
 /// Every file that is touched for the user, with something in it that is not ours.
-const USER_FILES: [(&str, &str); 10] = [
+const USER_FILES: [(&str, &str); 11] = [
     (
         ".claude/settings.json",
         "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n",
@@ -32,6 +32,7 @@ const USER_FILES: [(&str, &str); 10] = [
     (".cursor/mcp.json", ""),
     (".copilot/hooks/cerberus.json", "{ }\n"),
     (".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
+    (".qwen/settings.json", "{\n  \"model\": {\"name\": \"m\"} // mine\n}\n"),
 ];
 
 fn user(env: &TestEnv) -> PathBuf {
@@ -102,7 +103,7 @@ fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     assert!(!env.home().exists());
 
     let told = env.ok(&["install"]);
-    assert_eq!(told.matches(": changed").count(), 11, "{told}");
+    assert_eq!(told.matches(": changed").count(), 12, "{told}");
     let after = snapshot(&user(&env));
     for (path, text) in USER_FILES {
         let wired = fs::read_to_string(user(&env).join(path)).unwrap();
@@ -113,7 +114,7 @@ fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
 
     let again = env.ok(&["install"]);
-    assert_eq!(again.matches("nothing to change").count(), 11, "{again}");
+    assert_eq!(again.matches("nothing to change").count(), 12, "{again}");
     assert_eq!(snapshot(&user(&env)), after);
 
     for agent in AGENTS.into_iter().filter(|agent| *agent != "codex") {
@@ -194,6 +195,13 @@ fn what_is_written_for_a_shell_runs_in_one() {
         (
             "gemini",
             ".gemini/settings.json",
+            "/hooks/SessionStart/0/hooks/0/command",
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup",
+                "timestamp": "2026-01-22T13:35:14Z"}),
+        ),
+        (
+            "qwen-code",
+            ".qwen/settings.json",
             "/hooks/SessionStart/0/hooks/0/command",
             json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup",
                 "timestamp": "2026-01-22T13:35:14Z"}),

@@ -42,7 +42,7 @@ struct Case {
     command: &'static str,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case {
         agent: "claude-code",
         heard: heard_by_claude,
@@ -90,6 +90,14 @@ const CASES: [Case; 6] = [
         place: ".local/share/opencode/opencode.db",
         edit: "write: half.rs",
         command: "bash: cargo bench",
+    },
+    Case {
+        agent: "qwen-code",
+        heard: heard_by_qwen_code,
+        written: written_by_qwen_code,
+        place: ".qwen/projects/CWD/chats/ID.jsonl",
+        edit: "write_file:-half.rs",
+        command: "run_shell_command:-cargo-bench",
     },
 ];
 
@@ -255,6 +263,39 @@ fn written_by_gemini(cwd: &str) -> String {
 fn written_by_older_gemini(cwd: &str) -> String {
     let chat = json!({"sessionId": ID, "projectHash": "9", "startTime": at(0), "messages": gemini_messages(cwd)});
     serde_json::to_string_pretty(&chat).unwrap()
+}
+
+fn heard_by_qwen_code(cwd: &str, transcript: Option<&Path>) -> Vec<Value> {
+    let base = |name: &str, second, extra| {
+        let said = json!({"session_id": ID, "cwd": cwd, "hook_event_name": name, "timestamp": at(second),
+            "transcript_path": transcript});
+        merged(said, extra)
+    };
+    let used = json!({"tool_name": "write_file", "tool_use_id": "toolu_9", "tool_input": gemini_args(cwd, "store.rs"),
+        "tool_response": {"llmContent": "ok"}});
+    vec![
+        base("SessionStart", 0, json!({"source": "startup"})),
+        base("UserPromptSubmit", 1, json!({"prompt": "Write the store"})),
+        base("PostToolUse", 3, used),
+    ]
+}
+
+fn written_by_qwen_code(cwd: &str) -> String {
+    let line = |second: u64, kind: &str, parts: Value| {
+        json!({"uuid": format!("u{second}"), "sessionId": ID, "timestamp": at(second), "cwd": cwd, "type": kind,
+            "message": {"parts": parts}, "toolCallResult": {"status": "success"}})
+    };
+    let write = |id: &str, name: &str| json!({"functionCall": {"id": id, "name": "write_file", "args": gemini_args(cwd, name)}});
+    let done = |id: &str| json!([{"functionResponse": {"id": id, "response": {"output": "ok"}}}]);
+    let bench = json!({"functionCall": {"id": "t4", "name": "run_shell_command", "args": {"command": "cargo bench"}}});
+    lines(&[
+        line(1, "user", json!([{"text": "Write the store"}])),
+        line(2, "assistant", json!([{"text": "I will."}, write("t1", "store.rs")])),
+        line(3, "tool_result", done("t1")),
+        line(4, "assistant", json!([write("t2", "late.rs")])),
+        line(5, "tool_result", done("t2")),
+        line(6, "assistant", json!([write("t3", "half.rs"), bench])),
+    ])
 }
 
 fn heard_by_opencode(cwd: &str, _: Option<&Path>) -> Vec<Value> {
@@ -489,15 +530,17 @@ fn the_last_words_of_copilot_are_told() {
     let mut env = env();
     let project = env.project();
     let cwd = project.to_str().unwrap();
-    env.set_now(Some(&at(0)));
-    let say = |second, extra| {
+    for (second, extra) in [
+        (0, json!({"source": "new", "initialPrompt": "Write the store"})),
+        (1, json!({"prompt": "Write the store"})),
+        // After the message that it does not report.
+        (3, json!({"stopReason": "end_turn", "transcriptPath": "/nowhere/events.jsonl"})),
+        (4, json!({"reason": "complete"})),
+    ] {
+        env.set_now(Some(&at(second)));
         let payload = merged(json!({"sessionId": ID, "timestamp": millis(second), "cwd": cwd}), extra);
         env.hook_of("copilot", payload.to_string().as_bytes());
-    };
-    say(0, json!({"source": "new", "initialPrompt": "Write the store"}));
-    say(1, json!({"prompt": "Write the store"}));
-    say(3, json!({"stopReason": "end_turn", "transcriptPath": "/nowhere/events.jsonl"}));
-    say(4, json!({"reason": "complete"}));
+    }
     let path = CASES[2].place(&env);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let written = lines(&[

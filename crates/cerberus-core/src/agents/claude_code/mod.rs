@@ -1,5 +1,6 @@
 //! Claude Code: everything it sends, writes and accepts.
 
+mod context;
 pub(super) mod payload;
 mod status;
 pub(super) mod stream;
@@ -27,10 +28,12 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     shows_notice: true,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
     command_variables: &["CLAUDECODE"],
+    context: Some(context::read),
     status: Some(status::read),
     headless: Some(&HEADLESS),
 };

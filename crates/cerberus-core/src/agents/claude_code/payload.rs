@@ -95,6 +95,8 @@ pub(in crate::agents) fn parse<'a>(
 /// The fields that reveal which host sent a payload in this format.
 pub(crate) struct Marks<'a> {
     pub transcript_name: Option<&'a str>,
+    /// The folder that it is in.
+    pub transcript_folder: Option<&'a str>,
     pub has_turn: bool,
     pub has_time: bool,
     pub has_conversation: bool,
@@ -102,9 +104,10 @@ pub(crate) struct Marks<'a> {
 
 impl<Input, Response> Payload<'_, Input, Response> {
     fn marks(&self) -> Marks<'_> {
-        let transcript = self.transcript_path.0.as_deref();
+        let mut parts = self.transcript_path.0.as_deref().map(|path| path.rsplit('/')).into_iter().flatten();
         Marks {
-            transcript_name: transcript.map(|path| path.rsplit('/').next().unwrap_or_default()),
+            transcript_name: parts.next(),
+            transcript_folder: parts.next(),
             has_turn: self.turn_id.0.is_some(),
             has_time: self.timestamp.0.is_some(),
             has_conversation: self.conversation_id.0.is_some() || self.cursor_version.0.is_some(),

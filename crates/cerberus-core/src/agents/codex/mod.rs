@@ -30,10 +30,12 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),
     nesting_variables: &[],
     command_variables: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"],
+    context: Some(rollout::read),
     status: None,
     headless: Some(&HEADLESS),
 };

@@ -25,10 +25,12 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: true,
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
     command_variables: &["COPILOT_CLI", "COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID"],
+    context: None,
     status: None,
     headless: None,
 };

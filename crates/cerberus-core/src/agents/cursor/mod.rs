@@ -20,10 +20,12 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &[],
     command_variables: &["CURSOR_AGENT"],
+    context: None,
     status: None,
     headless: None,
 };

@@ -27,10 +27,12 @@ pub(super) static PROFILE: Profile = Profile {
     // Its headless mode puts a start's context before the prompt in one message, and a resumed session drops messages
     // that begin with context. A prompt's context follows the prompt.
     brief_occasion: Occasion::Prompt,
+    forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
     command_variables: &["GEMINI_CLI"],
+    context: None,
     status: None,
     headless: None,
 };

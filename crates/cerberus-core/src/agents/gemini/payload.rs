@@ -51,33 +51,33 @@ struct Payload<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Input<'a> {
+pub(in crate::agents) struct Input<'a> {
     #[serde(borrow)]
-    file_path: Text<'a>,
+    pub file_path: Text<'a>,
     /// The name in older versions.
     #[serde(borrow)]
-    absolute_path: Text<'a>,
+    pub absolute_path: Text<'a>,
     #[serde(borrow)]
-    include: List<Text<'a>>,
+    pub include: List<Text<'a>>,
     #[serde(borrow)]
-    content: Escaped<'a>,
+    pub content: Escaped<'a>,
     #[serde(borrow)]
-    new_string: Escaped<'a>,
+    pub new_string: Escaped<'a>,
     #[serde(borrow)]
-    command: Text<'a>,
+    pub command: Text<'a>,
     #[serde(borrow)]
-    todos: List<Object<Todo<'a>>>,
+    pub todos: List<Object<Todo<'a>>>,
     #[serde(borrow)]
-    questions: List<Object<Question<'a>>>,
+    pub questions: List<Object<Question<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Response<'a> {
+pub(in crate::agents) struct Response<'a> {
     #[serde(rename = "llmContent", borrow)]
-    for_model: Escaped<'a>,
+    pub for_model: Escaped<'a>,
     #[serde(rename = "returnDisplay", borrow)]
-    shown: Object<Shown<'a>>,
+    pub shown: Object<Shown<'a>>,
     #[serde(borrow)]
     error: Option<Object<Failure<'a>>>,
 }
@@ -85,9 +85,9 @@ struct Response<'a> {
 /// What the user sees of an edit.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Shown<'a> {
+pub(in crate::agents) struct Shown<'a> {
     #[serde(rename = "fileDiff", borrow)]
-    diff: Escaped<'a>,
+    pub diff: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]

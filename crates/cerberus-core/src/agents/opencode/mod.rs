@@ -21,10 +21,12 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
     command_variables: &["OPENCODE"],
+    context: None,
     status: None,
     headless: None,
 };

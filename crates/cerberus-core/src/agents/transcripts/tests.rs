@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::agents::{self, claude_code, codex, copilot, gemini, opencode};
+use crate::agents::{self, claude_code, codex, copilot, gemini, opencode, qwen_code};
 use crate::clean::BUILT_IN;
 
 const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
@@ -14,8 +14,9 @@ const COPILOT: &str = include_str!("fixtures/copilot.jsonl");
 const GEMINI: &str = include_str!("fixtures/gemini.jsonl");
 const GEMINI_OLDER: &str = include_str!("fixtures/gemini-older.json");
 const OPENCODE: &str = include_str!("fixtures/opencode.json");
+const QWEN_CODE: &str = include_str!("fixtures/qwen-code.jsonl");
 
-const ALL: [(Agent, &str); 7] = [
+const ALL: [(Agent, &str); 8] = [
     (codex::AGENT, CODEX_OLDER),
     (codex::AGENT, CODEX_NEWER),
     (codex::AGENT, CODEX_SUBAGENT),
@@ -23,6 +24,7 @@ const ALL: [(Agent, &str); 7] = [
     (gemini::AGENT, GEMINI),
     (gemini::AGENT, GEMINI_OLDER),
     (opencode::AGENT, OPENCODE),
+    (qwen_code::AGENT, QWEN_CODE),
 ];
 
 /// Each event as its second, its key and its content. A shared key is reduced to its first word.
@@ -229,6 +231,37 @@ fn gemini_chats() {
     );
     let subagent = GEMINI.replace("\"kind\":\"main\"", "\"kind\":\"subagent\"");
     assert!(events_of(gemini::AGENT, &subagent).iter().all(|(_, key, _)| key == "tool" || key.starts_with("compact")));
+}
+
+#[test]
+fn qwen_code_chats() {
+    let failed = json!({"outcome": "failed", "command": "node --test", "error": "Exit code 1\n1 failed"});
+    let missing = "File not found: /home/dev/hydra/missing.txt";
+    check(
+        qwen_code::AGENT,
+        QWEN_CODE,
+        &[
+            (0, "prompt", prompt("Write the limiter")),
+            (
+                3,
+                "tool",
+                tool("write_file", json!({"files": [edited("limiter.mjs", json!([[1, 1]]))], "names": ["takeToken"]})),
+            ),
+            (5, "tool", tool("run_shell_command", failed)),
+            (6, "tool", tool("read_file", json!({"outcome": "failed", "error": missing}))),
+            (7, "stop-a3", stop("It fails.")),
+            (9, "prompt", prompt("Then fix it")),
+            (10, "compact-c1", json!({"compact": {"stage": "after", "summary": "A limiter was written."}})),
+        ],
+    );
+    let read = agents::qwen_code::transcript::read(&BUILT_IN, QWEN_CODE.as_bytes());
+    assert_eq!(unfinished(&read)[0].1, "edit: limiter.mjs");
+    assert!(read.in_flight[0].edit.is_some(), "an edit without a result may have been made");
+    assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "3df6"));
+    assert_eq!(read.events[0].branch.as_deref(), Some("main"));
+    let subagent = QWEN_CODE.replace("\"sessionId\"", "\"isSidechain\":true,\"sessionId\"");
+    let is_kept = |key: &str| key == "tool" || key.starts_with("compact");
+    assert!(events_of(qwen_code::AGENT, &subagent).iter().all(|(_, key, _)| is_kept(key)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is kept of the tool uses of Codex, Copilot, Gemini and opencode.
+//! What is kept of the tool uses of Codex, Copilot, Gemini, opencode and Qwen Code.
 //!
 //! Their tool names do not clash, so one table serves all. File contents are scanned for names and dropped.
 
@@ -33,7 +33,7 @@ fn verb(tool: &str) -> Verb {
         "edit" | "create" | "str_replace_editor" | "write" | "multiedit" | "write_file" | "replace" => Verb::Edit,
         "apply_patch" | "patch" => Verb::Patch,
         "read" | "view" | "read_file" => Verb::Read,
-        "update_plan" | "update_todo" | "todowrite" | "write_todos" => Verb::List,
+        "update_plan" | "update_todo" | "todowrite" | "write_todos" | "todo_write" => Verb::List,
         "ask_user" | "question" | "request_user_input" => Verb::Ask,
         "exit_plan_mode" => Verb::Plan,
         "sql" => Verb::Query,

@@ -49,7 +49,7 @@ pub(super) fn add_plugin(mut command: Command) -> Command {
     command
 }
 
-fn journal(stage: &Stage) -> String {
+pub(super) fn journal(stage: &Stage) -> String {
     let days = std::fs::read_dir(stage.scratch.home().join(".cerberus/journal")).unwrap();
     days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect()
 }

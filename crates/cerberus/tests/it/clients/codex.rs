@@ -1,40 +1,13 @@
-//! What only Codex does: sessions that go on, and the limits of what it lets through.
+//! What only Codex does: trust in hooks, and the limits of what it lets through.
 
-use std::process::Command;
 use std::time::Duration;
 
-use cerberus_testkit::clients::Place;
 use cerberus_testkit::clients::codex::Codex;
-use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::model_server::{ModelServer, Reply};
 use cerberus_testkit::process::wait_until;
 use cerberus_testkit::terminal::Terminal;
 
 use super::{LIMIT, Stage, finish, times, told};
-
-/// The last session goes on.
-fn resume(place: &Place, prompt: &str) -> Command {
-    let mut command = Codex.command(place, &["exec", "resume", "--last"]);
-    command.args(["--json", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]);
-    command.arg(prompt);
-    command
-}
-
-#[test]
-fn a_resumed_session_is_told_only_what_is_new() {
-    let stage = Stage::new(&Codex);
-    stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
-    let first = told(&stage, &Codex, "Write the proxy");
-    assert_eq!(times(&first, "next:add a mutex to the proxy"), 1, "{first}");
-    stage.cerberus(&["record", "next", "close idle connections"]);
-
-    let server = ModelServer::start([Reply::text("Going on.")]);
-    finish(&mut resume(&stage.place(&server), "Go on"));
-    let text = request_text(&server.main_requests()[0]);
-    assert!(text.contains("Write the proxy"), "it is the same conversation: {text}");
-    for code in ["next:add a mutex to the proxy", "next:close idle connections"] {
-        assert_eq!(times(&text, code), 1, "{code} in {text}");
-    }
-}
 
 #[test]
 fn hooks_that_nobody_accepted_are_found_by_doctor() {

@@ -1,11 +1,12 @@
 //! The real agents against a scripted model: what they send to the model is what counts.
 //!
-//! Claude Code and Codex are always run. The others, and older releases of Claude Code, are run where the feature `all-clients` asks for them, as
-//! `./dev/test --clients` does. A client that is missing fails its tests.
+//! Claude Code and Codex are always run. The others, and older releases, are run where the feature `all-clients` asks for
+//! them, as `./dev/test --clients` does. A client that is missing fails its tests.
 
 mod claude_code;
 mod codex;
 mod loops;
+mod matrix;
 mod story;
 mod terminal;
 mod versions;

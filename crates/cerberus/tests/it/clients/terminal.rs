@@ -7,6 +7,7 @@ use cerberus_testkit::process::{kill_group, wait_until};
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
+use super::claude_code::journal;
 use super::{LIMIT, Stage, times, told};
 
 /// A session that wrote a file and waits for its user, before the model's last words.
@@ -46,6 +47,23 @@ fn wait_for_stop(stage: &Stage) {
         text.contains("{\"stop\":").then_some(())
     };
     wait_until("the turn to end", LIMIT, journal).unwrap();
+}
+
+#[test]
+fn the_user_sees_once_that_the_context_passed_the_redline() {
+    let stage = Stage::new(&ClaudeCode);
+    let [write, written] = script(&stage);
+    let server = ModelServer::start([write, written.reading(150_000), Reply::text("On it."), Reply::text("Still.")]);
+    let mut terminal = begin(&stage, &server);
+    wait_for_stop(&stage);
+    let shown = |terminal: &Terminal| terminal.printed().matches("/cerberus:handoff").count();
+    assert_eq!(shown(&terminal), 0);
+    terminal.enter("Go on", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
+    wait_until("the message", LIMIT, || (shown(&terminal) > 0).then_some(())).unwrap();
+    let receipts = || journal(&stage).matches("\"redline\":true").count();
+    assert_eq!(receipts(), 1);
+    terminal.enter("And on", LIMIT, || (server.main_requests().len() > 3).then_some(())).unwrap();
+    assert_eq!(receipts(), 1, "once a session");
 }
 
 #[test]
