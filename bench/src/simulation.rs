@@ -23,6 +23,9 @@ pub fn run(programs: &Programs) -> Result<()> {
                     return failed;
                 }
                 failed.extend(simulation::run(seed, binary).err().map(|failure| failure.to_string()));
+                if seed.is_multiple_of(SEEDS / 10) {
+                    let _ = say(&format!("seed {seed}"));
+                }
             }
         };
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();

@@ -189,7 +189,7 @@ mod tests {
         let file = parse(&BUILT_IN, sections).unwrap();
         assert_eq!((file.session_id.as_str(), file.project.as_str()), ("20260122-133514", "hydra"));
         assert_eq!(file.at.to_string(), "2026-01-22T13:35:14Z");
-        assert_eq!(listed(&file.codes.decisions), ["dec:split-proxy-3-files", "dec:threshold=0.75-precision"]);
+        assert_eq!(listed(&file.codes.decisions), ["dec:split-proxy-3-files", "dec:threshold=0.75 - precision"]);
         assert_eq!(listed(&file.codes.next_actions), ["next:rerun"]);
 
         let summary = r#"{"session_id": "s", "project": "p", "summary": "Split proxy.go.", "token_estimate": 9,
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(listed(&file.codes.files), ["impl:proxy.go", "impl:src/a"]);
         assert_eq!(listed(&file.codes.functions), ["impl:supervisor.Process"]);
         assert_eq!(file.codes.summary.as_deref(), Some("Split proxy.go."));
-        assert_eq!(fact(Kind::Next, &file.codes.next_actions[0]).code, "next:fix-race");
+        assert_eq!(fact(Kind::Next, &file.codes.next_actions[0]).code, "next:fix race");
     }
 
     #[test]

@@ -61,10 +61,13 @@ pub fn open_items(
 /// Tasks that were completed by number only. The text of the open task becomes the text of the done one.
 pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
     let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
+    let own = own_references(facts);
     let done = |settlement: &Settlement| {
         let Target::Reference(reference) = &settlement.closing.target else { return None };
-        let is_it =
-            |known: &&Known| known.session == settlement.session && known.fact.reference.as_ref() == Some(reference);
+        let is_shared = is_shared_task(settlement, reference, &own);
+        let is_it = |known: &&Known| {
+            (is_shared || known.session == settlement.session) && known.fact.reference.as_ref() == Some(reference)
+        };
         let task = facts.iter().rev().find(is_it)?;
         let fact = Fact::words(Kind::Done, &task.fact.text);
         Some(Known { fact, session: settlement.session.clone(), at: settlement.at, event: settlement.event })
@@ -133,9 +136,22 @@ pub fn class(kind: Kind) -> u8 {
 /// When something happened: the time, and the position in the journal to break ties.
 type Position = (Timestamp, i64);
 
+/// Which sessions stated something by which reference.
+fn own_references(facts: &[Known]) -> HashSet<(&str, &str)> {
+    facts.iter().filter_map(|known| Some((known.session.as_str(), known.fact.reference.as_deref()?))).collect()
+}
+
+/// A session that settles a task it never stated works on the list of another: of a teammate, or of the session that
+/// started it.
+fn is_shared_task(settlement: &Settlement, reference: &str, own: &HashSet<(&str, &str)>) -> bool {
+    reference.starts_with(TASK) && !own.contains(&(settlement.session.as_str(), reference))
+}
+
 /// What was settled, and by what.
 struct SettledIndex<'a> {
     by_reference: HashMap<(&'a str, &'a str), Position>,
+    /// Tasks that a session settled without having stated them.
+    shared: HashMap<&'a str, Position>,
     by_code: Vec<(&'a Settlement, Kind, &'a str)>,
     done: Vec<(&'a Known, HashSet<String>)>,
     /// Evidence that a session did some work.
@@ -160,14 +176,26 @@ impl<'a> SettledIndex<'a> {
     fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> SettledIndex<'a> {
         let is_work = |known: &&Known| matches!(known.fact.kind, Kind::File | Kind::Test | Kind::Commit | Kind::Done);
         let work = facts.iter().filter(is_work).collect();
-        let mut index =
-            SettledIndex { by_reference: HashMap::new(), by_code: Vec::new(), done: Vec::new(), work, worked: &[] };
+        let own = own_references(facts);
+        let mut index = SettledIndex {
+            by_reference: HashMap::new(),
+            shared: HashMap::new(),
+            by_code: Vec::new(),
+            done: Vec::new(),
+            work,
+            worked: &[],
+        };
         for settlement in settlements {
             match &settlement.closing.target {
                 Target::Reference(reference) => {
-                    let key = (settlement.session.as_str(), reference.as_str());
                     let position = (settlement.at, settlement.event);
-                    let latest = index.by_reference.entry(key).or_insert(position);
+                    let latest = match is_shared_task(settlement, reference, &own) {
+                        true => index.shared.entry(reference).or_insert(position),
+                        false => {
+                            let key = (settlement.session.as_str(), reference.as_str());
+                            index.by_reference.entry(key).or_insert(position)
+                        }
+                    };
                     *latest = position.max(*latest);
                 }
                 Target::Code(kind, code) => index.by_code.push((settlement, *kind, code)),
@@ -182,10 +210,11 @@ impl<'a> SettledIndex<'a> {
         let fact = &known.fact;
         // An event never settles its own items: a new todo list replaces the old one and adds items at once.
         let since = (known.at, known.event);
-        if let Some(reference) = &fact.reference
-            && self.by_reference.get(&(known.session.as_str(), reference.as_str())).is_some_and(|at| *at > since)
-        {
-            return Some("settled by the agent".to_string());
+        if let Some(reference) = fact.reference.as_deref() {
+            let own = self.by_reference.get(&(known.session.as_str(), reference));
+            if own.into_iter().chain(self.shared.get(reference)).any(|at| *at > since) {
+                return Some("settled by the agent".to_string());
+            }
         }
         if fact.reference.as_deref() == Some(INTERRUPTED) {
             let continued =

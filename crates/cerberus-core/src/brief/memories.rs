@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::Dropped;
-use crate::clean::text::{code as code_text, slug, words};
+use crate::clean::text::{code as code_text, phrase, words};
 use crate::language::tokens;
 use crate::learn::conflict::contradicts;
 use crate::learn::guide::GuideLines;
@@ -91,14 +91,14 @@ pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<Memory
     items
 }
 
-/// `rule:Run-the-tests-first`, `pref:Keep-answers-short`; anything else is a note.
+/// `rule:Run the tests first`, `pref:Keep answers short`; anything else is a note.
 pub fn code(memory: &Memory) -> String {
     let prefix = match &*memory.category {
         "preference" | "style" => "pref:",
         "note" => "note:",
         _ => "rule:",
     };
-    code_text(&format!("{prefix}{}", slug(&memory.content, CODE_CHARS_MAX))).into_owned()
+    code_text(&format!("{prefix}{}", phrase(&memory.content, CODE_CHARS_MAX))).into_owned()
 }
 
 fn is_universal(memory: &Memory) -> bool {

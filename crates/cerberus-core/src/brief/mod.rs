@@ -16,6 +16,7 @@ mod relevance;
 pub mod repository;
 mod shorten;
 pub mod stopped;
+pub mod usage;
 
 use std::collections::{HashMap, HashSet};
 

@@ -132,7 +132,7 @@ mod tests {
         let asked =
             ["Write the parser for the invoice format".to_string(), "now handle the missing totals".to_string()];
         let known = AlreadyKnown {
-            shown_codes: ["impl:invoice/parser.rs", "dec:totals-are-integers"].map(str::to_string).into(),
+            shown_codes: ["impl:invoice/parser.rs", "dec:totals are integers"].map(str::to_string).into(),
             own_files: ["src/invoice/lines.rs".to_string()].into(),
             ..AlreadyKnown::default()
         };

@@ -95,7 +95,7 @@ fn commits(facts: &[Known]) -> Vec<&Known> {
 
 /// `1a2b3c4 store: open it once`.
 fn commit_words(known: &Known) -> String {
-    let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split('-').next().unwrap_or_default();
+    let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
     format!("{hash} {}", known.fact.text)
 }
 

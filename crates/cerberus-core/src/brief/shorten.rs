@@ -46,7 +46,7 @@ pub fn base(path: &str) -> &str {
 }
 
 /// Whether `suffix` is the end of `path`, in whole components.
-fn ends_with_path(path: &str, suffix: &str) -> bool {
+pub(super) fn ends_with_path(path: &str, suffix: &str) -> bool {
     path.strip_suffix(suffix).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 

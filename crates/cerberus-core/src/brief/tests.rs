@@ -70,8 +70,8 @@ fn sections_come_in_a_fixed_order_and_no_facts_give_no_text() {
         file("s", 6, "internal/proxy.go"),
         words("s", 7, Kind::Done, "something else"),
     ];
-    let expected = "proj:hydra\nblock:race:test-failure-line-712\nnext:add-mutex-to-process-struct\n\
-        next:rerun-race-detector\ndec:split-proxy-3-files\nimpl:proxy.go\nimpl:supervisor.Process";
+    let expected = "proj:hydra\nblock:race:test failure line 712\nnext:add mutex to process struct\n\
+        next:rerun race detector\ndec:split proxy 3 files\nimpl:proxy.go\nimpl:supervisor.Process";
     assert_eq!(text(&facts), expected);
     assert_eq!(text(&[]), "");
     assert_eq!(text(&facts[6..]), "");
@@ -87,7 +87,7 @@ fn duplicates_merge_and_reading_does_not_undo_an_edit() {
         words("a", 5, Kind::Decision, "use tabs"),
         words("b", 6, Kind::Decision, "use tabs"),
     ];
-    assert_eq!(text(&facts), "proj:hydra\ndec:use-tabs\nimpl:x.rs\nimpl:z.rs\nsee:y.rs");
+    assert_eq!(text(&facts), "proj:hydra\ndec:use tabs\nimpl:x.rs\nimpl:z.rs\nsee:y.rs");
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
     assert_eq!(brief.items[1].why(), "changed 2026-01-22T13:35:18Z in b, 2 times");
 }
@@ -100,7 +100,7 @@ fn newest_session_first_and_each_in_its_own_order() {
         words("new", 3, Kind::Next, "first new"),
         words("new", 4, Kind::Next, "second new"),
     ];
-    assert_eq!(text(&facts), "proj:hydra\nnext:first-new\nnext:second-new\nnext:first-old\nnext:second-old");
+    assert_eq!(text(&facts), "proj:hydra\nnext:first new\nnext:second new\nnext:first old\nnext:second old");
 }
 
 #[test]
@@ -127,11 +127,16 @@ fn a_settled_item_is_dropped_with_its_reason() {
     let by_reference = settled("a", 3, Target::Reference("task:1".into()));
     let brief = compose_with(&facts[..1], std::slice::from_ref(&by_reference), BUDGET_TOKENS);
     assert_eq!(brief.text, "");
-    assert_eq!(brief.dropped, [Dropped { code: "next:write-tests".into(), reason: "settled by the agent".into() }]);
+    assert_eq!(brief.dropped, [Dropped { code: "next:write tests".into(), reason: "settled by the agent".into() }]);
     // Another session's task with the same number is another task.
     let brief = compose_with(&facts, &[by_reference], BUDGET_TOKENS);
-    assert_eq!(brief.text, "proj:hydra\nblock:need:needs-ollama\nnext:write-tests");
-    let by_code = settled("b", 9, Target::Code(Kind::Blocker, "block:need:needs-ollama".into()));
+    assert_eq!(brief.text, "proj:hydra\nblock:need:needs ollama\nnext:write tests");
+    // A session that never stated this task works on the list of a teammate.
+    let by_teammate = settled("c", 3, Target::Reference("task:1".into()));
+    assert_eq!(compose_with(&facts, &[by_teammate], BUDGET_TOKENS).text, "proj:hydra\nblock:need:needs ollama");
+    let other_list = settled("c", 3, Target::Reference("todos".into()));
+    assert_eq!(compose_with(&facts[..1], &[other_list], BUDGET_TOKENS).text, "proj:hydra\nnext:write tests");
+    let by_code = settled("b", 9, Target::Code(Kind::Blocker, "block:need:needs ollama".into()));
     assert_eq!(compose_with(&facts[2..], &[by_code], BUDGET_TOKENS).text, "");
 }
 
@@ -141,7 +146,7 @@ fn a_replaced_list_keeps_its_own_items() {
     let facts = [known("a", 1, todo("old item")), known("a", 1, todo("kept item")), known("a", 5, todo("kept item"))];
     let replaced =
         [settled("a", 1, Target::Reference("todos".into())), settled("a", 5, Target::Reference("todos".into()))];
-    assert_eq!(compose_with(&facts, &replaced, BUDGET_TOKENS).text, "proj:hydra\nnext:kept-item");
+    assert_eq!(compose_with(&facts, &replaced, BUDGET_TOKENS).text, "proj:hydra\nnext:kept item");
 }
 
 #[test]
@@ -318,8 +323,8 @@ fn interrupted_work_comes_before_everything_else() {
         words("s", 3, Kind::Next, "interrupted reads must be retried"),
         words("s", 4, Kind::Next, "interrupted:run the tests"),
     ];
-    let expected = "proj:hydra\nnext:interrupted:run-the-tests\nnext:interrupted-reads-must-be-retried\n\
-        dec:use-tabs\nimpl:a.rs";
+    let expected = "proj:hydra\nnext:interrupted:run the tests\nnext:interrupted reads must be retried\n\
+        dec:use tabs\nimpl:a.rs";
     assert_eq!(text(&facts), expected);
 }
 
@@ -330,7 +335,7 @@ fn in_a_section_the_objective_comes_first_and_notes_last() {
         words("s", 2, Kind::Next, "write tests"),
         words("s", 1, Kind::Objective, "ship it"),
     ];
-    assert_eq!(text(&facts), "proj:hydra\ngoal:ship-it\nnext:write-tests\nnote:the-api-is-slow");
+    assert_eq!(text(&facts), "proj:hydra\ngoal:ship it\nnext:write tests\nnote:the api is slow");
 }
 
 #[test]
@@ -350,12 +355,12 @@ fn a_repeated_item_belongs_to_the_session_that_said_it_last() {
 #[test]
 fn only_a_later_matching_item_of_the_same_kind_settles() {
     let open = words("a", 5, Kind::Next, "add mutex to process struct");
-    let code = "next:add-mutex-to-process-struct";
+    let code = "next:add mutex to process struct";
     for (secs, event, kind, settled_code, outcome, reason) in [
         (9, 9, Kind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
         (9, 9, Kind::Next, code, ClosedAs::Dropped, Some("dropped 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, "next:mutex-process-struct", ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, "next:add-mutex", ClosedAs::Done, None),
+        (9, 9, Kind::Next, "next:mutex process struct", ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, Kind::Next, "next:add mutex", ClosedAs::Done, None),
         (9, 9, Kind::Blocker, code, ClosedAs::Done, None),
         // In the same instant, the place in the journal decides.
         (5, 6, Kind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:19Z")),
@@ -378,7 +383,7 @@ fn a_repeated_item_is_open_again_and_a_settled_one_is_dropped_once() {
     let brief = compose_with(&[planned(1), planned(2), done()], &[], BUDGET_TOKENS);
     assert_eq!((brief.text.as_str(), brief.dropped.len()), ("", 1));
     let brief = compose_with(&[planned(1), done(), planned(9)], &[], BUDGET_TOKENS);
-    assert_eq!((brief.text.as_str(), brief.dropped.len()), ("proj:hydra\nnext:write-tests", 0));
+    assert_eq!((brief.text.as_str(), brief.dropped.len()), ("proj:hydra\nnext:write tests", 0));
 }
 
 #[test]
@@ -405,7 +410,7 @@ fn interrupted_work_is_open_until_another_session_works() {
         (words("b", 6, Kind::Next, "something"), true),
     ] {
         let brief = compose_with(&[broken_off.clone(), other.clone()], &[], BUDGET_TOKENS);
-        assert_eq!(brief.text.contains("next:interrupted:run-the-tests"), is_open, "{other:?}");
+        assert_eq!(brief.text.contains("next:interrupted:run the tests"), is_open, "{other:?}");
         let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
         assert_eq!(reasons.contains(&"continued by b"), !is_open, "{other:?}");
     }
@@ -426,11 +431,12 @@ fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
     };
     let number = |number: &str| Target::Reference(format!("task:{number}"));
     for (settlement, expected) in [
-        (by("a", number("1"), ClosedAs::Done), Some("done:better-words")),
-        (by("b", number("1"), ClosedAs::Done), Some("done:of-another-session")),
+        (by("a", number("1"), ClosedAs::Done), Some("done:better words")),
+        (by("b", number("1"), ClosedAs::Done), Some("done:of another session")),
+        (by("c", number("1"), ClosedAs::Done), Some("done:of another session")),
         (by("a", number("2"), ClosedAs::Done), None),
         (by("a", number("1"), ClosedAs::Dropped), None),
-        (by("a", Target::Code(Kind::Next, "next:better-words".into()), ClosedAs::Done), None),
+        (by("a", Target::Code(Kind::Next, "next:better words".into()), ClosedAs::Done), None),
     ] {
         let done = done_by_reference(&facts, &settlement);
         let codes: Vec<&str> = done.iter().map(|known| known.fact.code.as_str()).collect();
@@ -459,7 +465,7 @@ fn what_later_sessions_pass_over_fades_out() {
         known("a", 1, fact)
     };
     let facts = [with(None, "said"), with(Some("todos"), "listed"), with(Some(RECORDED), "by hand")];
-    let all = ["next:said", "next:listed", "next:by-hand"];
+    let all = ["next:said", "next:listed", "next:by hand"];
     assert_eq!(open_after(&[("a", 2), ("b", 0)], &facts), all, "its own work and earlier work do not count");
     assert_eq!(open_after(&[("a", 2), ("b", 3)], &facts), all[1..]);
     assert_eq!(open_after(&[("a", 2), ("b", 3), ("c", 4)], &facts), all[2..]);

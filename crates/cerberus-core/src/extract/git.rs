@@ -45,7 +45,7 @@ mod tests {
         let output = "On branch x\n[main (root-commit) 1a2b3c4] store: open it once\n 1 file changed\n[detached HEAD 0123abc] Fix: the race\n[info 12] no\n";
         let codes: Vec<String> =
             commits("git add . && git commit -m x", output).into_iter().map(|fact| fact.code).collect();
-        assert_eq!(codes, ["commit:1a2b3c4-store:-open-it-once", "commit:0123abc-Fix:-the-race"]);
+        assert_eq!(codes, ["commit:1a2b3c4 store: open it once", "commit:0123abc Fix: the race"]);
         assert_eq!(commits("cat log.txt", output), []);
         assert_eq!(report_lines("diff --git a b\n[main 1a2b3c4] x\n+secret"), "[main 1a2b3c4] x");
     }

@@ -29,10 +29,10 @@ pub fn is_ours(line: &str) -> bool {
     let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
         return false;
     };
-    // A path and a quote may contain spaces; other codes never do.
-    let spaced = [Kind::File, Kind::Read, Kind::Last, Kind::Asked, Kind::Said, Kind::Git];
-    let is_spaced = spaced.into_iter().any(|kind| line.starts_with(kind.prefix()));
-    !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_spaced || !rest.contains(char::is_whitespace))
+    // Words like `test:e2e` begin sentences of others; those kinds are not in briefs.
+    let not_told = [Kind::Done, Kind::Test, Kind::Commit];
+    let is_told = !not_told.into_iter().any(|kind| line.starts_with(kind.prefix()));
+    !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_told || !rest.contains(char::is_whitespace))
 }
 
 /// `text` without the lines we wrote.
@@ -88,17 +88,19 @@ mod tests {
         for ours in [
             "proj:hydra",
             "impl:My Notes.md",
-            "  next:rerun-race-detector",
+            "  next:rerun race detector",
+            "next:rerun-race-detector",
             "> dec:no-llm",
             "- `block:race:x`",
             "said:The tests pass. Not pushed yet.",
             "last:fix it",
-            "rule:Run-the-tests",
-            "pref:Be-brief",
+            "rule:Run the tests",
+            "pref:Be brief",
         ] {
             assert!(is_ours(ours), "{ours}");
         }
-        for theirs in ["next: rerun it", "decision: use tabs", "impl:", "test: all", "dec:we should", "", "https://x"] {
+        for theirs in ["next: rerun it", "decision: use tabs", "impl:", "test: all", "test:e2e fails", "", "https://x"]
+        {
             assert!(!is_ours(theirs), "{theirs}");
         }
     }

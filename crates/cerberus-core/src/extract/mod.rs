@@ -55,8 +55,9 @@ pub fn extract(event: &Event) -> Extracted {
             out.facts.extend(statements.map(statement_fact));
         }
         Event::Stop { message } => {
-            // What the agent says now replaces what it said before, also in a compaction summary.
-            for list in [LAST_MESSAGE, SUMMARY] {
+            // What the agent says now replaces what it said before, also in a compaction summary. A plan that was
+            // accepted is carried out by now; what is left of it is said here. A rejected plan was answered.
+            for list in [LAST_MESSAGE, SUMMARY, PLAN] {
                 out.closings.push(Closing { target: Target::Reference(list.to_string()), outcome: ClosedAs::Dropped });
             }
             add_list(LAST_MESSAGE, words::agent(message), &mut out);
@@ -96,6 +97,10 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
         let edited = used.files.iter().filter(|touched| touched.how == Touch::Edited);
         out.facts.extend(edited.map(|touched| Fact::file(Kind::File, &touched.path)));
     }
+    if let Some(plan) = &used.plan {
+        let steps = words::plan(plan).into_iter().map(|text| words::Statement { kind: Kind::Next, text });
+        replace_list(PLAN, steps.collect(), out);
+    }
     if used.outcome != Outcome::Done {
         return;
     }
@@ -113,10 +118,6 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     out.facts.extend(used.names.iter().map(|name| scanned(name)));
     let answers = used.answers.iter().filter(|(question, answer)| !assent::is_navigation(question, answer));
     out.facts.extend(answers.map(|(question, answer)| Fact::answer(question, answer)));
-    if let Some(plan) = &used.plan {
-        let steps = words::plan(plan).into_iter().map(|text| words::Statement { kind: Kind::Next, text });
-        replace_list(PLAN, steps.collect(), out);
-    }
     if let Some(todos) = &used.todos {
         out.closings.push(Closing { target: Target::Reference(TODO_LIST.to_string()), outcome: ClosedAs::Dropped });
         for todo in todos {
@@ -359,24 +360,36 @@ mod tests {
         ];
         let used = ToolUse { tool: clean("TodoWrite"), todos: Some(todos), ..ToolUse::default() };
         let (facts, closings) = codes(&Event::Tool(used));
-        assert_eq!(facts, ["done:Write-the-parser", "next:Write-tests"]);
+        assert_eq!(facts, ["done:Write the parser", "next:Write tests"]);
         assert_eq!(closings, [Closing { target: Target::Reference("todos".into()), outcome: ClosedAs::Dropped }]);
+    }
+
+    #[test]
+    fn a_plan_is_open_until_the_agent_reports_whether_it_was_accepted_or_not() {
+        let plan = "1. Write the schema\n2. Fold the journal\n";
+        for outcome in [Outcome::Done, Outcome::Interrupted] {
+            let used = ToolUse { tool: clean("ExitPlanMode"), outcome, plan: Some(clean(plan)), ..ToolUse::default() };
+            assert_eq!(codes(&Event::Tool(used)).0, ["next:Write the schema", "next:Fold the journal"]);
+        }
+        let (_, closings) = codes(&Event::Stop { message: clean("The schema is written.") });
+        let plan = Closing { target: Target::Reference(PLAN.to_string()), outcome: ClosedAs::Dropped };
+        assert!(closings.contains(&plan));
     }
 
     #[test]
     fn tasks_are_closed_by_id_or_by_words() {
         let by_id = |outcome| vec![Closing { target: Target::Reference("task:1".into()), outcome }];
         for (task, facts, closings) in [
-            (task(Some("1"), Some("Write tests"), TaskState::Open), vec!["next:Write-tests"], vec![]),
+            (task(Some("1"), Some("Write tests"), TaskState::Open), vec!["next:Write tests"], vec![]),
             (task(Some("1"), None, TaskState::Open), vec![], vec![]),
             (task(Some("1"), None, TaskState::Done), vec![], by_id(ClosedAs::Done)),
-            (task(Some("1"), Some("Write tests"), TaskState::Done), vec!["done:Write-tests"], by_id(ClosedAs::Done)),
+            (task(Some("1"), Some("Write tests"), TaskState::Done), vec!["done:Write tests"], by_id(ClosedAs::Done)),
             (task(Some("1"), None, TaskState::Dropped), vec![], by_id(ClosedAs::Dropped)),
             (
                 task(None, Some("Write tests"), TaskState::Dropped),
                 vec![],
                 vec![Closing {
-                    target: Target::Code(Kind::Next, "next:Write-tests".into()),
+                    target: Target::Code(Kind::Next, "next:Write tests".into()),
                     outcome: ClosedAs::Dropped,
                 }],
             ),

@@ -13,7 +13,7 @@ pub use mention::Paths;
 use serde::Deserialize;
 
 use crate::brief::failing::{self, SessionRun};
-use crate::clean::text::Clean;
+use crate::clean::text::{Clean, hyphenated};
 use crate::extract::{Extracted, extract};
 use crate::model::event::{Event, MemoryChange, Record};
 use crate::model::fact::{Fact, Kind};
@@ -184,7 +184,7 @@ impl Residue {
                 continue;
             }
             self.paths.extend(fact.path.filter(|_| matches!(fact.kind, Kind::File | Kind::Read)));
-            self.codes.insert(fact.code);
+            self.codes.insert(hyphenated(&fact.code));
         }
         let name = |text: &str| text.to_string();
         self.sources.insert((name(record.agent.name()), name(&record.session), name(&record.key)));
@@ -264,8 +264,7 @@ impl Residue {
         let name = code.split_once(':').map_or(code, |(_, name)| name);
         // The code of a decision may end with the branch it was made on.
         let plain = code.rsplit_once('@').map_or(code, |(plain, _)| plain);
-        self.codes.contains(code)
-            || self.codes.contains(plain)
+        [code, plain].into_iter().any(|code| self.codes.contains(&hyphenated(code)))
             || self.paths.iter().any(|path| {
                 path.strip_suffix(name)
                     .is_some_and(|before| !name.is_empty() && (before.is_empty() || before.ends_with('/')))

@@ -332,9 +332,10 @@ fn what_was_told_is_known_by_its_code_its_branch_or_its_path() {
     traces.add(&wish, &record("s1", 2, edit));
     traces.add(&wish, &record("s2", 3, note("use spaces")));
     for (code, was_told) in [
+        ("dec:use tabs", true),
         ("dec:use-tabs", true),
         ("dec:use-tabs@main", true),
-        ("dec:use-tabs-everywhere", false),
+        ("dec:use tabs everywhere", false),
         ("dec:use-spaces", false),
         ("impl:a.rs", true),
         ("see:deep/a.rs", true),

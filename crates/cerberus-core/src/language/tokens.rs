@@ -188,6 +188,7 @@ fn is_accented(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean::text::hyphenated;
     use proptest::prelude::*;
 
     const SENTENCES: &[&str] = &[
@@ -342,6 +343,14 @@ mod tests {
 
     fn real(text: &str) -> usize {
         tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+    }
+
+    #[test]
+    fn words_joined_by_hyphens_cost_a_quarter_more_tokens() {
+        let (spaced, joined) = SENTENCES.iter().fold((0, 0), |(spaced, joined), sentence| {
+            (spaced + real(&format!("next:{sentence}\n")), joined + real(&format!("next:{}\n", hyphenated(sentence))))
+        });
+        assert!(joined * 4 > spaced * 5, "{joined} tokens with hyphens, {spaced} with blanks");
     }
 
     /// How far the estimate may deviate from o200k, in percent.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::clean::text::{line, name, slug};
+use crate::clean::text::{line, name, phrase};
 use crate::model::event::Severity;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -133,14 +133,14 @@ impl Fact {
     /// A sentence. Text that is already a code of this kind stays that code.
     pub fn words(kind: Kind, text: &str) -> Fact {
         let words = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
-        Fact::plain(kind, format!("{}{}", kind.prefix(), slug(words, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
+        Fact::plain(kind, format!("{}{}", kind.prefix(), phrase(words, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
     }
 
     pub fn decision(choice: &str, why: Option<&str>) -> Fact {
         let mut fact = Fact::words(Kind::Decision, choice);
         if let Some(why) = why.map(str::trim).filter(|why| !why.is_empty()) {
-            let reason = slug(why, CODE_CHARS_MAX.saturating_sub(fact.code.chars().count()).max(20));
-            fact.code = format!("{}-{reason}", fact.code);
+            let reason = phrase(why, CODE_CHARS_MAX.saturating_sub(fact.code.chars().count()).max(20));
+            fact.code = format!("{} - {reason}", fact.code);
             fact.why = Some(line(why, TEXT_CHARS_MAX));
             fact.text = line(&format!("{}: {why}", fact.text), TEXT_CHARS_MAX);
         }
@@ -149,10 +149,10 @@ impl Fact {
 
     /// What the person answered to a question, in this order.
     pub fn answer(question: &str, answer: &str) -> Fact {
-        let chosen = slug(answer, CODE_CHARS_MAX);
-        let asked = slug(question, CODE_CHARS_MAX.saturating_sub(chosen.chars().count()).max(40));
+        let chosen = phrase(answer, CODE_CHARS_MAX);
+        let asked = phrase(question, CODE_CHARS_MAX.saturating_sub(chosen.chars().count()).max(40));
         let text = line(&format!("{} → {}", question.trim(), answer.trim()), TEXT_CHARS_MAX);
-        let code = format!("{}{asked}-→-{chosen}", Kind::Decision.prefix());
+        let code = format!("{}{asked} → {chosen}", Kind::Decision.prefix());
         Fact { why: Some(line(question, TEXT_CHARS_MAX)), ..Fact::plain(Kind::Decision, code, text) }
     }
 
@@ -160,7 +160,7 @@ impl Fact {
     pub fn blocker(text: &str, sort: Option<&str>) -> Fact {
         let mut fact = Fact::words(Kind::Blocker, text);
         if !text.trim_start().starts_with(Kind::Blocker.prefix()) {
-            let sort = slug(sort.unwrap_or("issue"), 20).replace(':', "-");
+            let sort = phrase(sort.unwrap_or("issue"), 20).replace(':', "-");
             fact.code = format!("{}{sort}:{}", Kind::Blocker.prefix(), &fact.code[Kind::Blocker.prefix().len()..]);
         }
         fact
@@ -202,13 +202,13 @@ mod tests {
             (Fact::file(Kind::File, "src/proxy.go"), "impl:src/proxy.go"),
             (Fact::file(Kind::Read, "a\nb"), "see:a?b"),
             (Fact::function("supervisor.Process", None), "impl:supervisor.Process"),
-            (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75-better-precision"),
-            (Fact::decision("no LLM, pure data", None), "dec:no-LLM,-pure-data"),
-            (Fact::answer("Which database?", "SQLite"), "dec:Which-database?-→-SQLite"),
-            (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase-analyzer"),
-            (Fact::blocker("tests hang", None), "block:issue:tests-hang"),
-            (Fact::blocker("block:race:test failure line 712", None), "block:race:test-failure-line-712"),
-            (Fact::words(Kind::Next, "rerun race detector"), "next:rerun-race-detector"),
+            (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75 - better precision"),
+            (Fact::decision("no LLM, pure data", None), "dec:no LLM, pure data"),
+            (Fact::answer("Which database?", "SQLite"), "dec:Which database? → SQLite"),
+            (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase analyzer"),
+            (Fact::blocker("tests hang", None), "block:issue:tests hang"),
+            (Fact::blocker("block:race:test failure line 712", None), "block:race:test failure line 712"),
+            (Fact::words(Kind::Next, "rerun race detector"), "next:rerun race detector"),
             (Fact::words(Kind::Next, "next:test-5-scenarios"), "next:test-5-scenarios"),
         ] {
             assert_eq!(fact.code, code);
@@ -222,7 +222,7 @@ mod tests {
             Fact::decision("keep the journal append only and fold it into the view in one transaction", Some(why));
         assert!(fact.code.chars().count() <= 130, "{}", fact.code);
         assert!(fact.text.ends_with("checkpoints"));
-        assert!(!fact.code.contains(char::is_whitespace));
+        assert!(!fact.code.contains('\n'));
     }
 
     #[test]

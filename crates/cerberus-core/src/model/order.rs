@@ -52,6 +52,11 @@ impl Order {
         wall_micros.max(after_last).min(SEQ_MAX)
     }
 
+    /// The sequence number in a place that was made a single number by [`Order::rank`].
+    pub fn seq_of(rank: i64) -> u64 {
+        rank as u64 >> TIE_BITS
+    }
+
     /// The place as a single number. Two devices, or two processes in the same microsecond, may use the same sequence
     /// number. `name`, which identifies the event, then decides, the same way on every device.
     pub fn rank(self, name: &[&str]) -> i64 {

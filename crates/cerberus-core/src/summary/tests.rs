@@ -173,7 +173,7 @@ fn the_most_important_items_are_shown() {
         key_items(&codes(facts.to_vec()).items).iter().map(|item| item.code.clone()).collect()
     };
     let all = listed(&facts);
-    assert_eq!(&all[..2], ["block:issue:obstacle-0", "block:issue:obstacle-1"]);
+    assert_eq!(&all[..2], ["block:issue:obstacle 0", "block:issue:obstacle 1"]);
     assert!(all.len() == 5 && all[2..].iter().all(|code| code.starts_with("dec:")), "{all:?}");
     facts.retain(|fact| fact.kind != Kind::Decision);
     assert_eq!(listed(&facts).iter().filter(|code| code.ends_with(".rs")).count(), 3, "three files, then none more");
@@ -190,8 +190,8 @@ fn input(text: &str) -> SummaryInput<'_> {
 fn the_format_is_that_of_the_original_tool() {
     let brief = instead(codes(facts()), &input("Split the proxy. Fix the race."));
     let text = "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy. Fix the race.\n\n\
-        **Context:**\n- block:race:race-condition-in-the-test-at-line-712\n\
-        - dec:split-the-proxy-in-3-files-keep-each-below-200-lines\n- impl:proxy.go\n- impl:supervisor.go\n\
+        **Context:**\n- block:race:race condition in the test at line 712\n\
+        - dec:split the proxy in 3 files - keep each below 200 lines\n- impl:proxy.go\n- impl:supervisor.go\n\
         - impl:supervisor.Process\n\n**Next:**\n- fix the race, add a mutex";
     assert_eq!(brief.text, text);
     assert_eq!(brief.items.len(), 6, "the shown items are part of the brief");

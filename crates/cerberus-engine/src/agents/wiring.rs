@@ -14,7 +14,7 @@ use cerberus_core::settings::{self, Position, SettingsError, Target, Version, Wi
 use serde::{Deserialize, Serialize};
 
 use super::SettingsFile;
-use crate::os::home::{Access, Home, create_dir};
+use crate::os::home::{Home, create_dir};
 use crate::os::outside;
 use crate::os::replace::{is_writable, replace, resolve};
 
@@ -218,12 +218,7 @@ pub fn is_read_only(file: &SettingsFile) -> bool {
 /// Only one process at a time changes settings files: two that read the same original would lose one change.
 pub fn lock(home: &Home) -> Result<File, WiringError> {
     let path = home.backups_dir().join("lock");
-    let opened = create_dir(&home.backups_dir()).and_then(|()| {
-        let file = home.open(&path, Access::AppendOrCreate)?;
-        file.lock()?;
-        Ok(file)
-    });
-    opened.map_err(|source| WiringError::Io { doing: "lock", path, source })
+    home.lock(&path).map_err(|source| WiringError::Io { doing: "lock", path, source })
 }
 
 /// Remembers whether the user uninstalled us from this agent.

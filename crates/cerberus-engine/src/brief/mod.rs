@@ -6,3 +6,4 @@ pub mod recall;
 pub(crate) mod remember;
 pub mod status_line;
 pub mod survey;
+pub mod usage;

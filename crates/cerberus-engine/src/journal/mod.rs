@@ -54,7 +54,7 @@ pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<()
 }
 
 /// The same, with places after the sequence number `after`.
-fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) -> Result<(), JournalError> {
+pub(crate) fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) -> Result<(), JournalError> {
     let mut records = records.iter().peekable();
     while records.peek().is_some() {
         let mut writer = Writer::open(home, wall)?;

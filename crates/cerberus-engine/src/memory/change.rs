@@ -12,9 +12,10 @@ use cerberus_core::learn::exchange::MemoryLine;
 use cerberus_core::model::event::{Event, Location, MemoryChange, Record};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status};
+use cerberus_core::model::order::Order;
 use cerberus_core::model::time::Timestamp;
 
-use crate::journal::{self, own_record};
+use crate::journal::{self, JournalError, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity::Located;
@@ -189,18 +190,27 @@ impl MemoryWriter<'_> {
     }
 
     /// Records one change. Returns whether it was made, or refused because another one came first. Only the fold knows,
-    /// so this waits until the fold is complete. Never called by a hook.
+    /// so this waits until the fold is complete. One process at a time, and each after all earlier changes: a record
+    /// that took an earlier place but was written later would undo what another process reported as made.
     fn make(&self, store: &mut Store, change: Change) -> Result<bool, FoldError> {
+        let path = self.home.memories_lock();
+        let _lock = self.home.lock(&path).map_err(|source| JournalError::Write { path, source })?;
+        self.fold(store)?;
         let record = self.change_record(change);
-        journal::append(self.home, self.clock.wall, &record)?;
+        let after = Order::seq_of(store.last_memory_rank()?);
+        journal::append_after(self.home, self.clock.wall, after, std::slice::from_ref(&record))?;
+        self.fold(store)?;
+        Ok(store.has_memory_change(&record.key)?)
+    }
+
+    fn fold(&self, store: &mut Store) -> Result<(), FoldError> {
         let mut tries = 1;
         loop {
             match fold::fold_all(self.home, store) {
                 Err(FoldError::Store(error)) if error.is_busy() && tries < FOLDS_MAX => tries += 1,
-                folded => break folded?,
+                folded => return folded.map(drop),
             }
         }
-        Ok(store.has_memory_change(&record.key)?)
     }
 
     /// The key is unique, so that two identical changes at the same time are not taken for one.

@@ -100,6 +100,11 @@ impl Home {
         self.root.join("rewriting")
     }
 
+    /// Locked while a memory is changed.
+    pub fn memories_lock(&self) -> PathBuf {
+        self.root.join("memories.lock")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
     }
@@ -117,6 +122,14 @@ impl Home {
     /// Where the original tool stored its sessions.
     pub fn seeds_dir(&self) -> PathBuf {
         self.root.join("memory").join("sessions")
+    }
+
+    /// Waits until no other process holds the lock on this file, and takes it. Never called by a hook.
+    pub fn lock(&self, path: &Path) -> io::Result<File> {
+        path.parent().map_or(Ok(()), create_dir)?;
+        let file = self.open(path, Access::AppendOrCreate)?;
+        file.lock()?;
+        Ok(file)
     }
 
     /// Opens a regular file below the home. Follows no symbolic link, neither on the way nor at the end.

@@ -154,7 +154,7 @@ impl FoldTransaction<'_> {
 
     pub(super) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
         for id in memories {
-            let sql = "INSERT INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
+            let sql = "INSERT OR IGNORE INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
             self.run(sql, params![source.event, &**id, source.at.millis()])?;
         }
         Ok(())
@@ -227,6 +227,11 @@ impl Store {
         let sql = "SELECT count(*), max(iif(until_at IS NULL, updated_at, NULL)) FROM memory WHERE id = ?1";
         let read = |row: &Row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.map(Timestamp::from_millis)));
         Ok(self.rows(sql, [id], read)?.into_iter().next().unwrap_or((0, None)))
+    }
+
+    /// The place of the last record about memories that was folded; 0 if there is none.
+    pub fn last_memory_rank(&self) -> Result<i64> {
+        Ok(self.rows("SELECT last_rank FROM memory_progress", [], |row| row.get(0))?.pop().unwrap_or_default())
     }
 
     /// Whether the change with this key was made, as opposed to refused.

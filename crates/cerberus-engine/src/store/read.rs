@@ -173,6 +173,12 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
+    /// Every project that has sessions.
+    pub fn all_projects(&self, now: Timestamp) -> Result<Vec<ProjectId>> {
+        let sql = "SELECT DISTINCT project FROM session WHERE started_at <= ?1 ORDER BY project";
+        self.rows(sql, [now.millis()], |row| Ok(ProjectId::from_stored(row.get::<_, String>(0)?)))
+    }
+
     /// How a session last began, if it has had at most one prompt since.
     pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
         let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'

@@ -223,12 +223,12 @@ CREATE VIRTUAL TABLE IF NOT EXISTS memory_terms
     USING fts5(terms, content='', contentless_delete=1, detail=none, tokenize="ascii");
 
 CREATE TABLE IF NOT EXISTS memory_use (
-    row INTEGER PRIMARY KEY,
-    event INTEGER NOT NULL,
     id TEXT NOT NULL,
-    at INTEGER NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS memory_use_by_id ON memory_use (id, at);
+    at INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    PRIMARY KEY (id, at, event)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memory_use_by_event ON memory_use (event);
 
 CREATE TABLE IF NOT EXISTS receipt (
     row INTEGER PRIMARY KEY,

@@ -3,20 +3,25 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use cerberus_core::brief::CHARS_MAX;
+use cerberus_core::brief::usage::Usage;
+use cerberus_core::brief::{CHARS_MAX, Item};
 use cerberus_core::model::event::StartSource;
+use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::summary::render::Format;
 use cerberus_engine::agents::Surroundings;
 use cerberus_engine::brief::recall;
 use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
+use cerberus_engine::brief::usage;
 use cerberus_engine::os::outside;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::find::recent_sessions;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::store::Store;
 use serde::Serialize;
 use serde_json::json;
 
+use super::stats;
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -87,7 +92,7 @@ impl BriefCommand {
         if context.json {
             render::json(&as_json(&briefing, budget.both_tokens));
         } else if self.explain {
-            explain(&briefing, budget.both_tokens);
+            explain(context, &briefing, budget.both_tokens)?;
         } else if !briefing.brief.text.is_empty() {
             render::block(&briefing.brief.text);
         }
@@ -185,8 +190,20 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
     value
 }
 
-fn explain(briefing: &Briefing, budget_tokens: usize) {
+/// How useful a file was to the sessions that were told about it.
+fn usefulness(usage: &Usage, item: &Item) -> String {
+    let file = item.path.as_deref().filter(|_| matches!(item.kind, Kind::File | Kind::Read));
+    match file.map(|path| usage.of_file(path)).filter(|file| file.told > 0) {
+        Some(file) => format!("; told to {}, {} of them touched it", render::count(file.told, "session"), file.used),
+        None => String::new(),
+    }
+}
+
+fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Result<()> {
     let brief = &briefing.brief;
+    let (store, located) = (context.store()?, context.located());
+    let projects = joined(&store, &located, context.clock.now).hint(DOCTOR)?.ids;
+    let usage = usage::of_projects(&store, &projects, context.clock.now).hint(DOCTOR)?.files;
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
@@ -198,11 +215,17 @@ fn explain(briefing: &Briefing, budget_tokens: usize) {
         render::line(&format!("{}  summary of {session}, written {} by {}", row.text, row.at, row.provider));
     }
     for item in &brief.items {
-        render::line(&format!("{:width$}  {:>3} tokens  {}", item.code, item.tokens, item.why()));
+        let why = format!("{}{}", item.why(), usefulness(&usage, item));
+        render::line(&format!("{:width$}  {:>3} tokens  {why}", item.code, item.tokens));
     }
     if !brief.dropped.is_empty() {
         render::line("");
         render::line(&format!("Left out ({}):", brief.dropped.len()));
         brief.dropped.iter().for_each(|dropped| render::line(&format!("{:width$}  {}", dropped.code, dropped.reason)));
     }
+    if usage.told > 0 {
+        render::line("");
+        render::line(&stats::files_line(&usage));
+    }
+    Ok(())
 }

@@ -17,6 +17,7 @@ pub mod record;
 mod run;
 mod scan;
 mod session;
+mod stats;
 mod status;
 mod statusline;
 mod summarize;
@@ -69,6 +70,7 @@ enum Command {
     Hook(Hook),
     Brief(brief::BriefCommand),
     Status(status::Status),
+    Stats(stats::Stats),
     #[command(name = "statusline")]
     StatusLine(statusline::StatusLineCommand),
     Import(import::Import),
@@ -120,6 +122,7 @@ pub fn run() -> ExitCode {
             Command::Hook(_) => Ok(()),
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
+            Command::Stats(command) => command.run(&context),
             Command::StatusLine(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),

@@ -51,7 +51,7 @@ fn the_user_sees_how_much_a_session_was_told() {
 
 #[test]
 fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
-    let told = "rule:Run-database-migrations-through-the-pipeline";
+    let told = "rule:Run database migrations through the pipeline";
     let named = |event: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": told}});
     let said = "now run the database migrations please";
     for (agent, prompt, expected) in [
@@ -238,7 +238,7 @@ fn how_a_command_of_codex_ended_is_never_guessed() {
     run("c2", "cargo test", "test a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n");
     assert_eq!(tests(), ["test:cargo:1-passed"]);
     run("c3", "git commit -m x", "[main 1a2b3c4] open the store once\n");
-    assert_eq!(codes(&env.sessions()[0], "commit"), ["commit:1a2b3c4-open-the-store-once"]);
+    assert_eq!(codes(&env.sessions()[0], "commit"), ["commit:1a2b3c4 open the store once"]);
 }
 
 /// Calls the plugin's hooks as opencode does, and prints the system prompt of the session's first model call.
@@ -307,8 +307,8 @@ fn the_plugin_of_opencode_reports_and_injects() {
         "proj:hydra",
         "last:now run the database migrations please",
         "impl:a.rs load",
-        "next:Write-the-docs",
-        "rule:Run-database-migrations-through-the-pipeline",
+        "next:Write the docs",
+        "rule:Run database migrations through the pipeline",
     ] {
         assert!(told.lines().any(|told| told == line), "{line} in {told}");
     }

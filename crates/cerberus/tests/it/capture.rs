@@ -87,13 +87,13 @@ fn tasks_and_todos_come_and_go() {
     tool("TodoWrite", "t3", todos(&[("Parse flags", "in_progress"), ("Draw a picture", "pending")]), json!({}));
     assert_eq!(
         env.brief(),
-        "proj:hydra\nnext:Write-tests\nnext:Update-the-docs\nnext:Parse-flags\nnext:Draw-a-picture"
+        "proj:hydra\nnext:Write tests\nnext:Update the docs\nnext:Parse flags\nnext:Draw a picture"
     );
     env.hook("s1", "TaskCompleted", json!({"task_id": "1", "task_subject": "Write tests"}));
     tool("TaskUpdate", "t4", json!({"taskId": "2", "status": "deleted"}), json!({}));
     tool("TodoWrite", "t5", todos(&[("Parse flags", "completed")]), json!({}));
     assert_eq!(env.brief(), "");
-    assert_eq!(codes(&env.sessions()[0], "done"), ["done:Write-tests", "done:Parse-flags"]);
+    assert_eq!(codes(&env.sessions()[0], "done"), ["done:Write tests", "done:Parse flags"]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn facts_recorded_by_hand() {
     let env = env();
     assert_eq!(
         env.ok(&["record", "decision", "use WAL", "--why", "readers must not wait"]),
-        "dec:use-WAL-readers-must-not-wait\n"
+        "dec:use WAL - readers must not wait\n"
     );
     let session = env.sessions()[0].clone();
     assert_eq!((&session["agent"], &session["status"]), (&json!("manual"), &json!("active")));
@@ -208,8 +208,8 @@ fn facts_recorded_by_hand() {
     env.ok(&["record", "objective", "make it fast"]);
     env.ok(&["record", "note", "the CI is slow on Mondays"]);
     env.ok(&["record", "next", "measure the hook"]);
-    let expected = "proj:hydra\nlast:hello\nblock:need:needs-ollama\ngoal:make-it-fast\nnext:measure-the-hook\n\
-        note:the-CI-is-slow-on-Mondays\ndec:use-WAL-readers-must-not-wait\nimpl:lib.rs\nimpl:Store.open";
+    let expected = "proj:hydra\nlast:hello\nblock:need:needs ollama\ngoal:make it fast\nnext:measure the hook\n\
+        note:the CI is slow on Mondays\ndec:use WAL - readers must not wait\nimpl:lib.rs\nimpl:Store.open";
     assert_eq!(env.brief(), expected);
     env.ok(&["record", "blocker", "needs ollama", "--type", "need", "--resolve"]);
     env.ok(&["record", "done", "measure the hook"]);

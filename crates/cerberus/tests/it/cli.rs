@@ -52,7 +52,7 @@ fn explain_says_where_each_line_came_from_and_what_was_left_out() {
     assert!(
         explained.contains("impl:a.rs") && explained.contains("edited in 1 session, last now, not committed since")
     );
-    assert!(explained.contains("Left out (1):\nnext:write-tests  done 2026-01-22T13:35:14Z"), "{explained}");
+    assert!(explained.contains("Left out (1):\nnext:write tests  done 2026-01-22T13:35:14Z"), "{explained}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn try_shows_the_whole_story_and_cleans_up() {
     let story = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{story}{}", String::from_utf8_lossy(&output.stderr));
     for told in
-        ["signal: 9 (SIGKILL)", "proj:hydra", "impl:proxy.go", "block:race:test-failure-line-712", "cerberus install"]
+        ["signal: 9 (SIGKILL)", "proj:hydra", "impl:proxy.go", "block:race:test failure line 712", "cerberus install"]
     {
         assert!(story.contains(told), "{told} in {story}");
     }

@@ -156,9 +156,9 @@ fn a_decision_of_an_unmerged_branch_is_marked_until_it_is_merged() {
     env.ok(&["record", "decision", "use the new parser"]);
     write(&env, "s2", "b.rs");
     commit(&env, "second");
-    assert!(env.brief().contains("\ndec:use-the-new-parser\n") || env.brief().ends_with("dec:use-the-new-parser"));
+    assert!(env.brief().contains("\ndec:use the new parser\n") || env.brief().ends_with("dec:use the new parser"));
     env.git(&env.project(), &["checkout", "--quiet", "main"]);
-    assert!(env.brief().contains("dec:use-the-new-parser@side/try"), "{}", env.brief());
+    assert!(env.brief().contains("dec:use the new parser@side/try"), "{}", env.brief());
     env.git(&env.project(), &["merge", "--quiet", "side/try"]);
     assert!(!env.brief().contains("@side/try"), "{}", env.brief());
 }
@@ -224,7 +224,7 @@ fn after_a_pause_a_few_lines_say_where_it_stopped() {
     turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs.");
     env.ok(&["record", "next", "write the docs"]);
     env.set_now(Some("2026-01-29T13:35:14Z"));
-    assert_eq!(lines(&env, "next:"), ["next:write-the-docs"], "within seven days everything carries over");
+    assert_eq!(lines(&env, "next:"), ["next:write the docs"], "within seven days everything carries over");
     env.set_now(Some("2026-02-10T13:35:14Z"));
     let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)";
     assert_eq!(env.brief(), reminder);
@@ -275,4 +275,25 @@ fn what_later_sessions_passed_over_is_not_told_on_a_prompt_either() {
     write(&env, "s2", "b.rs");
     env.set_now(Some("2026-01-22T16:00:00Z"));
     assert_eq!(told(&env, "other").lines().filter(|line| line.starts_with("next:")).count(), 0);
+}
+
+#[test]
+fn stats_compare_what_was_told_with_what_was_touched() {
+    let env = env();
+    assert!(env.ok(&["stats"]).contains("no session was told anything yet"));
+    for path in ["a.rs", "b.rs"] {
+        write(&env, "s1", path);
+    }
+    env.start("s2", "startup");
+    write(&env, "s2", "b.rs");
+    write(&env, "s2", "c.rs");
+    let told = env.json(&["stats"])["told"].clone();
+    let files = json!({"sessions": 1, "told": 2, "touched": 2, "told_and_touched": 1, "touched_and_told": 1});
+    assert_eq!((&told["sessions"], &told["files"]), (&json!(1), &files), "{told}");
+    let line = "2 files told to 1 session, 1 of them touched (50 %); of 2 files touched, 1 had been told (50 %)";
+    assert_eq!(env.ok(&["stats"]).matches(line).count(), 2, "here and in all projects");
+    let explained = env.ok(&["brief", "--explain"]);
+    assert!(explained.contains(line) && explained.contains("told to 1 session, 0 of them touched it"), "{explained}");
+    env.rebuild();
+    assert_eq!(env.json(&["stats"])["told"], told);
 }

@@ -58,7 +58,7 @@ fn of_model(env: &TestEnv) -> Vec<(String, String)> {
 fn words_of_prompts_are_sent_only_if_the_user_allows_it() {
     let (env, server) = (env(), saying("The session changed proxy.go."));
     talk(&env);
-    assert!(env.brief().contains("to-use-redis"), "it is a fact: {}", env.brief());
+    assert!(env.brief().contains("to use redis"), "it is a fact: {}", env.brief());
     use_ollama(&env, &server);
     env.ok(&["summarize"]);
     let request = server.requests()[0].clone();
@@ -141,7 +141,7 @@ fn items_with_a_quotation_become_facts_of_their_own_source() {
         expected.iter().map(|(kind, text)| (kind.to_string(), text.to_string())).collect();
     assert_eq!(of_model(&env), expected);
     let told = env.json(&["brief", "--format", "codes"])["text"].as_str().unwrap().to_string();
-    for code in ["next:The-retry-policy-is-not-documented", "dec:never-commit-to-main", "note:cold-start-measured"] {
+    for code in ["next:The retry policy is not documented", "dec:never commit to main", "note:cold start measured"] {
         assert!(told.contains(code), "{code} in {told}");
     }
     assert!(!told.contains("rewrite") && told.contains("block:test:TestRace"), "{told}");
@@ -177,7 +177,7 @@ fn a_newer_answer_replaces_the_items_of_an_older_one() {
     read_conversation(&env, &server);
     env.ok(&["summarize"]);
     let told = env.json(&["brief", "--format", "codes"])["text"].as_str().unwrap().to_string();
-    assert!(told.contains("next:cold-start-at-80-ms") && !told.contains("never-commit"), "{told}");
+    assert!(told.contains("next:cold start at 80 ms") && !told.contains("never commit"), "{told}");
     assert!(!server.requests()[0].contains("- never commit to main"), "what a model said before is not sent");
     assert_eq!(codes(&env.sessions()[0], "note").len(), 1, "it is kept, and no longer told");
 }

@@ -151,7 +151,7 @@ fn a_moved_folder_keeps_its_sessions_and_memories() {
     env.ok(&["memory", "learn", "Feed the swan", "--scope", "project", "--cwd", shown(&old)]);
     fs::rename(&old, &new).unwrap();
     let told = start(&env, &new, "s2");
-    assert!(told.contains("impl:a.rs") && told.contains("Feed-the-swan"), "at the first start: {told}");
+    assert!(told.contains("impl:a.rs") && told.contains("Feed the swan"), "at the first start: {told}");
     assert_eq!(joined(&env, &new), because(&old, "moved"));
     let status = env.ok(&["status", "--cwd", shown(&new)]);
     assert!(status.contains(&format!("joined    {}: the folder was moved", old.display())), "{status}");
@@ -168,7 +168,7 @@ fn a_moved_folder_keeps_its_sessions_and_memories() {
     let told = brief(&env, &new);
     assert!(told.contains("proj:elsewhere\n") && told.contains("impl:a.rs") && told.contains("impl:b.rs"), "{told}");
     env.ok(&["memory", "learn", "Never feed the swan", "--scope", "project", "--cwd", shown(&new)]);
-    assert!(!brief(&env, &new).contains("rule:Feed-the-swan"), "a newer memory replaces one from the old folder");
+    assert!(!brief(&env, &new).contains("rule:Feed the swan"), "a newer memory replaces one from the old folder");
 }
 
 #[test]
@@ -214,14 +214,14 @@ fn a_second_clone_shares_the_project_from_its_first_session() {
     work(&env, &one, "s1", "src/a.rs");
     env.ok(&["memory", "learn", "Feed the swan", "--scope", "project", "--cwd", shown(&one)]);
     let told = start(&env, &two, "s2");
-    assert!(told.contains("impl:a.rs") && told.contains("Feed-the-swan"), "{told}");
+    assert!(told.contains("impl:a.rs") && told.contains("Feed the swan"), "{told}");
     assert_eq!(joined(&env, &two), because(&one, "same_origin"));
     work(&env, &source, "s3", "src/c.rs");
     assert!(brief(&env, &source).contains("impl:a.rs"), "the source of both clones is joined too");
     start(&env, &one, "s4");
     env.ok(&["record", "next", "call the agent", "--cwd", shown(&two)]);
     let sessions = env.json(&["memory", "session-status", "--all", "--cwd", shown(&one)])["sessions"].clone();
-    let noted = |session: &&Value| session["facts"].to_string().contains("call-the-agent");
+    let noted = |session: &&Value| session["facts"].to_string().contains("call the agent");
     let found: Vec<&Value> = sessions.as_array().unwrap().iter().filter(noted).map(|one| &one["cwd"]).collect();
     assert_eq!(found, [shown(&two)], "a fact belongs to a session of its own folder");
     let fetched = env.git(&one, &["rev-list", "--max-parents=0", "HEAD"]);

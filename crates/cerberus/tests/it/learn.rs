@@ -52,7 +52,7 @@ fn a_direct_rule_is_learnt_at_the_end_of_its_session_and_told_to_the_next() {
     assert_eq!(memories[0]["evidence"], json!(["Always run the tests before you commit."]));
     later(&mut env, 0);
     let told = env.start("s2", "startup");
-    assert!(told.starts_with("rule:") && told.contains("run-the-tests-before"), "{told}");
+    assert!(told.starts_with("rule:") && told.contains("run the tests before"), "{told}");
     let proposed = proposals(&env);
     assert_eq!((proposed.len(), &proposed[0]["status"]), (1, &json!("approved")));
     env.ok(&["memory", "undo", memories[0]["id"].as_str().unwrap()]);
@@ -259,7 +259,7 @@ fn killed_between_approving_and_storing_nothing_is_lost() {
         assert!(status == "proposed" || status == "approved", "{point}: {status}");
         env.ok(&["memory", "approve", &id]);
         assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1, "{point}");
-        assert!(env.brief().starts_with("pref:Prefer-small-commits\n\n"), "{point}");
+        assert!(env.brief().starts_with("pref:Prefer small commits\n\n"), "{point}");
     }
 }
 

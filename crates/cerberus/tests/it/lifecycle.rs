@@ -77,7 +77,7 @@ fn sigkill_is_noticed_and_the_next_session_is_told_what_was_in_flight() {
     assert_eq!((&listed[0]["project"], &listed[0]["facts"]), (&json!("hydra"), &json!(1)));
 
     let told = env.start("s2", "startup");
-    assert_eq!(told, "proj:hydra\nnext:interrupted:Make-the-proxy-safe\nimpl:proxy.go");
+    assert_eq!(told, "proj:hydra\nnext:interrupted:Make the proxy safe\nimpl:proxy.go");
     assert_eq!(status_of(&env, "s1"), "recovered");
     assert_eq!(env.json(&["memory", "recover", "--list"]), json!([]));
     // Recovering twice equals once, and when another goes on it is no longer in flight.
@@ -149,7 +149,7 @@ fn sessions_by_hand_start_and_end() {
     env.ok(&["memory", "session-end"]);
     let session = env.sessions()[0].clone();
     assert_eq!((&session["status"], &session["end_trigger"]), (&json!("ended"), &json!("explicit")));
-    assert_eq!(env.brief(), "proj:hydra\nnext:write-tests");
+    assert_eq!(env.brief(), "proj:hydra\nnext:write tests");
 }
 
 #[test]

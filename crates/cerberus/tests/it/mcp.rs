@@ -189,8 +189,8 @@ fn the_newer_era_needs_no_beginning() {
     let discovered = client.ask("server/discover", json!({}))["result"].clone();
     assert!(discovered["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")));
     assert!(discovered["instructions"].as_str().unwrap().contains("session_context"));
-    assert_eq!(client.ok("session_record", json!({"kind": "next", "text": "tidy up"}))["code"], "next:tidy-up");
-    assert_eq!(client.ok("session_context", json!({}))["text"], "proj:hydra\nnext:tidy-up");
+    assert_eq!(client.ok("session_record", json!({"kind": "next", "text": "tidy up"}))["code"], "next:tidy up");
+    assert_eq!(client.ok("session_context", json!({}))["text"], "proj:hydra\nnext:tidy up");
     assert_eq!(client.ask("tools/list", json!({}))["result"]["resultType"], "complete");
     client.meta = Some(meta("2031-01-01"));
     assert!(client.ask("tools/list", json!({}))["error"]["code"].is_number(), "a version that is not known yet");
@@ -311,17 +311,17 @@ fn facts_go_to_one_manual_session_where_no_hook_is_installed() {
     let env = env();
     let mut client = Client::ready(&env);
     for (arguments, code) in [
-        (json!({"kind": "decision", "text": "use WAL", "why": "readers"}), "dec:use-WAL-readers"),
-        (json!({"kind": "blocker", "text": "no staging key", "severity": "high"}), "block:issue:no-staging-key"),
+        (json!({"kind": "decision", "text": "use WAL", "why": "readers"}), "dec:use WAL - readers"),
+        (json!({"kind": "blocker", "text": "no staging key", "severity": "high"}), "block:issue:no staging key"),
         (json!({"kind": "file", "text": env.project().join("src/a.rs")}), "impl:src/a.rs"),
-        (json!({"kind": "next", "text": "measure it", "why": null, "resolve": false}), "next:measure-it"),
+        (json!({"kind": "next", "text": "measure it", "why": null, "resolve": false}), "next:measure it"),
     ] {
         let recorded = client.ok("session_record", arguments.clone());
         assert_eq!(recorded["agent"], "manual");
         assert_eq!(recorded["code"], code, "{arguments}");
     }
     let told = client.ok("session_context", json!({}))["text"].clone();
-    assert_eq!(told, "proj:hydra\nblock:issue:no-staging-key\nnext:measure-it\ndec:use-WAL-readers\nimpl:a.rs");
+    assert_eq!(told, "proj:hydra\nblock:issue:no staging key\nnext:measure it\ndec:use WAL - readers\nimpl:a.rs");
     client.ok("session_record", json!({"kind": "blocker", "text": "no staging key", "resolve": true}));
     assert!(!client.ok("session_context", json!({}))["text"].as_str().unwrap().contains("block:"));
     client.end();
@@ -381,7 +381,7 @@ fn memories_are_learnt_found_and_forgotten() {
     assert_eq!(ids(json!({"query": "indentation", "limit": 1})).len(), 1);
     let gone = client.ok("memory_forget", json!({"ids": [ship["id"], spaces["id"]]}));
     assert_eq!(gone["forgotten"], json!([ship["id"], spaces["id"]]));
-    assert_eq!(client.ok("session_context", json!({}))["text"], "rule:Use-tabs-for-indentation");
+    assert_eq!(client.ok("session_context", json!({}))["text"], "rule:Use tabs for indentation");
     client.end();
     assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1);
 }
@@ -545,7 +545,7 @@ fn hooks_and_other_servers_may_write_meanwhile() {
 #[test]
 fn what_the_server_told_is_no_evidence() {
     let env = env();
-    let told = "proj:hydra\nblock:no-staging-key\nnext:measure-it\ndec:use-WAL";
+    let told = "proj:hydra\nblock:no staging key\nnext:measure it\ndec:use WAL";
     let response = json!([{"type": "text", "text": told}]);
     let tool = "mcp__cerberus__session_context";
     let extra = json!({"tool_name": tool, "tool_use_id": "t1", "tool_input": {}, "tool_response": response});

@@ -51,7 +51,7 @@ fn what_is_learnt_is_told_to_the_next_session_before_its_state() {
     assert_eq!(session, "proj:hydra\nimpl:a.rs a");
     let mut lines: Vec<&str> = memories.lines().collect();
     lines.sort_unstable();
-    assert_eq!(lines, ["pref:Answer-in-short-sentences", "rule:Run-the-linter-before-every-commit"]);
+    assert_eq!(lines, ["pref:Answer in short sentences", "rule:Run the linter before every commit"]);
     assert_eq!(list(&env)[0]["use_count"], 1, "being told is a use");
 }
 
@@ -63,12 +63,12 @@ fn memories_are_told_where_they_hold_and_nowhere_else() {
     learn(&env, &["Prefer iterators over index loops", "--scope", "language:rust"]);
     learn(&env, &["Use type hints", "--scope", "language:python"]);
     learn(&env, &["Never push to main"]);
-    assert_eq!(env.brief(), "rule:Deploy-with-make-ship\nrule:Never-push-to-main");
+    assert_eq!(env.brief(), "rule:Deploy with make ship\nrule:Never push to main");
     env.write_file("s1", "t1", "src/a.rs", "fn a() {}\n");
-    assert!(env.brief().contains("rule:Prefer-iterators"), "{}", env.brief());
-    assert!(!env.brief().contains("type-hints"));
+    assert!(env.brief().contains("rule:Prefer iterators"), "{}", env.brief());
+    assert!(!env.brief().contains("type hints"));
     let there = env.json(&["--cwd", other.to_str().unwrap(), "brief"]);
-    assert_eq!(there["text"], "rule:Never-push-to-main");
+    assert_eq!(there["text"], "rule:Never push to main");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_a_prompt_speaks_of_is_told_once() {
     learn(&env, &["Run database migrations through the pipeline, never by hand"]);
     assert_eq!(on_prompt(&env, "s1", "fix the colour of the button"), "");
     let told = on_prompt(&env, "s1", "now run the database migrations please");
-    assert_eq!(told, "rule:Run-database-migrations-through-the-pipeline,-never-by-hand");
+    assert_eq!(told, "rule:Run database migrations through the pipeline, never by hand");
     assert_eq!(on_prompt(&env, "s1", "run the database migrations again"), "", "it was told already");
     assert_ne!(on_prompt(&env, "s2", "run the database migrations"), "", "another session was not");
 }
@@ -100,12 +100,12 @@ fn what_a_guide_says_is_not_repeated_and_guides_are_left_alone() {
     learn(&env, &["Never push to main"]);
     let guide = env.project().join("CLAUDE.md");
     std::fs::write(&guide, "# House rules\n\n- Always run `cargo fmt` before committing.\n").unwrap();
-    assert_eq!(env.brief(), "rule:Never-push-to-main");
+    assert_eq!(env.brief(), "rule:Never push to main");
     let dropped = env.json(&["brief"])["dropped"].clone();
-    assert_eq!(dropped[0]["code"], "rule:Always-run-cargo-fmt-before-committing");
+    assert_eq!(dropped[0]["code"], "rule:Always run cargo fmt before committing");
     assert_eq!(dropped[0]["reason"], "already in CLAUDE.md");
     std::fs::rename(&guide, env.project().join("AGENTS.md")).unwrap();
-    assert_eq!(env.brief(), "rule:Never-push-to-main");
+    assert_eq!(env.brief(), "rule:Never push to main");
     let agents = std::fs::read_to_string(env.project().join("AGENTS.md")).unwrap();
     assert_eq!(agents, "# House rules\n\n- Always run `cargo fmt` before committing.\n");
     let own = env.root().join("user/.claude/projects");
@@ -123,12 +123,12 @@ fn the_newer_supersedes_and_both_are_shown() {
     env.set_now(Some("2026-01-23T10:00:00Z"));
     let newer = env.json(&["memory", "learn", "Use spaces for indentation"]);
     assert_eq!(newer["supersedes"], json!([older]));
-    assert_eq!(env.brief(), "rule:Use-spaces-for-indentation");
+    assert_eq!(env.brief(), "rule:Use spaces for indentation");
     let both = list(&env);
     assert_eq!(both.len(), 2);
     assert_eq!(both[0]["superseded_by"], newer["id"]);
     env.ok(&["memory", "forget", newer["id"].as_str().unwrap()]);
-    assert_eq!(env.brief(), "rule:Use-tabs-for-indentation", "without the newer, the older holds again");
+    assert_eq!(env.brief(), "rule:Use tabs for indentation", "without the newer, the older holds again");
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn what_holds_here_overrules_what_holds_everywhere() {
     let env = env();
     learn(&env, &["Use tabs for indentation"]);
     learn(&env, &["Use spaces for indentation", "--scope", "project"]);
-    assert_eq!(env.brief(), "rule:Use-spaces-for-indentation");
+    assert_eq!(env.brief(), "rule:Use spaces for indentation");
     let other = env.add_repository("kraken");
     let there = env.json(&["--cwd", other.to_str().unwrap(), "brief"]);
-    assert_eq!(there["text"], "rule:Use-tabs-for-indentation");
+    assert_eq!(there["text"], "rule:Use tabs for indentation");
 }
 
 #[test]
@@ -151,16 +151,16 @@ fn every_step_can_be_taken_back() {
     env.ok(&["memory", "reject", &id]);
     assert_eq!(env.brief(), "");
     env.ok(&["memory", "undo", &id]);
-    assert_eq!(env.brief(), "pref:Use-two-tabs");
+    assert_eq!(env.brief(), "pref:Use two tabs");
     env.ok(&["memory", "undo", &id]);
-    assert_eq!(env.brief(), "rule:Use-tabs");
+    assert_eq!(env.brief(), "rule:Use tabs");
     let nothing = env.run(&["memory", "undo", &id]);
     assert_eq!(nothing.status.code(), Some(1));
     let before = env.json(&["--now", START, "memory", "show", &id]);
     assert_eq!(before["content"], "Use tabs");
     assert_eq!(env.json(&["memory", "show", &id])["history"].as_array().unwrap().len(), 5);
     env.rebuild();
-    assert_eq!(env.brief(), "rule:Use-tabs", "the journal tells the same");
+    assert_eq!(env.brief(), "rule:Use tabs", "the journal tells the same");
 }
 
 #[test]
@@ -169,10 +169,10 @@ fn an_editor_may_be_used() {
     let id = learn(&env, &["Use tabs"]);
     let output = env.command().args(["memory", "edit", &id]).env("EDITOR", "sed -i s/tabs/spaces/").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(env.brief(), "rule:Use-spaces");
+    assert_eq!(env.brief(), "rule:Use spaces");
     let output = env.command().args(["memory", "edit", &id]).env("EDITOR", "false").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(env.brief(), "rule:Use-spaces");
+    assert_eq!(env.brief(), "rule:Use spaces");
 }
 
 /// What a memory read over time.

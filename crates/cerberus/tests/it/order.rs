@@ -124,12 +124,12 @@ fn a_journal_of_the_first_format_is_understood_and_can_be_added_to() {
     let env = env();
     fs::write(env.home().join("journal/2026-01-21.jsonl"), in_project(&env, FIRST_FORMAT)).unwrap();
     let brief = env.brief();
-    assert!(brief.contains("impl:proxy.go") && brief.contains("next:Add-a-mutex"), "{brief}");
+    assert!(brief.contains("impl:proxy.go") && brief.contains("next:Add a mutex"), "{brief}");
     env.write_file("new", "t9", "later.rs", "");
     assert!(env.brief().contains("impl:later.rs"));
     same_when_rebuilt(&env);
     env.ok(&["forget", "--path", "proxy.go", "--yes"]);
-    assert!(!holds(&env, "proxy.go") && env.brief().contains("next:Add-a-mutex"), "{}", env.brief());
+    assert!(!holds(&env, "proxy.go") && env.brief().contains("next:Add a mutex"), "{}", env.brief());
     same_when_rebuilt(&env);
 }
 

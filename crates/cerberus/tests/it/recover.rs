@@ -48,48 +48,48 @@ const CASES: [Case; 6] = [
         heard: heard_by_claude,
         written: written_by_claude,
         place: ".claude/projects/CWD/ID.jsonl",
-        edit: "Write:-half.rs",
-        command: "Bash:-cargo-bench",
+        edit: "Write: half.rs",
+        command: "Bash: cargo bench",
     },
     Case {
         agent: "codex",
         heard: heard_by_codex,
         written: written_by_codex,
         place: ".codex/sessions/2026/01/22/rollout-2026-01-22T14-35-00-ID.jsonl",
-        edit: "apply_patch:-half.rs",
-        command: "Bash:-cargo-bench",
+        edit: "apply_patch: half.rs",
+        command: "Bash: cargo bench",
     },
     Case {
         agent: "copilot",
         heard: heard_by_copilot,
         written: written_by_copilot,
         place: ".copilot/session-state/ID/events.jsonl",
-        edit: "create:-half.rs",
-        command: "bash:-cargo-bench",
+        edit: "create: half.rs",
+        command: "bash: cargo bench",
     },
     Case {
         agent: "gemini",
         heard: heard_by_gemini,
         written: written_by_gemini,
         place: ".gemini/tmp/hydra/chats/session-2026-01-22T13-35-0f3a9b1c.jsonl",
-        edit: "write_file:-half.rs",
-        command: "run_shell_command:-cargo-bench",
+        edit: "write_file: half.rs",
+        command: "run_shell_command: cargo bench",
     },
     Case {
         agent: "gemini",
         heard: heard_by_gemini,
         written: written_by_older_gemini,
         place: ".gemini/tmp/hydra/chats/session-2026-01-22T13-35-0f3a9b1c.json",
-        edit: "write_file:-half.rs",
-        command: "run_shell_command:-cargo-bench",
+        edit: "write_file: half.rs",
+        command: "run_shell_command: cargo bench",
     },
     Case {
         agent: "opencode",
         heard: heard_by_opencode,
         written: |_| String::new(),
         place: ".local/share/opencode/opencode.db",
-        edit: "write:-half.rs",
-        command: "bash:-cargo-bench",
+        edit: "write: half.rs",
+        command: "bash: cargo bench",
     },
 ];
 
@@ -342,7 +342,7 @@ impl Case {
         assert!(journal(env) == before, "{agent}: showing it changes nothing");
         let told = env.start("next", "startup");
         assert_eq!(shown.trim_end(), told, "{agent}");
-        for code in ["impl:store.rs", "impl:late.rs", "impl:half.rs", "next:interrupted:Write-the-store"] {
+        for code in ["impl:store.rs", "impl:late.rs", "impl:half.rs", "next:interrupted:Write the store"] {
             assert_eq!(told.lines().filter(|line| *line == code).count(), 1, "{agent}: {code} in {told}");
         }
         for what in [self.edit, self.command] {
@@ -383,7 +383,7 @@ fn a_brief_of_the_past_shows_nothing_of_a_later_transcript() {
     let path = case.place(&env);
     case.die(&mut env, &path, None);
     let shown = env.ok(&["brief", "--now", &at(4)]);
-    assert!(shown.contains("next:interrupted:Write-the-store") && shown.contains("impl:store.rs"), "{shown}");
+    assert!(shown.contains("next:interrupted:Write the store") && shown.contains("impl:store.rs"), "{shown}");
     assert!(!shown.contains("late.rs") && !shown.contains("half.rs"), "{shown}");
 }
 
@@ -445,7 +445,7 @@ fn a_handoff_outlives_a_cleared_context() {
     env.hook_of("claude-code", end.to_string().as_bytes());
     let told = env.start("after", "clear");
     for code in
-        ["impl:store.rs", "impl:late.rs", "next:bound-the-retries", "dec:use-WAL", "block:", "goal:One-store-for-all"]
+        ["impl:store.rs", "impl:late.rs", "next:bound the retries", "dec:use WAL", "block:", "goal:One store for all"]
     {
         assert!(told.lines().any(|line| line.starts_with(code)), "{code} in {told}");
     }
@@ -479,8 +479,8 @@ fn the_plan_of_codex_is_told() {
     let session = env.sessions()[0].clone();
     assert_eq!((&session["status"], &session["turn_count"]), (&json!("ended"), &json!(1)));
     assert_eq!(session["tools_used"], json!({"update_plan": 1}));
-    assert_eq!(codes(&session, "next"), ["next:Test-it"]);
-    assert!(env.start("next", "startup").contains("next:Test-it"));
+    assert_eq!(codes(&session, "next"), ["next:Test it"]);
+    assert!(env.start("next", "startup").contains("next:Test it"));
 }
 
 /// Copilot's hooks do not report what it said last, and it writes its events down with a delay.
@@ -516,7 +516,7 @@ fn the_last_words_of_copilot_are_told() {
     let before = journal(&env);
     let shown = env.ok(&["brief"]);
     assert!(journal(&env) == before, "showing it changes nothing");
-    assert!(shown.contains("next:wire-the-store-into-the-server"), "{shown}");
+    assert!(shown.contains("next:wire the store into the server"), "{shown}");
     assert_eq!(env.start("next", "startup"), shown.trim_end());
     let session = |env: &TestEnv| env.sessions().into_iter().find(|one| one["agent_session_id"] == ID).unwrap();
     assert_eq!(session(&env)["status"], "ended");
@@ -602,7 +602,7 @@ fn of_a_long_transcript_the_end_is_counted_right() {
     }
     env.set_now(Some(&at(40)));
     let told = env.start("next", "startup");
-    assert!(told.contains("next:interrupted:bash:-cargo-test"), "{told}");
+    assert!(told.contains("next:interrupted:bash: cargo test"), "{told}");
     let sessions = env.sessions();
     let dead = sessions.iter().find(|session| session["agent_session_id"] == ID).unwrap();
     assert_eq!(dead["tools_used"], json!({"bash": 3}));

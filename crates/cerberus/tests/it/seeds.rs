@@ -212,8 +212,8 @@ fn files_of_the_original_tool_are_picked_up_once_and_stay() {
         "timestamp": "2026-01-21T14:30:22.123456", "expires_at": "2026-01-28T14:30:22.123456",
     });
     leave_file(&env, "active-hydra.json", &summary.to_string());
-    let expected = "proj:hydra\nblock:test:race-condition\nnext:fix-race,-add-mutex\n\
-        note:Split-proxy.go-into-3-files\ndec:modularize\nimpl:proxy.go";
+    let expected = "proj:hydra\nblock:test:race-condition\nnext:fix race, add mutex\n\
+        note:Split proxy.go into 3 files\ndec:modularize\nimpl:proxy.go";
     assert_eq!(env.brief(), expected);
     assert_eq!(env.brief(), expected);
     assert_eq!(env.sessions().len(), 1);

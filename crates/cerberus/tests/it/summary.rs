@@ -71,8 +71,8 @@ fn scenario_2_save_and_load() {
     use_ollama(&env, &server);
     env.ok(&["summarize"]);
     let expected = format!(
-        "{TITLE}\n\n**Project:** hydra\n\n**Summary:** {SAID}\n\n**Context:**\n- block:race:integration-test-0-hangs\n\
-         - dec:use-strategy-0-for-the-request-queue-it-keeps-order\n- impl:part_1.go\n- impl:proxy.go\n\n\
+        "{TITLE}\n\n**Project:** hydra\n\n**Summary:** {SAID}\n\n**Context:**\n- block:race:integration test 0 hangs\n\
+         - dec:use strategy 0 for the request queue - it keeps order\n- impl:part_1.go\n- impl:proxy.go\n\n\
          **Next:**\n- fix the race, add a mutex"
     );
     assert_eq!(env.start("s2", "startup"), expected, "the next session is told the same summary");
@@ -81,7 +81,7 @@ fn scenario_2_save_and_load() {
     let file: Value = serde_json::from_str(&saved).unwrap();
     assert_eq!((&file["summary"], &file["project"]), (&json!(SAID), &json!("hydra")));
     assert_eq!(file["expires_at"], "2026-01-29T13:35:14Z", "seven days");
-    assert_eq!(codes(&file["key_context"])[0], "block:race:integration-test-0-hangs");
+    assert_eq!(codes(&file["key_context"])[0], "block:race:integration test 0 hangs");
     assert_eq!(codes(&file["next_actions"]), ["fix the race, add a mutex"]);
     let path = env.root().join("active-hydra.json");
     std::fs::write(&path, saved).unwrap();

@@ -51,12 +51,12 @@ fn in_sequence_exactly_one_reply_carries_the_brief_and_a_later_start_is_a_start(
     let mut env = env();
     env.start("s0", "startup");
     env.ok(&["record", "next", "write tests"]);
-    assert!(env.start("s1", "startup").contains("next:write-tests"));
+    assert!(env.start("s1", "startup").contains("next:write tests"));
     assert_eq!(env.start("s1", "startup"), "", "the same event by a second hook");
-    assert!(env.start("s1", "compact").contains("next:write-tests"), "another event of the same session");
-    assert!(env.start("s2", "startup").contains("next:write-tests"), "another session");
+    assert!(env.start("s1", "compact").contains("next:write tests"), "another event of the same session");
+    assert!(env.start("s2", "startup").contains("next:write tests"), "another session");
     env.set_now(Some("2026-01-22T13:35:18Z"));
-    assert!(env.start("s1", "startup").contains("next:write-tests"), "the same words, later");
+    assert!(env.start("s1", "startup").contains("next:write tests"), "the same words, later");
 }
 
 #[test]

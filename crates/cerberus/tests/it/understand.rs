@@ -106,7 +106,7 @@ fn a_broken_build_blocks_until_it_builds() {
     let output = "   Compiling hydra v0.1.0\nerror[E0308]: mismatched types\n --> src/main.rs:12:5\n  |\n\nerror: could not compile `hydra` (bin \"hydra\") due to 1 previous error\n";
     bash_fails(&env, "t1", "cargo build", output);
     let brief = env.brief();
-    assert!(brief.starts_with("proj:hydra\nblock:build:") && brief.contains("mismatched-types"), "{brief}");
+    assert!(brief.starts_with("proj:hydra\nblock:build:") && brief.contains("mismatched types"), "{brief}");
     bash(&env, "t2", "cargo build", "    Finished `dev` profile [unoptimized + debuginfo] target(s) in 0.50s\n");
     assert_eq!(env.brief(), "");
 }
@@ -131,10 +131,10 @@ fn answers_plans_and_commits_are_kept() {
         "git add -A && git commit -m 'store: open it once'",
         "[main 1a2b3c4] store: open it once\n 1 file changed, 2 insertions(+)\n",
     );
-    let expected = "proj:hydra\ngit:on main; committed: 1a2b3c4 store: open it once\nnext:Write-the-schema\n\
-        next:Fold-the-journal\ndec:Which-database?-→-SQLite";
+    let expected = "proj:hydra\ngit:on main; committed: 1a2b3c4 store: open it once\nnext:Write the schema\n\
+        next:Fold the journal\ndec:Which database? → SQLite";
     assert_eq!(env.brief(), expected);
-    assert_eq!(codes(&env.sessions()[0], "commit"), ["commit:1a2b3c4-store:-open-it-once"]);
+    assert_eq!(codes(&env.sessions()[0], "commit"), ["commit:1a2b3c4 store: open it once"]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn what_the_agent_says_remains_is_next_until_it_says_otherwise() {
         |n: u32, message: &str| env.hook("s1", "Stop", json!({"last_assistant_message": message, "prompt_id": n}));
     stop(1, "Done with the parser.\n\n## Next steps\n\n1. Write the tests\n2. Update the README\n");
     let next = || env.brief().lines().filter(|line| line.starts_with("next:")).map(str::to_string).collect::<Vec<_>>();
-    assert_eq!(next(), ["next:Write-the-tests", "next:Update-the-README"]);
+    assert_eq!(next(), ["next:Write the tests", "next:Update the README"]);
     stop(2, "Tests written.\n\n**Remaining:**\n- Update the README\n");
-    assert_eq!(next(), ["next:Update-the-README"]);
+    assert_eq!(next(), ["next:Update the README"]);
 }

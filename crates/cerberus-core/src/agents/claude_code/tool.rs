@@ -96,6 +96,8 @@ pub(crate) fn tool_use<'a>(
             }
             tool::shell(&mut used, input.command, error, || printed(&response));
         }
+        // "Clear context and implement" rejects the tool, and the plan is carried out by the next session.
+        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
         "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
@@ -108,7 +110,6 @@ pub(crate) fn tool_use<'a>(
             used.task = task(cleaner, input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
         }
         "AskUserQuestion" => tool::answers(&mut used, response.answers.0.into_iter()),
-        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         _ => {}
     }
     used.of(name)

@@ -391,7 +391,7 @@ fn first_sentence(line: &str) -> &str {
     line[..end.unwrap_or(line.len())].trim()
 }
 
-/// The steps of an accepted plan in order, one line each.
+/// The steps of a plan in order, one line each.
 pub fn plan(plan: &str) -> Vec<String> {
     let text = without_ours(clip(plan, READ_BYTES_MAX));
     let steps = steps::steps(&text);

@@ -152,8 +152,8 @@ fn what_the_user_did_not_type() {
         ("I got this feedback: we should use a pool instead of opening a connection each time", &[]),
         ("Implement the following plan:\n\n# Plan\n\nWe'll use a pool.\n\n## Next steps\n- test it", &[]),
         ("This session is being continued from a previous conversation.\nTODO: a\nlet's use b", &[]),
-        ("dec:use-postgres\nnext:write-docs\nblock:issue:tests-hang", &[]),
-        ("- `next:write-docs`", &[]),
+        ("dec:use postgres\nnext:write docs\nblock:issue:tests hang", &[]),
+        ("- `next:write docs`", &[]),
     ]);
 }
 
@@ -205,7 +205,7 @@ fn lists_of_the_agent() {
         ("I will use a map. We decided to keep it. The tests are failing.", vec![]),
         ("Nobody will be blocked by this.\nIt is not blocked on anything.", vec![]),
         ("Next steps: none", vec![]),
-        ("next:write-docs\n", vec![]),
+        ("next:write docs\n", vec![]),
         ("", vec![]),
     ] {
         assert_eq!(texts(&agent(message)), expected, "{message}");

@@ -22,7 +22,7 @@ fn what_a_killed_session_did_is_counted_and_what_it_was_doing_is_told() {
 
     let text = told(&stage, &ClaudeCode, "Go on");
     for code in
-        ["proj:repo", "impl:proxy.go Forward", "next:interrupted:Write-the-proxy", "next:add-a-mutex-to-the-proxy"]
+        ["proj:repo", "impl:proxy.go Forward", "next:interrupted:Write the proxy", "next:add a mutex to the proxy"]
     {
         assert!(text.contains(code), "{code} is not in the first request");
     }
@@ -63,7 +63,7 @@ fn the_plugin_is_enough() {
     let server = ModelServer::start([Reply::text("Done.")]);
     finish(&mut with_plugin(&stage.place(&server), "Go on"));
     let first = request_text(&server.main_requests()[0]);
-    for code in ["impl:proxy.go Forward", "next:interrupted:Write-the-proxy"] {
+    for code in ["impl:proxy.go Forward", "next:interrupted:Write the proxy"] {
         assert_eq!(times(&first, code), 1, "{code} in {first}");
     }
 }
@@ -76,7 +76,7 @@ fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     finish(&mut with_plugin(&stage.place(&server), "Go on"));
 
     let first = request_text(&server.main_requests()[0]);
-    assert_eq!(times(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
+    assert_eq!(times(&first, "next:add a mutex to the proxy"), 1, "{first}");
     let sessions = stage.sessions();
     let session = sessions.iter().find(|session| session["agent"] == "claude-code").unwrap();
     assert_eq!((&session["tools_used"], &session["turn_count"]), (&json!({"Bash": 1}), &json!(1)), "{session}");
@@ -107,12 +107,12 @@ fn a_resumed_session_is_told_only_what_is_new() {
     let text = continued(&stage, "Go on");
     assert!(text.contains("Write the proxy"), "it is the same conversation: {text}");
     for (code, count) in
-        [("next:add-a-mutex-to-the-proxy", 1), ("next:close-idle-connections", 1), ("impl:proxy.go", 0)]
+        [("next:add a mutex to the proxy", 1), ("next:close idle connections", 1), ("impl:proxy.go", 0)]
     {
         assert_eq!(times(&text, code), count, "{code} in {text}");
     }
     let again = continued(&stage, "And on");
-    assert_eq!(times(&again, "next:close-idle-connections"), 1, "nothing is new: {again}");
+    assert_eq!(times(&again, "next:close idle connections"), 1, "nothing is new: {again}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn after_compaction_a_session_knows_again_what_it_did() {
     finish(ClaudeCode.session(&stage.place(&server), "/compact").arg("--continue"));
     let text = continued(&stage, "Go on");
     assert!(text.contains("The user asked for something."), "it was compacted: {text}");
-    for code in ["impl:proxy.go Forward", "next:add-a-mutex-to-the-proxy"] {
+    for code in ["impl:proxy.go Forward", "next:add a mutex to the proxy"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
     assert_eq!(stage.sessions().iter().filter(|session| session["agent"] == "claude-code").count(), 1);
@@ -143,7 +143,7 @@ fn a_worktree_is_the_same_project() {
     let place = Place { cwd: stage.scratch.root().join("other"), ..stage.place(&server) };
     finish(&mut ClaudeCode.session(&place, "Go on"));
     let text = request_text(&server.main_requests()[0]);
-    for code in ["proj:repo", "impl:proxy.go", "next:interrupted:Write-the-proxy"] {
+    for code in ["proj:repo", "impl:proxy.go", "next:interrupted:Write the proxy"] {
         assert!(text.contains(code), "{code} in {text}");
     }
 }
@@ -184,7 +184,7 @@ fn the_model_reaches_the_mcp_server_without_any_hook() {
     let requests = server.main_requests();
     assert!(requests[0].to_string().contains("session_context"), "the model is told of the tools");
     let last = request_text(requests.last().unwrap());
-    for code in ["rule:Never-push-to-main", "proj:repo", "next:add-a-mutex"] {
+    for code in ["rule:Never push to main", "proj:repo", "next:add a mutex"] {
         assert!(last.contains(code), "{code} is not in the last request: {last}");
     }
 }

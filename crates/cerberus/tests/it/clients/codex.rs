@@ -24,14 +24,14 @@ fn a_resumed_session_is_told_only_what_is_new() {
     let stage = Stage::new(&Codex);
     stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
     let first = told(&stage, &Codex, "Write the proxy");
-    assert_eq!(times(&first, "next:add-a-mutex-to-the-proxy"), 1, "{first}");
+    assert_eq!(times(&first, "next:add a mutex to the proxy"), 1, "{first}");
     stage.cerberus(&["record", "next", "close idle connections"]);
 
     let server = ModelServer::start([Reply::text("Going on.")]);
     finish(&mut resume(&stage.place(&server), "Go on"));
     let text = request_text(&server.main_requests()[0]);
     assert!(text.contains("Write the proxy"), "it is the same conversation: {text}");
-    for code in ["next:add-a-mutex-to-the-proxy", "next:close-idle-connections"] {
+    for code in ["next:add a mutex to the proxy", "next:close idle connections"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
 }

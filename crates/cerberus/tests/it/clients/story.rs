@@ -32,9 +32,9 @@ const TOLD: [&str; 6] = [
     "impl:limiter.mjs",
     "impl:limiter.test.mjs",
     "impl:limiter.mjs takeToken",
-    "dec:Let's-use-a-token-bucket-instead-of-a-fixed-window",
-    "block:test:an-empty-bucket-refuses",
-    "next:Document-the-limiter",
+    "dec:Let's use a token bucket instead of a fixed window",
+    "block:test:an empty bucket refuses",
+    "next:Document the limiter",
 ];
 
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ fn tell(client: &dyn Client, end: End) {
     for code in TOLD {
         assert_eq!(times(&text, code), 1, "{code} is told once");
     }
-    let last_words = times(&text, "next:make-the-bucket-refuse");
+    let last_words = times(&text, "next:make the bucket refuse");
     assert_eq!(last_words, usize::from(matches!(end, End::Exit)), "{}", stage.cerberus(&["brief"]));
     let states: Vec<String> = stage.sessions().iter().map(|session| session["status"].to_string()).collect();
     let first = match end {
@@ -108,8 +108,8 @@ fn interrupt(client: &dyn Client, is_written: Option<bool>) {
     let text = told(&stage, client, "Go on");
     let killed = stage.sessions().pop().unwrap();
     assert_eq!((times(&text, "impl:limiter.mjs"), &killed["status"]), (1, &json!("recovered")), "{killed}");
-    assert_eq!(times(&text, "next:interrupted:Wait-for-it"), 1, "{killed}");
-    let is_told = text.lines().any(|line| line.contains("next:interrupted:") && line.contains("touch-started"));
+    assert_eq!(times(&text, "next:interrupted:Wait for it"), 1, "{killed}");
+    let is_told = text.lines().any(|line| line.contains("next:interrupted:") && line.contains("touch started"));
     assert!(is_written.is_none_or(|expected| is_told == expected), "the brief is {}", stage.cerberus(&["brief"]));
     assert_eq!(killed["turn_count"], 1, "{killed}");
 }
@@ -136,7 +136,7 @@ fn record(client: &dyn Client) {
     let server = ModelServer::start([client.ours("session_record", note), Reply::text("Noted.")]);
     finish(&mut client.session(&stage.place(&server), "Note what we settled on"));
     let text = told(&stage, client, "Go on");
-    assert_eq!(times(&text, "dec:keep-one-pool-a-host"), 1, "{:?}", stage.sessions());
+    assert_eq!(times(&text, "dec:keep one pool a host"), 1, "{:?}", stage.sessions());
     let sessions = stage.sessions();
     let is_of_client = |session: &Value| session["agent"] == client.pin().agent;
     assert!(sessions.len() == 2 && sessions.iter().all(is_of_client), "it belongs to the session: {sessions:?}");
@@ -209,8 +209,8 @@ mod all {
         for (text, count) in [
             ("Remember the colour of the sky", 1),
             ("Which colour was it", 1),
-            ("next:bound-the-retries", 1),
-            ("next:document-the-limiter", 1),
+            ("next:bound the retries", 1),
+            ("next:document the limiter", 1),
         ] {
             assert_eq!(times(&resumed, text), count, "{text} in {resumed}");
         }
@@ -224,7 +224,7 @@ mod all {
         stage.cerberus(&["record", "next", "bound the retries"]);
         let server = ModelServer::start([Reply::text("I know.")]);
         finish(&mut Opencode.session(&stage.place(&server), "Go on"));
-        let is_told = |request: &serde_json::Value| times(&request_text(request), "next:bound-the-retries") > 0;
+        let is_told = |request: &serde_json::Value| times(&request_text(request), "next:bound the retries") > 0;
         assert!(server.main_requests().iter().all(is_told));
         let titles: Vec<_> =
             server.requests().into_iter().filter(|request| request_text(request).contains("title generator")).collect();

@@ -32,7 +32,7 @@ fn denial_stays_in_force(client: &dyn Client) {
     let version = client.pin().version;
     assert!(!stage.scratch.repo().join("denied").exists(), "{version}: what was denied was done");
     let requests = server.main_requests();
-    assert_eq!(times(&request_text(&requests[0]), "next:add-a-mutex"), 1, "{version}: our hooks ran");
+    assert_eq!(times(&request_text(&requests[0]), "next:add a mutex"), 1, "{version}: our hooks ran");
     let printed = stage.try_cerberus(&["doctor"]);
     assert!(printed.contains(&format!("ok   claude-code  {version} (Claude Code); installed (user)")), "{printed}");
 }
@@ -49,7 +49,7 @@ fn old_entries_block_nothing(client: &dyn Client) {
     // Installing again makes them work.
     stage.cerberus(&["record", "next", "add a mutex"]);
     stage.cerberus(&["install", "--agent", "claude-code"]);
-    assert_eq!(times(&told(&stage, client, "Go on"), "next:add-a-mutex"), 1);
+    assert_eq!(times(&told(&stage, client, "Go on"), "next:add a mutex"), 1);
     stage.cerberus(&["uninstall"]);
     assert_eq!(std::fs::read_to_string(settings(&stage)).unwrap(), "{}");
 }
@@ -66,7 +66,7 @@ fn any_path_is_quoted(client: &dyn Client) {
     finish(&mut install);
     assert!(std::fs::read_to_string(settings(&stage)).unwrap().contains("programs/cerberus' hook claude-code"));
     stage.cerberus(&["record", "next", "add a mutex"]);
-    assert_eq!(times(&told(&stage, client, "Go on"), "next:add-a-mutex"), 1, "{}", client.pin().version);
+    assert_eq!(times(&told(&stage, client, "Go on"), "next:add a mutex"), 1, "{}", client.pin().version);
 }
 
 /// The plugin alone, on any release.
@@ -75,7 +75,7 @@ fn plugin_works(client: &dyn Client) {
     stage.cerberus(&["record", "next", "add a mutex"]);
     let server = ModelServer::start([client.run("false"), Reply::text("It fails.")]);
     finish(&mut add_plugin(client.session(&stage.place(&server), "Go on")));
-    assert_eq!(times(&request_text(&server.main_requests()[0]), "next:add-a-mutex"), 1, "{}", client.pin().version);
+    assert_eq!(times(&request_text(&server.main_requests()[0]), "next:add a mutex"), 1, "{}", client.pin().version);
     let sessions = stage.sessions();
     let session = sessions.iter().find(|session| session["agent"] == "claude-code").unwrap();
     assert_eq!(session["tools_used"], json!({"Bash": 1}), "{}: a failing tool is reported", client.pin().version);

@@ -1,0 +1,104 @@
+//! Did it help? The files that sessions were told about, compared with the files they then worked on.
+//!
+//! A receipt contains codes, not paths: a file is known by the end of its path, as it was shown.
+
+use std::collections::{HashMap, HashSet};
+
+use super::base;
+use super::shorten::ends_with_path;
+use crate::model::fact::Kind;
+
+/// What came of telling sessions about files.
+#[derive(Debug, Default)]
+pub struct Usage {
+    /// Sessions that were told something and worked on files.
+    pub sessions: usize,
+    pub told: usize,
+    pub touched: usize,
+    /// Told files that were then touched. A short name may stand for several.
+    pub used: usize,
+    /// Touched files that had been told.
+    pub foreseen: usize,
+    by_name: HashMap<String, FileUsage>,
+}
+
+/// How many sessions were told about a file, and how many of them touched it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileUsage {
+    pub told: usize,
+    pub used: usize,
+}
+
+impl Usage {
+    /// Adds a session: the codes it was told, and the files it edited or read. `bases` are the last components of all
+    /// files of the project: other codes are functions.
+    pub fn add(&mut self, codes: &[String], touched: &[&str], bases: &HashSet<&str>) {
+        let names: HashSet<&str> = codes.iter().filter_map(|code| file_name(code, bases)).collect();
+        if names.is_empty() || touched.is_empty() {
+            return;
+        }
+        self.sessions += 1;
+        self.told += names.len();
+        self.touched += touched.len();
+        self.foreseen += touched.iter().filter(|path| names.iter().any(|name| ends_with_path(path, name))).count();
+        for name in names {
+            let is_used = usize::from(touched.iter().any(|path| ends_with_path(path, name)));
+            self.used += is_used;
+            let file = self.by_name.entry(name.to_string()).or_default();
+            (file.told, file.used) = (file.told + 1, file.used + is_used);
+        }
+    }
+
+    pub fn of_file(&self, path: &str) -> FileUsage {
+        let named = self.by_name.iter().filter(|(name, _)| ends_with_path(path, name));
+        named.fold(FileUsage::default(), |sum, (_, file)| FileUsage {
+            told: sum.told + file.told,
+            used: sum.used + file.used,
+        })
+    }
+
+    pub fn merge(&mut self, other: Usage) {
+        self.sessions += other.sessions;
+        self.told += other.told;
+        self.touched += other.touched;
+        self.used += other.used;
+        self.foreseen += other.foreseen;
+        for (name, file) in other.by_name {
+            let sum = self.by_name.entry(name).or_default();
+            (sum.told, sum.used) = (sum.told + file.told, sum.used + file.used);
+        }
+    }
+}
+
+fn file_name<'a>(code: &'a str, bases: &HashSet<&str>) -> Option<&'a str> {
+    let name = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
+    bases.contains(base(name)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_compared_with_what_was_touched() {
+        let bases: HashSet<&str> = ["a.rs", "mod.rs", "b.rs"].into();
+        let codes = |codes: &[&str]| -> Vec<String> { codes.iter().map(|code| code.to_string()).collect() };
+        let mut usage = Usage::default();
+        usage.add(
+            &codes(&["impl:a.rs", "see:store/mod.rs", "impl:open", "next:write a.rs", "impl:a.rs"]),
+            &["src/a.rs", "src/other/mod.rs", "src/b.rs"],
+            &bases,
+        );
+        assert_eq!((usage.sessions, usage.told, usage.touched, usage.used, usage.foreseen), (1, 2, 3, 1, 1));
+        usage.add(&codes(&["next:go on"]), &["src/a.rs"], &bases);
+        usage.add(&codes(&["impl:a.rs"]), &[], &bases);
+        assert_eq!(usage.sessions, 1, "a session that was told no file, or touched none, says nothing");
+        let mut other = Usage::default();
+        other.add(&codes(&["impl:a.rs"]), &["lib/a.rs", "src/a.rs"], &bases);
+        usage.merge(other);
+        assert_eq!((usage.sessions, usage.told, usage.touched, usage.used, usage.foreseen), (2, 3, 5, 2, 3));
+        assert_eq!(usage.of_file("src/a.rs"), FileUsage { told: 2, used: 2 });
+        assert_eq!(usage.of_file("src/store/mod.rs"), FileUsage { told: 1, used: 0 });
+        assert_eq!(usage.of_file("src/b.rs"), FileUsage::default());
+    }
+}

@@ -1,0 +1,75 @@
+use cerberus_core::brief::usage::Usage;
+use cerberus_engine::brief::usage::{self, Told};
+use cerberus_engine::same_project::joined::joined;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Show how much of what sessions were told they used
+///
+/// Counted from this machine's own records: the files that briefs listed, and the files that those sessions then edited
+/// or read. Nothing is sent anywhere.
+#[derive(clap::Args)]
+pub struct Stats {}
+
+impl Stats {
+    pub fn run(self, context: &Context) -> Result<()> {
+        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
+        let store = context.store()?;
+        let (located, now) = (context.located(), context.clock.now);
+        let projects = joined(&store, &located, now).hint(DOCTOR)?.ids;
+        let here = usage::of_projects(&store, &projects, now).hint(DOCTOR)?;
+        let all = usage::of_everything(&store, now).hint(DOCTOR)?;
+        if context.json {
+            render::json(&json!({"project": located.name, "told": as_json(&here), "all_projects": as_json(&all)}));
+            return Ok(());
+        }
+        for (name, told) in [(located.name.as_str(), &here), ("all projects", &all)] {
+            render::line(name);
+            if told.sessions == 0 {
+                render::line("  no session was told anything yet");
+                continue;
+            }
+            let average = |sum: usize| sum as f64 / told.sessions as f64;
+            render::line(&format!(
+                "  {} told {:.1} lines and {:.0} tokens on average",
+                render::count(told.sessions, "session"),
+                average(told.lines),
+                average(told.tokens),
+            ));
+            render::line(&format!("  {}", files_line(&told.files)));
+        }
+        Ok(())
+    }
+}
+
+/// `12 files told to 3 sessions, 5 of them touched (42 %); of 9 files touched, 5 had been told (56 %)`.
+pub fn files_line(usage: &Usage) -> String {
+    if usage.sessions == 0 {
+        return "no session was told about files and then worked on any".to_string();
+    }
+    let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole as f64;
+    format!(
+        "{} told to {}, {} of them touched ({:.0} %); of {} touched, {} had been told ({:.0} %)",
+        render::count(usage.told, "file"),
+        render::count(usage.sessions, "session"),
+        usage.used,
+        percent(usage.used, usage.told),
+        render::count(usage.touched, "file"),
+        usage.foreseen,
+        percent(usage.foreseen, usage.touched),
+    )
+}
+
+fn as_json(told: &Told) -> Value {
+    let files = &told.files;
+    json!({
+        "sessions": told.sessions, "lines": told.lines, "tokens": told.tokens,
+        "files": {
+            "sessions": files.sessions, "told": files.told, "touched": files.touched, "told_and_touched": files.used,
+            "touched_and_told": files.foreseen,
+        },
+    })
+}
