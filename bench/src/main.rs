@@ -18,6 +18,7 @@ mod payload;
 mod programs;
 mod prompts;
 mod quotes;
+mod rank;
 mod scale;
 mod scratch;
 mod secrets;
@@ -56,6 +57,7 @@ Benchmarks:
   secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
+  rank      fits which files a brief names first, and scores them on people left out (--data)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
   all       run all benchmarks
 
@@ -84,6 +86,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("quotes", quotes::run),
+    ("rank", rank::run),
     ("prompts", prompts::run),
     ("secrets", secrets::run),
     ("continuity", continuity::run),

@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 
 use cerberus_core::brief::base;
+use cerberus_core::brief::rank::PastPrompt;
 use cerberus_core::brief::rank::terms::path_like;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::extract::symbols::Language;
@@ -208,8 +209,9 @@ impl<'a> FoldTransaction<'a> {
             Event::Summary(said) => self.summary(source, said)?,
             Event::Seed(codes) => self.seed_summary(source, codes)?,
             Event::Prompt { text } => {
-                let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4)";
-                self.run(sql, params![source.event, session, source.at.millis(), &**text])?;
+                let (terms, paths) = PastPrompt::words(text);
+                let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                self.run(sql, params![source.event, session, source.at.millis(), &**text, terms, paths.join("\n")])?;
             }
             Event::Stop { message } => {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";

@@ -26,7 +26,7 @@ fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], message: &str)
     let touched: Vec<Touched> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
     let mut mentions: Vec<String> = terms::path_like(message).into_iter().collect();
     mentions.sort();
-    SessionWork { session: SessionId::new(name), touched, mentions: vec![mentions] }
+    SessionWork { session: SessionId::new(name), touched, mentions, prompts: Vec::new() }
 }
 
 fn commit(hours: u64, files: &[&str]) -> Commit {
