@@ -24,7 +24,7 @@ pub struct Extracted {
 
 /// References of lists: a new list of the same kind closes the items of the old one.
 pub(crate) const TODO_LIST: &str = "todos";
-pub(crate) const PLAN: &str = "plan";
+const PLAN: &str = "plan";
 const LAST_MESSAGE: &str = "last-words";
 const SUMMARY: &str = "summary";
 /// The beginning of the reference of a single task.
