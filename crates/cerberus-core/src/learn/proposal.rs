@@ -67,6 +67,8 @@ pub struct Known<'a> {
 pub enum Category {
     Rule,
     Preference,
+    /// How things are in the user's surroundings.
+    Fact,
     /// The same thing had to be fixed repeatedly.
     Correction,
 }
@@ -76,6 +78,7 @@ impl Category {
         match self {
             Category::Rule => "rule",
             Category::Preference => "preference",
+            Category::Fact => "fact",
             Category::Correction => "correction",
         }
     }
@@ -238,6 +241,9 @@ fn confidence(members: &[&SourcedCorrection], speaking: &[&SourcedCorrection], w
 
 fn category(durable: &[&SourcedCorrection]) -> Category {
     let is_liking = |one: &&&SourcedCorrection| matches!(one.kind, CorrectionKind::Style | CorrectionKind::Preference);
+    if durable.iter().all(|one| one.kind == CorrectionKind::Fact) {
+        return Category::Fact;
+    }
     let likings = durable.iter().filter(is_liking).count();
     if 2 * likings > durable.len() { Category::Preference } else { Category::Rule }
 }
