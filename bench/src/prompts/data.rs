@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use cerberus_core::extract::is_bare_answer;
 use cerberus_core::extract::words::Before;
 use cerberus_core::extract::words::unit::Units;
 use serde::Deserialize;
@@ -33,9 +34,11 @@ impl Labelled {
         self.labels.contains(label)
     }
 
-    /// A disputed label does not count. That an assent is told as a decision is neither right nor wrong.
+    /// A disputed label does not count. That an assent is told as a decision is neither right nor wrong; readers who had
+    /// no such label left bare answers unlabelled.
     pub fn counts_for(&self, label: &str) -> bool {
-        let is_assent = label == "decision" && self.is("assent") && !self.is("decision");
+        let agrees = self.is("assent") || (self.labels.is_empty() && is_bare_answer(&self.prompt));
+        let is_assent = label == "decision" && agrees && !self.is("decision");
         !self.disputed.contains(label) && !is_assent
     }
 

@@ -4,14 +4,14 @@
 //! A sentence of a labelled prompt counts for the label if the reader's quotation is in it; without a quotation, the
 //! sentence that the model itself finds best. Features that fewer than two people used are left out.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use cerberus_core::extract::words::cued;
 use cerberus_core::extract::words::model::{self, BUCKETS, Features, KINDS, Model, Part};
 use cerberus_core::extract::words::unit::Units;
-use cerberus_core::extract::words::{cued, model::Model as Fitted};
 use cerberus_core::language::lexicon::tokens;
 use cerberus_core::model::fact::Kind;
 
@@ -22,18 +22,15 @@ use crate::programs::Programs;
 
 const PEOPLE_MIN: u32 = 2;
 /// The price of an error, and of one on a labelled sentence.
-static COST_: std::sync::LazyLock<f32> =
-    std::sync::LazyLock::new(|| std::env::var("C").unwrap_or("0.3".into()).parse().unwrap());
-static LC_: std::sync::LazyLock<f32> =
-    std::sync::LazyLock::new(|| std::env::var("LC").unwrap_or("0.75".into()).parse().unwrap());
-
+const COST: f32 = 0.3;
+const LABELLED_COST: f32 = 0.75;
 const ROUNDS_MAX: usize = 25;
 const STEP_MIN: f32 = 1e-4;
 /// A sentence holds the reader's quotation if it has this share of its words.
 const QUOTED_SHARE_MIN: f64 = 0.6;
 const QUOTED_BONUS: f32 = 0.5;
 /// The score from which on a sentence is told, per kind: it separates people left out best at the required precision.
-const THRESHOLDS: [f32; 2] = [-0.08, 0.0];
+const THRESHOLDS: [f32; 2] = [-0.08, 0.02];
 const MODEL_FILE: &str = "crates/cerberus-core/src/extract/words/model.bin";
 
 /// A prompt with the features of its sentences.
@@ -108,7 +105,7 @@ pub fn fit(rows: &[Labelled], examples: &Examples, left_out: Option<usize>) -> M
             let best = (0..units.len()).max_by(|one, other| score(*one).total_cmp(&score(*other)));
             best.into_iter().for_each(|at| problem.add(units[at].clone(), true));
         }
-        problem.solve().quantized(std::env::var("T").ok().map_or(threshold, |t| t.parse().unwrap()))
+        problem.solve().quantized(threshold)
     });
     Model { about: String::new(), parts: parts.collect() }
 }
@@ -145,7 +142,7 @@ impl Problem {
             let mut largest = 0.0_f32;
             for at in order.iter().copied() {
                 let sign = self.signs[at];
-                let most = if sign > 0.0 { *LC_ } else { *COST_ };
+                let most = if sign > 0.0 { LABELLED_COST } else { COST };
                 let error = sign * solution.score(&self.units[at]) - 1.0;
                 let dual = (duals[at] - error / norms[at]).clamp(0.0, most);
                 let step = (dual - duals[at]) * sign;
@@ -188,21 +185,18 @@ pub fn run(programs: &Programs) -> Result<()> {
     let rows = read(data)?;
     let examples = Examples::new(&rows);
     let found = leave_one_out(&rows, &examples);
-    let figures: BTreeMap<Kind, String> = KINDS
-        .iter()
-        .map(|kind| {
-            let [_, precision, recall, _] = score("", kind.word(), &rows, &found, |_| true);
-            (*kind, format!("{} {precision} {recall}", kind.word()))
-        })
-        .collect();
-    let figures: Vec<String> = figures.into_values().collect();
+    let figure = |kind: &Kind| {
+        let [_, precision, recall, _] = score("", kind.word(), &rows, &found, |_| true);
+        format!("{} {precision} {recall}", kind.word())
+    };
+    let figures: Vec<String> = KINDS.iter().map(figure).collect();
     let about = format!(
         "trained on {} prompts of {} people; precision and recall on people left out: {}",
         rows.len(),
         examples.people.len(),
         figures.join(", ")
     );
-    let model = Fitted { about: about.clone(), ..fit(&rows, &examples, None) };
+    let model = Model { about: about.clone(), ..fit(&rows, &examples, None) };
     fs::write(Path::new(MODEL_FILE), model.bytes()).context("run it in the root of the repository")?;
     say(&about)
 }

@@ -9,6 +9,7 @@ pub mod runs;
 pub mod symbols;
 pub mod words;
 
+pub use self::assent::is_bare as is_bare_answer;
 use self::words::Before;
 use crate::clean::text::{Clean, line};
 use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};

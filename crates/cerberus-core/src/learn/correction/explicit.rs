@@ -53,7 +53,7 @@ const PATTERNS: &[(CorrectionKind, f64, Fits)] = &[
     (CorrectionKind::Rule, POSSIBLE, |it| it.0.has("rulebook") && (it.0.has("forbid") || it.0.has("convention"))),
     (CorrectionKind::Fact, POSSIBLE, |it| {
         it.0.opens_with("environment", 8)
-            && it.0.words.len() < SHORT_WORDS_MAX
+            && (FACT_WORDS_MIN..SHORT_WORDS_MAX).contains(&it.0.words.len())
             && !it.0.has_any(&["want", "if", "fault"])
     }),
 ];
