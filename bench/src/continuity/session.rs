@@ -174,8 +174,12 @@ fn text(content: &Value) -> String {
 
 /// The path relative to the project; files outside it are not predicted.
 fn relative(path: &str, root: &str) -> Option<String> {
-    if !path.starts_with('/') {
-        return Some(path.to_string());
+    let has_drive =
+        |path: &str| path.as_bytes().get(1) == Some(&b':') && path.starts_with(|c: char| c.is_ascii_alphabetic());
+    let (path, root) =
+        (if has_drive(path) { path.replace('\\', "/") } else { path.to_string() }, root.replace('\\', "/"));
+    if !path.starts_with('/') && !has_drive(&path) {
+        return Some(path);
     }
     for folder in ["/.worktrees/", "/worktrees/", "/.worktree/", "/worktree/", "/.claude/worktrees/"] {
         if let Some((before, inside)) = path.split_once(folder)
@@ -185,12 +189,25 @@ fn relative(path: &str, root: &str) -> Option<String> {
             return Some(inside.to_string());
         }
     }
-    path.strip_prefix(root)?.strip_prefix('/').map(str::to_string)
+    path.strip_prefix(&root)?.strip_prefix('/').map(str::to_string)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_project_on_every_system() {
+        for (path, root, expected) in [
+            ("/p/src/a.rs", "/p", Some("src/a.rs")),
+            ("src/a.rs", "/p", Some("src/a.rs")),
+            ("/p/.worktrees/x/src/a.rs", "/p", Some("src/a.rs")),
+            ("D:\\p\\src\\a.rs", "D:\\p", Some("src/a.rs")),
+            ("/elsewhere/a.rs", "/p", None),
+        ] {
+            assert_eq!(relative(path, root).as_deref(), expected, "{path}");
+        }
+    }
 
     #[test]
     fn what_was_typed_is_found_in_what_the_client_sent() {

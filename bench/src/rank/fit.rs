@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cerberus_core::brief::rank::{FEATURES, Features, WEIGHTS};
+use cerberus_core::brief::rank::{FEATURES, Features};
 
 use super::gather::{Case, Start};
 
@@ -13,14 +13,11 @@ const REGULARIZATION: f64 = 0.0005;
 const STEPS: usize = 25;
 /// No weight changes by more in one step.
 const STEP_MAX: f64 = 2.0;
-const SETTLED: f64 = 0.002;
-/// The best so many candidates of a case are compared with the edited ones. The others hardly matter.
-const RIVALS_MAX: usize = 120;
+const SETTLED: f64 = 0.01;
 
 /// A case that can be learned from.
 struct Sample<'a> {
-    rows: Vec<&'a Features>,
-    is_edited: Vec<bool>,
+    case: &'a Case,
     edited: f64,
     weight: f64,
 }
@@ -58,30 +55,18 @@ pub fn fit<'a>(starts: impl Iterator<Item = &'a Start>, from: &Features, without
 
 fn sample(case: &Case, weight: f64) -> Option<Sample<'_>> {
     let edited = case.is_edited.iter().filter(|is_edited| **is_edited).count();
-    if edited == 0 {
-        return None;
-    }
-    let mut order: Vec<(f64, usize)> = case.rows.iter().map(|row| score(row, &WEIGHTS)).zip(0..).collect();
-    order.sort_by(|(a, at), (b, bt)| b.total_cmp(a).then(at.cmp(bt)));
-    let chosen = order.iter().enumerate().filter(|(rank, (_, place))| *rank < RIVALS_MAX || case.is_edited[*place]);
-    let places: Vec<usize> = chosen.map(|(_, (_, place))| *place).collect();
-    Some(Sample {
-        rows: places.iter().map(|place| &case.rows[*place]).collect(),
-        is_edited: places.iter().map(|place| case.is_edited[*place]).collect(),
-        edited: edited as f64,
-        weight,
-    })
+    (edited > 0).then_some(Sample { case, edited: edited as f64, weight })
 }
 
 fn step(samples: &[Sample], weights: &Features, without: Option<usize>) -> Features {
     let (mut gradient, mut curvature) = ([0.0; COUNT], [[0.0; COUNT]; COUNT]);
     for sample in samples {
-        let scores: Vec<f64> = sample.rows.iter().map(|row| score(row, weights)).collect();
+        let scores: Vec<f64> = sample.case.rows.iter().map(|row| score(row, weights)).collect();
         let highest = scores.iter().fold(f64::MIN, |highest, score| highest.max(*score));
         let shares: Vec<f64> = scores.iter().map(|score| (score - highest).exp()).collect();
         let sum: f64 = shares.iter().sum();
         let mut mean = [0.0; COUNT];
-        for ((row, share), is_edited) in sample.rows.iter().zip(&shares).zip(&sample.is_edited) {
+        for ((row, share), is_edited) in sample.case.rows.iter().zip(&shares).zip(&sample.case.is_edited) {
             let share = share / sum;
             let missing = if *is_edited { 1.0 / sample.edited } else { 0.0 } - share;
             for at in (0..COUNT).filter(|at| row[*at] != 0.0) {

@@ -123,7 +123,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
-    let survey = match carried.facts.is_empty() && history.is_empty() {
+    let survey = match carried.facts.is_empty() {
         true => Survey::default(),
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
     };
@@ -204,7 +204,7 @@ pub fn on_prompt(
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
-    if carried.facts.is_empty() && history.iter().all(|work| work.session == session.id) {
+    if carried.facts.is_empty() {
         return Ok(Brief::default());
     }
     let worked = worked(&history);
