@@ -89,9 +89,8 @@ fn step(samples: &[Sample], weights: &Features, without: Option<usize>) -> Featu
     for at in 0..COUNT {
         if without == Some(at) || weights[at] <= 0.0 && gradient[at] <= 0.0 {
             gradient[at] = 0.0;
-            for other in 0..COUNT {
-                (curvature[at][other], curvature[other][at]) = (0.0, 0.0);
-            }
+            curvature[at] = [0.0; COUNT];
+            curvature.iter_mut().for_each(|row| row[at] = 0.0);
             curvature[at][at] = 1.0;
         }
     }

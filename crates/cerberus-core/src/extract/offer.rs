@@ -86,7 +86,7 @@ pub(super) fn accepted(answer: &str, message: &str) -> Vec<String> {
 
 fn says_something(text: &str) -> bool {
     let is_content = |word: &String| word.chars().count() >= CONTENT_CHARS_MIN || !word.is_ascii();
-    let is_one_word = |text: &str| text.chars().any(|c| !c.is_ascii()) && !text.contains(' ');
+    let is_one_word = |text: &str| !text.is_ascii() && !text.contains(' ');
     (words(text).filter(is_content).count() >= CONTENT_WORDS_MIN || is_one_word(text)) && !assent::is_routine(text)
 }
 
