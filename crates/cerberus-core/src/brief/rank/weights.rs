@@ -90,7 +90,8 @@ pub const PAST: usize = Feature::Named as usize;
 
 pub type Features = [f64; FEATURES.len()];
 
-/// Fitted by `bench rank` on 671 starts of sessions by 27 people.
+/// Fitted on 671 starts of sessions by 27 people with a prototype of `bench rank`. The fit of `bench rank` itself reaches
+/// an R@10 of 35.3 at the start and 44.1 with the first prompt, each person left out.
 pub const WEIGHTS: Features = [
     0.14, 0.70, 0.21, 0.25, 0.15, 0.14, 0.67, 1.00, 0.70, 0.61, 0.43, 1.40, 0.59, 0.34, // past work
     3.57, 0.76, 1.48, 0.74, 1.15, 1.03, 0.56, 0.33, 0.34, 0.97, // the prompt
