@@ -11,8 +11,7 @@ use crate::model::event::{Event, Note, Task, ToolUse};
 use crate::model::fact::Kind;
 
 /// Private unless the settings say otherwise.
-static PATHS: [Glob; 13] = [
-    Glob::of(".env*"),
+static PATHS: [Glob; 12] = [
     Glob::of("*.pem"),
     Glob::of("*.key"),
     Glob::of("*.p12"),
@@ -26,6 +25,10 @@ static PATHS: [Glob; 13] = [
     Glob::of(".aws/credentials"),
     Glob::of("secrets/**"),
 ];
+
+/// Private as well, but for its templates, which repositories carry: they have names and no values.
+static ENVIRONMENT: Glob = Glob::of(".env*");
+static TEMPLATES: [Glob; 3] = [Glob::of(".env.example"), Glob::of(".env.sample"), Glob::of(".env.template")];
 
 /// Replaces a private path.
 const MARK: &str = "[private]";
@@ -98,7 +101,10 @@ impl PrivacyRules {
             Some((glob, is_exception)) => (*is_exception == IsException::No).then_some(glob),
             None => {
                 let letters = Letters::of(path);
-                PATHS.iter().find(|glob| glob.may_match(letters) && glob.matches(path))
+                let matching = |glob: &&Glob| glob.may_match(letters) && glob.matches(path);
+                let is_template = || TEMPLATES.iter().find(matching).is_some();
+                let environment = Some(&ENVIRONMENT).filter(matching).filter(|_| !is_template());
+                environment.or_else(|| PATHS.iter().find(matching))
             }
         }
     }
