@@ -41,6 +41,7 @@ mod simulation;
 mod statusline;
 mod style;
 mod summary;
+mod trust;
 mod twice;
 mod understand;
 mod view;
