@@ -5,7 +5,7 @@
 //! "never commit .env" is a rule worth keeping. Decides only; it reads no settings.
 
 use crate::clean::Cleaner;
-use crate::clean::glob::{Glob, Letters};
+use crate::clean::glob::{Effect, Glob, Letters, deciding};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{Event, Note, Task, ToolUse};
 use crate::model::fact::Kind;
@@ -33,16 +33,10 @@ const MARK: &str = "[private]";
 /// The user's own rules, in addition to [`PATHS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrivacyRules {
-    /// Patterns, and whether each is an exception (`!`). The last match decides.
-    own_paths: Vec<(Glob, IsException)>,
+    /// Patterns and exceptions, in the user's order.
+    own_paths: Vec<(Glob, Effect)>,
     /// Absolute paths of private folders.
     projects: Vec<Glob>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IsException {
-    No,
-    Yes,
 }
 
 /// How a text refers to files.
@@ -62,8 +56,8 @@ impl PrivacyRules {
             _ => text.to_string(),
         };
         let path = |text: &String| match text.strip_prefix('!') {
-            Some(text) => Ok((Glob::parse(&expand(text))?, IsException::Yes)),
-            None => Ok((Glob::parse(&expand(text))?, IsException::No)),
+            Some(text) => Ok((Glob::parse(&expand(text))?, Effect::Except)),
+            None => Ok((Glob::parse(&expand(text))?, Effect::Include)),
         };
         let project = |text: &String| {
             let folder = expand(text);
@@ -94,13 +88,14 @@ impl PrivacyRules {
         {
             return Some(glob);
         }
-        match self.own_paths.iter().rev().find(|(glob, _)| glob.matches(path)) {
-            Some((glob, is_exception)) => (*is_exception == IsException::No).then_some(glob),
-            None => {
-                let letters = Letters::of(path);
-                PATHS.iter().find(|glob| glob.may_match(letters) && glob.matches(path))
-            }
+        let letters = Letters::of(path);
+        let mut built_in = PATHS.iter().filter(|glob| glob.may_match(letters));
+        if self.own_paths.is_empty() {
+            return built_in.find(|glob| glob.matches(path));
         }
+        let own = self.own_paths.iter().map(|(glob, effect)| (glob, *effect));
+        let all: Vec<(&Glob, Effect)> = built_in.map(|glob| (glob, Effect::Include)).chain(own).collect();
+        deciding(&all, path)
     }
 
     /// The event as it may be stored; `None` if it contains nothing private.

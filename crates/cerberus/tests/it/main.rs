@@ -31,6 +31,7 @@ mod mcp;
 mod memories;
 mod odd_paths;
 mod order;
+mod patterns;
 mod poison;
 mod private;
 mod providers;
