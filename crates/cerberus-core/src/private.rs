@@ -4,6 +4,8 @@
 //! given it. Its path is also removed from prompts and messages, but the kind of file (`.env`) may be mentioned:
 //! "never commit .env" is a rule worth keeping. Decides only; it reads no settings.
 
+pub mod projects;
+
 use crate::clean::Cleaner;
 use crate::clean::glob::{Effect, Glob, Letters, deciding};
 use crate::clean::text::{Clean, Keep};

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::doors::{AGENTS, IMPORTED, Story, holding, hooks, mcp, printed, transcript};
 use crate::env;
+use crate::lifecycle::Agent;
 
 const PLAIN: Story = Story {
     prompt: "Write the store",
@@ -223,6 +224,149 @@ fn an_opt_out_holds_in_subfolders_and_worktrees() {
     fs::remove_file(env.project().join(".nocerberus")).unwrap();
     hooks(&env, "claude-code", &worktree, PLAIN);
     assert!(!holding(&env, "store.rs").is_empty(), "back again");
+}
+
+/// What sessions in other folders do with files of the project `shut`.
+fn elsewhere(env: &TestEnv, shut: &std::path::Path, words: &[&str], what: &str) {
+    let open = env.add_repository("open");
+    fs::create_dir_all(shut.join("src")).unwrap();
+    fs::write(shut.join("src/pier.rs"), "fn harbour() {}\n").unwrap();
+    let (inside, shown) = (shut.join("src/pier.rs"), shut.display());
+    let relative = format!("../{}", shut.file_name().unwrap().to_str().unwrap());
+    let commands = [
+        format!("cd {shown} && cargo test harbour"),
+        format!("cd {relative}; cargo test harbour"),
+        format!("cd .. && cargo test --manifest-path {}/Cargo.toml harbour", &relative[3..]),
+        format!("bash -c 'cd \"{relative}\" && cargo test harbour'"),
+        "cargo test".to_string(),
+    ];
+    let outputs = format!(
+        "error: harbour is broken in {shown}/src/pier.rs:3\n  --> {relative}/src/pier.rs:1:1\ntest lantern ... FAILED"
+    );
+    let prompt = format!("Write the store, look at {relative}/src/pier.rs and {}", inside.display());
+    let message = format!("All done. I changed `{}`.", inside.display());
+    for (n, command) in commands.iter().enumerate() {
+        let story = Story {
+            prompt: &prompt,
+            command,
+            output: &outputs,
+            path: inside.to_str().unwrap(),
+            content: "fn harbour() {}\n",
+            message: &message,
+        };
+        let agents: &[&str] = if n == 0 { &AGENTS } else { &["claude-code", "codex"] };
+        for agent in agents {
+            fs::remove_dir_all(env.home()).unwrap_or_default();
+            hooks(env, agent, &open, story);
+            is_nowhere(env, words, &format!("{what}, {agent}: {command}"));
+            assert!(!holding(env, "Write the store").is_empty(), "{what}, {agent}: the rest is kept");
+            assert_eq!(holding(env, "lantern").is_empty(), n < 4, "{what}, {agent}: {command}");
+        }
+        let agents: &[&str] = if n == 0 { &IMPORTED } else { &["claude-code"] };
+        for agent in agents {
+            fs::remove_dir_all(env.home()).unwrap_or_default();
+            let file = transcript(env, agent, &open, story);
+            env.ok(&["import", agent, file.to_str().unwrap()]);
+            is_nowhere(env, words, &format!("{what}, import {agent}: {command}"));
+            assert!(!holding(env, "Write the store").is_empty(), "{what}, import {agent}: the rest is kept");
+        }
+    }
+}
+
+#[test]
+fn a_session_elsewhere_stores_nothing_of_an_opted_out_project() {
+    let env = env();
+    let shut = env.add_repository("quay");
+    fs::write(shut.join(".nocerberus"), "").unwrap();
+    elsewhere(&env, &shut, &["quay", "pier", "harbour"], ".nocerberus");
+    // Without git; with a worktree; inside of the other project; through links.
+    let plain = env.root().join("quay-plain");
+    fs::create_dir_all(&plain).unwrap();
+    fs::write(plain.join(".nocerberus"), "").unwrap();
+    elsewhere(&env, &plain, &["quay", "pier", "harbour"], "without git");
+    env.git(&shut, &["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    let worktree = env.root().join("quay-side");
+    env.git(&shut, &["worktree", "add", "--quiet", "-b", "side", worktree.to_str().unwrap()]);
+    elsewhere(&env, &worktree, &["quay", "pier", "harbour"], "a worktree of it");
+    let inner = env.root().join("open/vendor/quay");
+    fs::create_dir_all(inner.join("src")).unwrap();
+    fs::write(inner.join(".nocerberus"), "").unwrap();
+    std::os::unix::fs::symlink(shut.join("src"), env.root().join("open/link")).unwrap();
+    fs::remove_dir_all(env.home()).unwrap();
+    let open = env.root().join("open");
+    for (n, path) in ["vendor/quay/src/pier.rs", "link/pier.rs"].iter().enumerate() {
+        let write = json!({"session_id": "s1", "cwd": open, "hook_event_name": "PostToolUse", "tool_name": "Write",
+            "tool_use_id": n, "tool_input": {"file_path": open.join(path), "content": "fn harbour() {}"}});
+        env.hook_of("claude-code", write.to_string().as_bytes());
+        let said = json!({"session_id": "s1", "cwd": open, "hook_event_name": "UserPromptSubmit", "prompt_id": n,
+            "prompt": format!("Write the store after {path}")});
+        env.hook_of("claude-code", said.to_string().as_bytes());
+        is_nowhere(&env, &["pier.rs", "harbour"], path);
+    }
+    let refused = env.run(&["--cwd", open.to_str().unwrap(), "record", "file", shut.join("a.rs").to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing is stored about the project of this file"));
+}
+
+#[test]
+fn a_session_elsewhere_stores_nothing_of_a_private_project() {
+    let env = env();
+    let shut = env.add_repository("quay");
+    let open = env.add_repository("open");
+    configure(&env, &format!("[private]\nprojects = [{:?}]\n", env.root().join("qu*")));
+    for (n, extra) in [
+        json!({"tool_name": "Bash", "tool_input": {"command": "cd ../quay && cargo test harbour"},
+            "tool_response": {"stdout": "test harbour ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed"}}),
+        json!({"tool_name": "Write", "tool_input": {"file_path": "../quay/harbour.rs", "content": "fn harbour() {}"}}),
+        json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"},
+            "tool_response": {"stdout": "error: ../quay/src/harbour.rs:3\ntest result: FAILED. 0 passed; 1 failed"}}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut payload = json!({"session_id": "s1", "cwd": open, "hook_event_name": "PostToolUse", "tool_use_id": n});
+        payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        env.hook_of("claude-code", payload.to_string().as_bytes());
+        is_nowhere(&env, &["harbour"], &extra.to_string());
+    }
+    assert!(shut.exists() && !holding(&env, "cargo test").is_empty(), "what belongs to the other project is kept");
+}
+
+#[test]
+fn a_recovery_stores_nothing_of_an_opted_out_project() {
+    let mut env = env();
+    let shut = env.add_repository("quay");
+    fs::write(shut.join(".nocerberus"), "").unwrap();
+    let mut agent = Agent::start(&env);
+    agent.hook(&env, "s1", "SessionStart", json!({"source": "startup"}));
+    agent.kill();
+    let folder = env.root().join("user/.claude/projects/-hydra");
+    fs::create_dir_all(&folder).unwrap();
+    let line = |n: u32, kind: &str, content: Value| {
+        json!({"type": kind, "uuid": format!("u{n}"), "sessionId": "s1", "cwd": env.project(),
+            "timestamp": format!("2026-01-22T13:35:{:02}.500Z", 15 + n), "message": {"content": content}})
+    };
+    let edit = json!({"file_path": shut.join("pier.rs"), "old_string": "a", "new_string": "fn harbour() {}"});
+    let lines = [
+        line(1, "user", json!("Write the store")),
+        line(
+            2,
+            "assistant",
+            json!([{"type": "tool_use", "id": "w1", "name": "Write", "input": {"file_path": shut.join("harbour.rs"), "content": "fn harbour() {}"}}]),
+        ),
+        line(3, "user", json!([{"type": "tool_result", "tool_use_id": "w1", "content": "ok"}])),
+        line(4, "assistant", json!([{"type": "tool_use", "id": "w2", "name": "Edit", "input": edit}])),
+        line(
+            5,
+            "assistant",
+            json!([{"type": "tool_use", "id": "w3", "name": "Bash", "input": {"command": "cd ../quay && cargo test harbour"}}]),
+        ),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(folder.join("s1.jsonl"), text).unwrap();
+    env.set_now(Some("2026-01-22T14:35:14Z"));
+    env.start("s2", "startup");
+    assert!(!holding(&env, "Write the store").is_empty(), "it was recovered from the transcript");
+    is_nowhere(&env, &["quay", "pier.rs", "harbour"], "recovery");
 }
 
 fn shut(env: &TestEnv) -> Value {
