@@ -227,12 +227,12 @@ mod tests {
         BUILT_IN.clean(text, Keep::PROMPT)
     }
 
-    /// Everything in `/work/shut` is shut; the session's folder is `/work/open/src`.
+    /// Everything in `/code/shut` is shut; the session's folder is `/code/open/src`.
     fn hidden<'a>(event: &Event<'a>) -> Option<Event<'a>> {
         let is_shut = |folder: &str, path: &str| {
-            let base = if folder.starts_with('/') { folder.to_string() } else { format!("/work/open/src/{folder}") };
+            let base = if folder.starts_with('/') { folder.to_string() } else { format!("/code/open/src/{folder}") };
             let whole = match path.strip_prefix("~/") {
-                Some(rest) => format!("/work/{rest}"),
+                Some(rest) => format!("/code/{rest}"),
                 None if path.starts_with('/') => path.to_string(),
                 None => format!("{base}/{path}"),
             };
@@ -243,9 +243,9 @@ mod tests {
                     part => parts.push(part),
                 }
             }
-            parts.starts_with(&["work", "shut"])
+            parts.starts_with(&["code", "shut"])
         };
-        OtherProjects { cleaner: &BUILT_IN, root: "/work/open", is_shut: &is_shut }.hide(event)
+        OtherProjects { cleaner: &BUILT_IN, root: "/code/open", is_shut: &is_shut }.hide(event)
     }
 
     fn ran(command: &'static str) -> Event<'static> {
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_command_that_leads_there_is_not_kept() {
         for command in [
-            "cd /work/shut && cargo test",
+            "cd /code/shut && cargo test",
             "cd ../../shut; cargo test",
             "cd .. && cd .. && cd shut && cargo test",
             "(pushd ~/shut/src; make)",
@@ -274,7 +274,7 @@ mod tests {
             assert_eq!(hidden(&ran(command)), Some(Event::Pulse), "{command}");
         }
         for command in
-            ["cargo test", "cd .. && ls shut.md", "echo 'about shut'", "curl https://work/shut", "cd ../../open"]
+            ["cargo test", "cd .. && ls shut.md", "echo 'about shut'", "curl https://code/shut", "cd ../../open"]
         {
             assert_eq!(hidden(&ran(command)), None, "{command}");
         }
@@ -287,12 +287,12 @@ mod tests {
             let files = paths.iter().map(|path| touch(path)).collect();
             Event::Tool(ToolUse { tool: clean("Edit"), files, names: vec![clean("harbour")], ..ToolUse::default() })
         };
-        assert_eq!(hidden(&edit(&["/work/shut/a.rs"])), Some(Event::Pulse));
+        assert_eq!(hidden(&edit(&["/code/shut/a.rs"])), Some(Event::Pulse));
         assert_eq!(hidden(&edit(&["../shut/a.rs"])), Some(Event::Pulse), "from the top of the project");
         assert_eq!(hidden(&edit(&["a.rs"])), None);
-        let Some(Event::Tool(kept)) = hidden(&edit(&["a.rs", "/work/shut/a.rs"])) else { panic!("one is left") };
+        let Some(Event::Tool(kept)) = hidden(&edit(&["a.rs", "/code/shut/a.rs"])) else { panic!("one is left") };
         assert!(kept.files == [touch("a.rs")] && kept.names.is_empty());
-        let output = clean("error in /work/shut/a.rs:3: harbour\nwarning: src/b.rs\n --> ../../shut/c.rs:1:1");
+        let output = clean("error in /code/shut/a.rs:3: harbour\nwarning: src/b.rs\n --> ../../shut/c.rs:1:1");
         let failed = ToolUse { output: Some(output), outcome: Outcome::Failed, ..ToolUse::default() };
         let Some(Event::Tool(kept)) = hidden(&Event::Tool(failed)) else { panic!("a line is left") };
         assert_eq!(kept.output.as_deref(), Some("warning: src/b.rs"));

@@ -14,6 +14,7 @@ mod conversation;
 mod doctor;
 mod doors;
 mod durable;
+mod erase;
 mod faults;
 mod forget;
 mod help;
