@@ -4,8 +4,6 @@
 //! given it. Its path is also removed from prompts and messages, but the kind of file (`.env`) may be mentioned:
 //! "never commit .env" is a rule worth keeping. Decides only; it reads no settings.
 
-pub mod projects;
-
 use crate::clean::Cleaner;
 use crate::clean::glob::{Effect, Glob, Letters, deciding};
 use crate::clean::text::{Clean, Keep};
@@ -261,5 +259,6 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+pub mod projects;
 #[cfg(test)]
 mod tests;

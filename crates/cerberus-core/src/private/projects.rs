@@ -50,7 +50,7 @@ impl OtherProjects<'_> {
             Event::Named(named) if self.is_file_shut(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {
                 let mut kept = recovery.clone();
-                let leads = |text: &Clean| self.is_named_in(text) || self.is_led_to(text);
+                let leads = |text: &Clean| self.is_named_in(text) || self.is_led_to_from(text, String::new(), 0);
                 kept.actions.retain(|text| !leads(text));
                 kept.in_flight.retain(|text| !leads(text));
                 return (kept != *recovery).then_some(Event::Recover(kept));
@@ -73,7 +73,11 @@ impl OtherProjects<'_> {
     }
 
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
-        if used.command.as_deref().is_some_and(|command| self.is_led_to(command)) {
+        let folder = used.folder.as_deref().unwrap_or_default();
+        if !folder.is_empty() && (self.is_shut)("", folder) {
+            return Some(Event::Pulse);
+        }
+        if used.command.as_deref().is_some_and(|command| self.is_led_to_from(command, folder.to_string(), 0)) {
             return Some(Event::Pulse);
         }
         let mut kept = used.clone();
@@ -145,7 +149,8 @@ impl OtherProjects<'_> {
         (!rest.trim().is_empty()).then(|| self.cleaner.clean(rest, Keep::OUTPUT))
     }
 
-    fn is_named_in(&self, text: &str) -> bool {
+    /// Whether a text names a path that leads there.
+    pub fn is_named_in(&self, text: &str) -> bool {
         self.paths(text).next().is_some()
     }
 
@@ -156,10 +161,6 @@ impl OtherProjects<'_> {
     }
 
     /// Whether a command changes into such a project, or is given a path in it.
-    fn is_led_to(&self, command: &str) -> bool {
-        self.is_led_to_from(command, String::new(), 0)
-    }
-
     fn is_led_to_from(&self, command: &str, mut folder: String, depth: usize) -> bool {
         let words = shell_words(command);
         let mut before = "";
@@ -278,6 +279,18 @@ mod tests {
         {
             assert_eq!(hidden(&ran(command)), None, "{command}");
         }
+    }
+
+    #[test]
+    fn a_command_that_runs_there_is_not_kept() {
+        let ran = |folder: &'static str, command: &'static str| {
+            let (command, folder) = (Some(clean(command)), Some(clean(folder)));
+            Event::Tool(ToolUse { tool: clean("Bash"), command, folder, ..ToolUse::default() })
+        };
+        assert_eq!(hidden(&ran("/code/shut", "cargo test")), Some(Event::Pulse));
+        assert_eq!(hidden(&ran("../../shut/src", "cargo test")), Some(Event::Pulse));
+        assert_eq!(hidden(&ran("/code", "cat shut/a.rs")), Some(Event::Pulse));
+        assert_eq!(hidden(&ran("/code/open", "cargo test")), None);
     }
 
     #[test]

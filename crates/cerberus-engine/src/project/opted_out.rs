@@ -38,14 +38,22 @@ impl<'h> OptedOut<'h> {
         if !root.is_absolute() {
             return None;
         }
-        let is_shut = |folder: &str, path: &str| {
-            let is_shut_in =
-                |base: &Path| self.is_shut(root, &normal(&base.join(expanded(folder)).join(expanded(path))));
-            // Tools print paths from the folder they run in, or from the top of the project.
-            is_shut_in(cwd) || cwd != root && is_shut_in(root)
-        };
+        let is_shut = |folder: &str, path: &str| self.leads_there(root, cwd, folder, path);
         OtherProjects { cleaner: self.home.cleaner(), root: &record.location.root, is_shut: &is_shut }
             .hide(&record.event)
+    }
+
+    /// Whether a text of a session in this project and folder names a path in such a project.
+    pub fn is_named_in(&self, root: &Path, cwd: &Path, text: &str) -> bool {
+        let is_shut = |folder: &str, path: &str| self.leads_there(root, cwd, folder, path);
+        OtherProjects { cleaner: self.home.cleaner(), root: &root.to_string_lossy(), is_shut: &is_shut }
+            .is_named_in(text)
+    }
+
+    fn leads_there(&self, root: &Path, cwd: &Path, folder: &str, path: &str) -> bool {
+        let is_shut_in = |base: &Path| self.is_shut(root, &normal(&base.join(expanded(folder)).join(expanded(path))));
+        // Tools print paths from the folder they run in, or from the top of the project.
+        is_shut_in(cwd) || cwd != root && is_shut_in(root)
     }
 
     /// Whether the file or folder belongs to a project of which nothing is stored, seen from the project at `root`.

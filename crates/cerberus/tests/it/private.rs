@@ -4,11 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::fake_agent::{Act, Tongue};
 use serde_json::{Value, json};
 
 use crate::doors::{AGENTS, IMPORTED, Story, holding, hooks, mcp, printed, transcript};
 use crate::env;
 use crate::lifecycle::Agent;
+use crate::loops::Stage;
 
 const PLAIN: Story = Story {
     prompt: "Write the store",
@@ -228,6 +230,7 @@ fn an_opt_out_holds_in_subfolders_and_worktrees() {
 
 /// What sessions in other folders do with files of the project `shut`.
 fn elsewhere(env: &TestEnv, shut: &std::path::Path, words: &[&str], what: &str) {
+    let is_first = !env.root().join("open").exists();
     let open = env.add_repository("open");
     fs::create_dir_all(shut.join("src")).unwrap();
     fs::write(shut.join("src/pier.rs"), "fn harbour() {}\n").unwrap();
@@ -254,7 +257,7 @@ fn elsewhere(env: &TestEnv, shut: &std::path::Path, words: &[&str], what: &str) 
             content: "fn harbour() {}\n",
             message: &message,
         };
-        let agents: &[&str] = if n == 0 { &AGENTS } else { &["claude-code", "codex"] };
+        let agents: &[&str] = if n == 0 && is_first { &AGENTS } else { &["claude-code"] };
         for agent in agents {
             fs::remove_dir_all(env.home()).unwrap_or_default();
             hooks(env, agent, &open, story);
@@ -262,7 +265,7 @@ fn elsewhere(env: &TestEnv, shut: &std::path::Path, words: &[&str], what: &str) 
             assert!(!holding(env, "Write the store").is_empty(), "{what}, {agent}: the rest is kept");
             assert_eq!(holding(env, "lantern").is_empty(), n < 4, "{what}, {agent}: {command}");
         }
-        let agents: &[&str] = if n == 0 { &IMPORTED } else { &["claude-code"] };
+        let agents: &[&str] = if n == 0 && is_first { &IMPORTED } else { &["claude-code"] };
         for agent in agents {
             fs::remove_dir_all(env.home()).unwrap_or_default();
             let file = transcript(env, agent, &open, story);
@@ -329,6 +332,74 @@ fn a_session_elsewhere_stores_nothing_of_a_private_project() {
         is_nowhere(&env, &["harbour"], &extra.to_string());
     }
     assert!(shut.exists() && !holding(&env, "cargo test").is_empty(), "what belongs to the other project is kept");
+}
+
+/// Some agents name the folder of a command beside it.
+#[test]
+fn a_command_that_runs_in_an_opted_out_project_is_not_stored() {
+    let env = env();
+    let (open, shut) = (env.add_repository("open"), env.add_repository("quay"));
+    fs::write(shut.join(".nocerberus"), "").unwrap();
+    let output = "test harbour ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed";
+    let input = |field: &str| {
+        let mut input = json!({"command": "cargo test harbour"});
+        input[field] = json!(shut);
+        input
+    };
+    let after = |event: &str, tool: &str, field: &str, response: Value| {
+        json!({"session_id": "s1", "cwd": open, "hook_event_name": event, "timestamp": "t", "tool_name": tool,
+            "tool_use_id": "c", "tool_input": input(field), "tool_response": response})
+    };
+    let for_model = json!({"llmContent": format!("Output: {output}\nExit Code: 1")});
+    for (agent, payload) in [
+        ("codex", after("PostToolUse", "Bash", "workdir", json!(output))),
+        ("gemini", after("AfterTool", "run_shell_command", "dir_path", for_model.clone())),
+        ("gemini", after("AfterTool", "run_shell_command", "directory", for_model.clone())),
+        ("qwen-code", after("PostToolUse", "run_shell_command", "directory", for_model)),
+        (
+            "opencode",
+            json!({"sessionID": "s1", "cwd": open, "event": "tool", "at": 3, "id": "c", "tool": "bash",
+            "args": input("workdir"), "output": output}),
+        ),
+        (
+            "cursor",
+            json!({"conversation_id": "s1", "workspace_roots": [open], "generation_id": "g",
+            "hook_event_name": "postToolUse", "tool_name": "Shell", "tool_use_id": "c",
+            "tool_input": input("working_directory"), "tool_output": json!({"output": output}).to_string()}),
+        ),
+    ] {
+        env.hook_of(agent, payload.to_string().as_bytes());
+        is_nowhere(&env, &["harbour"], agent);
+        assert!(!holding(&env, "pulse").is_empty(), "{agent}: the session lives");
+        fs::remove_dir_all(env.home()).unwrap();
+    }
+    let line =
+        |kind: &str, payload: Value| json!({"timestamp": "2026-01-21T10:00:01.500Z", "type": kind, "payload": payload});
+    let arguments = json!({"command": ["bash", "-lc", "cargo test harbour"], "workdir": shut}).to_string();
+    let lines = [
+        line("session_meta", json!({"id": "old", "cwd": open, "source": "cli"})),
+        line("event_msg", json!({"type": "user_message", "message": "Write the store"})),
+        line(
+            "response_item",
+            json!({"type": "function_call", "name": "shell", "call_id": "c", "arguments": arguments}),
+        ),
+        line("response_item", json!({"type": "function_call_output", "call_id": "c", "output": output})),
+    ];
+    let file = env.root().join("rollout.jsonl");
+    fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    env.ok(&["import", "codex", file.to_str().unwrap()]);
+    is_nowhere(&env, &["harbour"], "import");
+    assert!(!holding(&env, "Write the store").is_empty());
+}
+
+#[test]
+fn the_output_of_a_loop_stores_no_line_that_names_an_opted_out_project() {
+    let said = vec![Act::Say("I look at ../quay/pier.rs", 0), Act::Complain("lantern"), Act::Done("done")];
+    let stage = Stage::new(Tongue::Plain, &[said]);
+    fs::write(stage.env.add_repository("quay").join(".nocerberus"), "").unwrap();
+    stage.run(&["--max-iterations", "1"]);
+    assert!(!holding(&stage.env, "lantern").is_empty(), "the rest is kept");
+    assert_eq!(holding(&stage.env, "pier.rs"), Vec::<PathBuf>::new());
 }
 
 #[test]
