@@ -25,6 +25,7 @@ mod secrets;
 mod simulation;
 mod status_line;
 mod summary;
+mod told;
 mod trace;
 
 use std::path::PathBuf;
@@ -57,6 +58,7 @@ Benchmarks:
   train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
   secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
+  told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
@@ -87,6 +89,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("quotes", quotes::run),
+    ("told", told::run),
     ("rank", rank::run),
     ("prompts", prompts::run),
     ("train", prompts::train::run),

@@ -11,20 +11,24 @@ use crate::model::event::{Event, Note, Task, ToolUse};
 use crate::model::fact::Kind;
 
 /// Private unless the settings say otherwise.
-static PATHS: [Glob; 13] = [
-    Glob::of(".env*"),
-    Glob::of("*.pem"),
-    Glob::of("*.key"),
-    Glob::of("*.p12"),
-    Glob::of("*.pfx"),
-    Glob::of("*.kdbx"),
-    Glob::of("id_rsa*"),
-    Glob::of("id_ed25519*"),
-    Glob::of(".netrc"),
-    Glob::of(".ssh/**"),
-    Glob::of(".gnupg/**"),
-    Glob::of(".aws/credentials"),
-    Glob::of("secrets/**"),
+static PATHS: [(Glob, Effect); 16] = [
+    (Glob::of(".env*"), Effect::Include),
+    // Templates, which repositories carry: they have names and no values.
+    (Glob::of(".env.example"), Effect::Except),
+    (Glob::of(".env.sample"), Effect::Except),
+    (Glob::of(".env.template"), Effect::Except),
+    (Glob::of("*.pem"), Effect::Include),
+    (Glob::of("*.key"), Effect::Include),
+    (Glob::of("*.p12"), Effect::Include),
+    (Glob::of("*.pfx"), Effect::Include),
+    (Glob::of("*.kdbx"), Effect::Include),
+    (Glob::of("id_rsa*"), Effect::Include),
+    (Glob::of("id_ed25519*"), Effect::Include),
+    (Glob::of(".netrc"), Effect::Include),
+    (Glob::of(".ssh/**"), Effect::Include),
+    (Glob::of(".gnupg/**"), Effect::Include),
+    (Glob::of(".aws/credentials"), Effect::Include),
+    (Glob::of("secrets/**"), Effect::Include),
 ];
 
 /// Replaces a private path.
@@ -89,13 +93,9 @@ impl PrivacyRules {
             return Some(glob);
         }
         let letters = Letters::of(path);
-        let mut built_in = PATHS.iter().filter(|glob| glob.may_match(letters));
-        if self.own_paths.is_empty() {
-            return built_in.find(|glob| glob.matches(path));
-        }
-        let own = self.own_paths.iter().map(|(glob, effect)| (glob, *effect));
-        let all: Vec<(&Glob, Effect)> = built_in.map(|glob| (glob, Effect::Include)).chain(own).collect();
-        deciding(&all, path)
+        let built_in = PATHS.iter().filter(|(glob, _)| glob.may_match(letters));
+        let all: Vec<(&Glob, Effect)> = built_in.chain(&self.own_paths).map(|(glob, effect)| (glob, *effect)).collect();
+        if all.is_empty() { None } else { deciding(&all, path) }
     }
 
     /// The event as it may be stored; `None` if it contains nothing private.
