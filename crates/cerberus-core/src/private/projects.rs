@@ -80,6 +80,14 @@ impl OtherProjects<'_> {
         if used.command.as_deref().is_some_and(|command| self.is_led_to_from(command, folder.to_string(), 0)) {
             return Some(Event::Pulse);
         }
+        let texts = used.error.iter().chain(&used.output).chain(&used.plan);
+        let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
+        let tasks =
+            used.todos.iter().flatten().chain(&used.task).chain(&used.tasks).filter_map(|task| task.subject.as_ref());
+        let is_touched = used.files.iter().any(|file| self.is_file_shut(&file.path));
+        if !is_touched && !texts.chain(answers).chain(tasks).any(|text| self.is_named_in(text)) {
+            return None;
+        }
         let mut kept = used.clone();
         kept.files.retain(|file| !self.is_file_shut(&file.path));
         if kept.files.len() < used.files.len() {
