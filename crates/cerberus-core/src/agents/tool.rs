@@ -223,7 +223,7 @@ pub(crate) fn task<'a>(
         return None;
     }
     let subject = subject.map(|subject| cleaner.clean(subject, Keep::SUBJECT));
-    Some(Task { id: id.map(|id| cleaner.clean(id, Keep::SUBJECT)), subject, state })
+    Some(Task { id: id.map(|id| cleaner.clean(id, Keep::NAME)), subject, state })
 }
 
 pub(crate) fn task_state(status: Option<&str>) -> TaskState {

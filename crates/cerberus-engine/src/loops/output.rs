@@ -32,7 +32,7 @@ impl Output {
     pub fn keep(&mut self, line: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let text = String::from_utf8_lossy(line);
-        let kept = self.cleaner.redact(text.trim_end_matches('\n'));
+        let kept = self.cleaner.redact_words(text.trim_end_matches('\n'));
         self.written_bytes += kept.len() + 1;
         if self.written_bytes > OUTPUT_BYTES_MAX {
             let _ = writeln!(file, "… the rest was discarded");
