@@ -228,7 +228,10 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     };
     let start = text.run_back(end, WORD, 10);
     if !typed {
-        let before = text.skip_spaces_back(start);
+        // `"name": "DB_PASSWORD", "value": "x"`.
+        let comma = text.skip_spaces_back(start - usize::from(start > text.floor && is_quote(text.before(start))));
+        let listed = comma < start && text.before(comma) == b',';
+        let before = if listed { text.skip_spaces_back(comma - 1) } else { text.skip_spaces_back(start) };
         let named = matches!(text.slice(start, end), b"value" | b"default");
         // `variable "api_token" {` and the line `default = "x"`.
         let block = text.scan_back(before, 32, |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'{'));

@@ -18,6 +18,7 @@ mod own;
 mod pairs;
 mod rules;
 mod shape;
+mod spoken;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -51,10 +52,20 @@ const AROUND_BYTES: usize = 1024;
 pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
     let mut out = redact_with(text, own);
     for _ in 1..PASSES {
-        let Some(next) = pass(&out, own, opaque::Tokens::of(&out)) else { break };
+        let spoken = pass(&out, own, spoken::Passwords::of(&out));
+        let said = spoken.as_deref().unwrap_or(&out);
+        let opaque = pass(said, own, opaque::Tokens::of(said));
+        let Some(next) = opaque.or(spoken) else { break };
         out = Cow::Owned(redact_with(&next, own).into_owned());
     }
-    out
+    match spoken::without_invisible(text) {
+        // A key that invisible characters split is only found without them.
+        Some(plain) => match redact_words(&plain, own) {
+            Cow::Owned(redacted) if kinds(&redacted).count() > kinds(&out).count() => Cow::Owned(redacted),
+            _ => out,
+        },
+        None => out,
+    }
 }
 
 /// The text with every secret that a rule knows replaced by `[redacted:NAME]`.

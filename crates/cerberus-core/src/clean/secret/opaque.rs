@@ -101,13 +101,14 @@ pub(super) struct Tokens<'a> {
     text: Text<'a>,
     /// Everything before this was judged.
     at: usize,
-    /// The end of the run that `at` is in, if it is in one.
+    /// The run that `at` is in, if it is in one.
+    run_start: usize,
     run_end: usize,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn of(text: &'a str) -> Tokens<'a> {
-        Tokens { text: Text::of(text), at: 0, run_end: 0 }
+        Tokens { text: Text::of(text), at: 0, run_start: 0, run_end: 0 }
     }
 
     /// Moves to the next run that is long enough; false at the end of the text.
@@ -122,7 +123,7 @@ impl<'a> Tokens<'a> {
             }
             let start = self.text.scan_back(probe, probe - self.at, is_joined);
             let end = self.text.scan(probe, usize::MAX, is_joined);
-            (self.at, self.run_end) = (start, end);
+            (self.at, self.run_start, self.run_end) = (start, start, end);
             if end - start >= TOKEN_BYTES {
                 return true;
             }
@@ -138,10 +139,11 @@ impl Iterator for Tokens<'_> {
     fn next(&mut self) -> Option<Cut> {
         loop {
             while self.run_end.saturating_sub(self.at) >= TOKEN_BYTES {
-                let (start, token, next) = stretch(&self.text, self.at, self.run_end);
+                let (token, next) = stretch(&self.text, self.run_start, self.at, self.run_end);
                 let cut = token.filter(|&(from, end)| !is_kept(&self.text, from, end));
-                self.at = next.max(start + 1);
+                self.at = next;
                 if let Some((start, end)) = cut {
+                    self.run_start = end;
                     return Some(Cut { name: "opaque-token", start, end });
                 }
             }
@@ -158,10 +160,10 @@ const fn is_joined(byte: u8) -> bool {
 
 type Token = Option<(usize, usize)>;
 
-/// The next stretch of the run `from..end`: where it was looked for, the token around it if it is one, where to go on.
-fn stretch(text: &Text, from: usize, end: usize) -> (usize, Token, usize) {
+/// The next stretch from `from` to the end of a run: the token around it if it is one, and where to go on.
+fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (Token, usize) {
     if let Some(hash) = hash_at(text, from, end) {
-        return (from, Some((from, hash)), hash);
+        return (Some((from, hash)), hash);
     }
     let (mut first, mut last, mut best, mut sum) = (from, from, 0, 0);
     let mut at = from + 1;
@@ -177,11 +179,11 @@ fn stretch(text: &Text, from: usize, end: usize) -> (usize, Token, usize) {
         at += 1;
     }
     if best < FIT || last - first < FIT_BYTES {
-        return (from, None, at);
+        return (None, at);
     }
-    let (start, stop) = widened(text, from, first, last, end);
+    let (start, stop) = widened(text, lowest, first, last, end);
     let long_enough = stop - start >= TOKEN_BYTES && is_spread(text.slice(start, stop));
-    (from, long_enough.then_some((start, stop)), at.max(stop))
+    (long_enough.then_some((start, stop)), at.max(stop))
 }
 
 /// How much the byte at `at` speaks for "random", after the one before it.
@@ -264,7 +266,7 @@ fn is_kept(text: &Text, start: usize, end: usize) -> bool {
         || is_file_name(text, end)
         || is_in_path(text, start)
         || (is_hash && (is_resource(text, start) || is_announced(text, start)))
-        || (is_uuid && goes_on(text, end))
+        || (is_uuid && (goes_on(text, end) || is_listed(text, start)))
 }
 
 fn ends_in_uuid(token: &[u8]) -> bool {
@@ -330,15 +332,23 @@ fn is_announced(text: &Text, start: usize) -> bool {
     let name = text.back(name_end, 24);
     let holds = |part: &[u8]| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
     let name_ends = |end: &[u8]| name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end);
-    let is_id = (name_ends(b"id") || name_ends(b"ids")) && ![&b"secret"[..], b"token", b"key"].iter().any(|p| holds(p));
+    let is_id = [&b"id"[..], b"ids", b"sha256"].iter().any(|end| name_ends(end))
+        && ![&b"secret"[..], b"token", b"key"].iter().any(|p| holds(p));
     is_id || name.ends_with(b" -r")
+}
+
+/// Does another UUID come before it in a list?
+fn is_listed(text: &Text, start: usize) -> bool {
+    let end = text.scan_back(start, 8, |byte| !is(byte, ALNUM) && byte != b']');
+    let is_list = text.slice(end, start).contains(&b',');
+    is_list && (ends_in_uuid(text.back(end, 36)) || text.back(end, 14).ends_with(b"opaque-token]"))
 }
 
 /// Does the sentence or log line go on after it? A key that somebody pastes is usually the last word.
 fn goes_on(text: &Text, end: usize) -> bool {
     let next = text.at(end + 1);
     match text.at(end) {
-        b':' => is(next, DIGIT),
+        b':' => is(next, DIGIT) || next == b' ',
         b' ' => is(next, ALNUM) || next == b'(',
         _ => false,
     }

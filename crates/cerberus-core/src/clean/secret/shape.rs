@@ -35,7 +35,8 @@ pub(super) fn telegram(text: &Text, at: usize) -> Option<Cut> {
     let start = text.run_back(at, DIGIT, 11);
     let end = text.run(at + 1, URL64, 40);
     let shape = (8..=10).contains(&(at - start)) && (34..=36).contains(&(end - at - 1));
-    (shape && !is(text.before(start), WORD)).then_some(Cut { name: "telegram-token", start, end })
+    let in_address = text.back(start, 4) == b"/bot";
+    (shape && (in_address || !is(text.before(start), WORD))).then_some(Cut { name: "telegram-token", start, end })
 }
 
 /// An Azure client secret: three characters, a digit, `Q~`, 31 to 34 more.

@@ -151,3 +151,11 @@ fn ordinary_text_costs_one_look_in_sixteen() {
     assert!(super::Tokens::of(&text).next().is_none());
     assert!(steps::take() * 2 < text.len());
 }
+
+proptest::proptest! {
+    #[test]
+    fn redacting_twice_equals_redacting_once(text in "([a-zA-Z0-9/+=_.:, '\"-]{0,40}|password is |commit |[0-9a-f]{40}| ){0,8}") {
+        let once = redact(&text).into_owned();
+        proptest::prop_assert_eq!(redact(&once).into_owned(), once);
+    }
+}
