@@ -14,6 +14,7 @@ mod locomo;
 mod loops;
 mod measure;
 mod memories;
+mod pairs;
 mod payload;
 mod programs;
 mod prompts;
@@ -54,6 +55,7 @@ Benchmarks:
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
   secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
+  pairs     writes the table of letter pairs by which random tokens are recognised (--data: a folder of sources)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
@@ -86,6 +88,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("quotes", quotes::run),
     ("prompts", prompts::run),
     ("secrets", secrets::run),
+    ("pairs", pairs::run),
     ("continuity", continuity::run),
     ("summary", summary::run),
 ];
