@@ -112,8 +112,13 @@ pub(crate) fn shell<'a>(
     output: impl FnOnce() -> Cow<'a, str>,
 ) {
     let line = command.0.as_deref().unwrap_or_default();
-    let (is_run, may_report) = (runs::may_be_run(line), git::may_report(line));
-    used.command = command.0.map(|command| used.cleaner.clean(command, Keep::COMMAND));
+    let may_report = git::may_report(line);
+    // It is unknown which lines of the output are a file's.
+    let is_run = runs::may_be_run(line) && !runs::prints_contents(line);
+    used.command = command.0.map(|command| match runs::without_contents(&command) {
+        Cow::Owned(kept) => used.cleaner.clean(kept, Keep::COMMAND),
+        Cow::Borrowed(_) => used.cleaner.clean(command, Keep::COMMAND),
+    });
     if let Some(error) = error {
         used.error = if is_run { Some(used.cleaner.clean(error, Keep::OUTPUT)) } else { reason(used.cleaner, error) };
         return;

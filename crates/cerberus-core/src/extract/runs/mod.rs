@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use command::{may_be_run, recognise};
 pub use ledger::Ledger;
 pub use report::read;
+pub use shell::{prints_contents, without_contents};
 
 /// What a run is for. In a line with several kinds, the first in this order wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -3,6 +3,9 @@
 //! It handles quoting, redirections, here-documents, substitutions and comments as far as needed to distinguish
 //! commands from text. It is not a shell: nothing is expanded, and anything it does not understand stays a word.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 /// Longer lines are really scripts; the command that matters is near the beginning.
 const COMMAND_BYTES_MAX: usize = 8192;
 const SIMPLE_MAX: usize = 64;
@@ -28,19 +31,46 @@ pub(super) struct Simple {
 
 /// The simple commands of a line, in order.
 pub(super) fn split(command: &str) -> Vec<Simple> {
-    let mut reader = Reader {
-        text: crate::clean::text::clip(command, COMMAND_BYTES_MAX),
-        at: 0,
-        out: Vec::new(),
-        words: Vec::new(),
-        word: None,
-        join: Join::Then,
-        hidden: false,
-        documents: Vec::new(),
+    Reader::read(crate::clean::text::clip(command, COMMAND_BYTES_MAX)).out
+}
+
+/// The command without the text that it writes into files or passes to programs: bodies of here-documents, and what
+/// `echo` and `printf` write. The message of a commit or a pull request stays.
+pub fn without_contents(command: &str) -> Cow<'_, str> {
+    let echoes = command.contains('>') && (command.contains("echo") || command.contains("printf"));
+    if !echoes && !command.contains("<<") {
+        return Cow::Borrowed(command);
+    }
+    let mut reader = Reader::read(command);
+    reader.contents.sort_by_key(|range| range.start);
+    let mut out = String::with_capacity(command.len());
+    let mut kept = 0;
+    for range in reader.contents.into_iter().filter(|range| !range.is_empty()) {
+        if range.start >= kept {
+            out.push_str(&command[kept..range.start]);
+            out.push('…');
+        }
+        kept = kept.max(range.end);
+    }
+    // What was not read may be anything.
+    out.push_str(&command[kept..reader.at.max(kept)]);
+    Cow::Owned(out)
+}
+
+/// Does a part of this command print files or the environment, beside what other parts print?
+pub fn prints_contents(command: &str) -> bool {
+    let prints = |simple: &Simple| {
+        let name = simple.words[0].rsplit('/').next().unwrap_or_default();
+        let visible = simple.join != Join::Pipe && !simple.hidden;
+        match name {
+            "printenv" => visible,
+            "cat" | "bat" | "less" | "more" => visible && simple.words.len() > 1,
+            // With arguments they set something or start a program.
+            "env" | "set" | "declare" | "export" => visible && simple.words[1..].iter().all(|word| word == "-p"),
+            _ => false,
+        }
     };
-    while reader.out.len() < SIMPLE_MAX && reader.step().is_some() {}
-    reader.end_simple(Join::Then);
-    reader.out
+    split(command).iter().any(prints)
 }
 
 struct Reader<'a> {
@@ -51,11 +81,43 @@ struct Reader<'a> {
     word: Option<String>,
     join: Join,
     hidden: bool,
-    /// Delimiters of here-documents whose bodies begin on the next line.
-    documents: Vec<String>,
+    /// Here-documents whose bodies begin on the next line.
+    documents: Vec<Document>,
+    /// Text that is written into files or passed to programs.
+    contents: Vec<Range<usize>>,
+    /// The end of the first word and of the last one, and where the first redirection begins.
+    first_end: usize,
+    last_end: usize,
+    redirected_at: usize,
 }
 
-impl Reader<'_> {
+struct Document {
+    delimiter: String,
+    /// It is the message of a commit or a pull request.
+    is_message: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn read(text: &'a str) -> Reader<'a> {
+        let mut reader = Reader {
+            text,
+            at: 0,
+            out: Vec::new(),
+            words: Vec::new(),
+            word: None,
+            join: Join::Then,
+            hidden: false,
+            documents: Vec::new(),
+            contents: Vec::new(),
+            first_end: 0,
+            last_end: 0,
+            redirected_at: 0,
+        };
+        while reader.out.len() < SIMPLE_MAX && reader.step().is_some() {}
+        reader.end_simple(Join::Then);
+        reader
+    }
+
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -110,10 +172,14 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self) {
-        if let Some(word) = self.word.take()
-            && self.words.len() < WORDS_MAX
-        {
+        let Some(word) = self.word.take() else { return };
+        if self.words.len() < WORDS_MAX {
             self.words.push(word);
+        }
+        // The byte that ended the word is before `at`; inside a redirection too.
+        self.last_end = if self.at == self.text.len() { self.at } else { self.at.saturating_sub(1) };
+        if self.words.len() == 1 {
+            self.first_end = self.last_end;
         }
     }
 
@@ -126,6 +192,11 @@ impl Reader<'_> {
             }
             return;
         }
+        if self.hidden && matches!(self.words[0].as_str(), "echo" | "printf") {
+            let end = self.last_end.max(self.redirected_at);
+            self.contents.push(self.text.ceil_char_boundary(self.first_end)..self.text.floor_char_boundary(end));
+        }
+        self.redirected_at = 0;
         self.out.push(Simple {
             words: std::mem::take(&mut self.words),
             join: self.join,
@@ -209,11 +280,21 @@ impl Reader<'_> {
     fn redirection(&mut self, c: char) {
         let descriptor = self.word.take_if(|word| matches!(word.as_str(), "0" | "1" | "2"));
         self.end_word();
+        if self.redirected_at == 0 {
+            self.redirected_at = self.at - 1;
+        }
         if c == '<' && self.eat("<") {
             if !self.eat("<") {
                 self.begin_document();
                 return;
             }
+            let begin = self.at;
+            while self.peek() == Some(' ') {
+                self.bump();
+            }
+            self.skip_target();
+            self.contents.push(begin..self.at);
+            return;
         } else {
             self.eat(">");
         }
@@ -254,21 +335,29 @@ impl Reader<'_> {
         let begin = self.at;
         self.skip_target();
         let delimiter = self.text[begin..self.at].replace(['\'', '"', '\\'], "");
+        let program = self.words.first().map(String::as_str).unwrap_or_default();
+        let is_message = matches!(program, "git" | "gh" | "glab" | "jj" | "hg");
         if !delimiter.is_empty() {
-            self.documents.push(delimiter);
+            self.documents.push(Document { delimiter, is_message });
         }
     }
 
     fn skip_documents(&mut self) {
-        for delimiter in std::mem::take(&mut self.documents) {
+        for Document { delimiter, is_message } in std::mem::take(&mut self.documents) {
+            let body = self.at;
+            let mut body_end = self.text.len();
             while self.at < self.text.len() {
                 let begin = self.at;
                 self.skip_line();
                 let line = &self.text[begin..self.at];
                 self.eat("\n");
                 if line.trim() == delimiter {
+                    body_end = begin.saturating_sub(1).max(body);
                     break;
                 }
+            }
+            if !is_message {
+                self.contents.push(body..body_end);
             }
         }
     }
@@ -277,6 +366,49 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_command_writes_is_not_kept() {
+        for (command, kept) in [
+            ("cat > .env <<'EOF'\nDB=hunter\nX=y\nEOF\nls", "cat > .env <<'EOF'\n…\nEOF\nls"),
+            ("tee a <<-EOF && go test\n\tbody\n\tEOF", "tee a <<-EOF && go test\n…\n\tEOF"),
+            ("echo 'some words' > notes.txt && ls", "echo…> notes.txt && ls"),
+            ("printf '%s' größer >>a; echo done", "printf…>>a; echo done"),
+            ("echo > a words here", "echo…"),
+            ("python - <<< 'print(1)'", "python - <<<…"),
+            ("cat <<EOF\nnever closed", "cat <<EOF\n…"),
+            ("cat <<EOF\nEOF", "cat <<EOF\nEOF"),
+            ("echo \"a $(cat <<EOF\nb\nEOF\n) c\" > d", "echo…> d"),
+        ] {
+            assert_eq!(without_contents(command), kept, "{command}");
+        }
+        for command in [
+            "git commit -m \"$(cat <<'EOF'\nFix the parser\nEOF\n)\"",
+            "cd a && gh pr create --body-file - <<EOF\nWhat changed\nEOF",
+            "echo done",
+            "cargo test > out.log",
+            "echo a 2>&1",
+        ] {
+            assert_eq!(without_contents(command), command);
+        }
+    }
+
+    #[test]
+    fn commands_that_print_files_or_the_environment_are_recognised() {
+        for command in ["npm test; env", "npm test && cat notes.txt", "printenv; go test", "cd a && (cat b; make)"] {
+            assert!(prints_contents(command), "{command}");
+        }
+        for command in [
+            "npm test",
+            "go test | cat",
+            "env CI=1 npm test",
+            "cargo test 2>&1 | tail -5",
+            "export A=1; make",
+            "cat a > b",
+        ] {
+            assert!(!prints_contents(command), "{command}");
+        }
+    }
 
     fn shown(command: &str) -> String {
         let mut out = String::new();
