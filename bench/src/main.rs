@@ -19,6 +19,7 @@ mod payload;
 mod programs;
 mod prompts;
 mod quotes;
+mod rank;
 mod scale;
 mod scratch;
 mod secrets;
@@ -54,10 +55,12 @@ Benchmarks:
   locomo    quality of memory search, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
+  train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
   secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
   pairs     writes the table of letter pairs by which random tokens are recognised (--data: a folder of sources)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
+  rank      fits which files a brief names first, and scores them on people left out (--data)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
   all       run all benchmarks
 
@@ -86,7 +89,9 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("quotes", quotes::run),
+    ("rank", rank::run),
     ("prompts", prompts::run),
+    ("train", prompts::train::run),
     ("secrets", secrets::run),
     ("pairs", pairs::run),
     ("continuity", continuity::run),
@@ -121,7 +126,9 @@ fn run() -> Result<()> {
             return say(HELP);
         }
     };
-    let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
+    // Training changes the sources, so it is never part of `all`.
+    let is_chosen = |name: &str| wanted == name || (wanted == "all" && name != "train");
+    let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| is_chosen(name)).collect();
     if chosen.is_empty() {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }

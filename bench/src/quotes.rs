@@ -247,7 +247,7 @@ fn fit<'a>(moments: impl Iterator<Item = &'a Moment>) -> Features {
 }
 
 /// Gaussian elimination with pivoting.
-fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
+pub fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
     for column in 0..N {
         let pivot = (column..N).max_by(|a, b| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs()));
         let pivot = pivot.unwrap_or(column);

@@ -11,12 +11,28 @@ pub const NAMES: [&str; 3] = ["previous session's edits", "git log, newest first
 
 const FILES_MAX: usize = 60;
 const SESSIONS_HALF: f64 = 3.0;
+/// Keeps the first places of a list from deciding alone.
+const FUSED_FROM: f64 = 20.0;
 
 /// Files in the order in which each baseline would list them.
 pub fn all(past: &[Session], commits: &[Commit], start: &str) -> Vec<(&'static str, Vec<(String, f64)>)> {
     let lists = [previous(past, start), log(commits, start), frecency(past, start)];
     let told = |files: Vec<String>| files.into_iter().map(|file| (file, 1.0)).collect();
     NAMES.into_iter().zip(lists.into_iter().map(told)).collect()
+}
+
+/// Frecency and git's log, each place counting by its rank.
+pub fn frecency_and_log(past: &[Session], commits: &[Commit], start: &str) -> Vec<String> {
+    let mut scores: HashMap<String, (f64, usize)> = HashMap::new();
+    for list in [frecency(past, start), log(commits, start)] {
+        for (place, file) in list.into_iter().take(FILES_MAX).enumerate() {
+            let met = scores.len();
+            scores.entry(file).or_insert((0.0, met)).0 += 1.0 / (FUSED_FROM + place as f64);
+        }
+    }
+    let mut order: Vec<(String, (f64, usize))> = scores.into_iter().collect();
+    order.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    order.into_iter().map(|(path, _)| path).collect()
 }
 
 fn previous(past: &[Session], start: &str) -> Vec<String> {

@@ -5,11 +5,11 @@
 //! its state at the start of each session; the real program is asked, knowing only what happened before. Files are
 //! ranked by their first mention; a name that several files share counts for each of them in part.
 
-mod baselines;
+pub mod baselines;
 mod made;
 mod open_items;
-mod replay;
-mod session;
+pub mod replay;
+pub mod session;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,10 +28,10 @@ const KS: [usize; 3] = [5, 10, 20];
 const RUNS: usize = 60;
 
 #[derive(Clone, Deserialize)]
-struct Row {
-    chain: String,
-    file: String,
-    start: String,
+pub struct Row {
+    pub chain: String,
+    pub file: String,
+    pub start: String,
 }
 
 #[derive(Clone, Deserialize)]
@@ -95,11 +95,11 @@ fn chain(data: &Path, rows: &[Row], replay: &mut Replay, carried: &mut Carried) 
         let session = Session::read(&path)?;
         let known_before = past.iter().any(|session| session.before(&row.start).next().is_some());
         let edited = session.edited();
-        if known_before && !edited.is_empty() {
+        if known_before && !edited.is_empty() && !session.is_copy(&past) {
             replay.check_out(&row.start)?;
             let known = replay.known_files(&past, &session, &row.start);
             let mut told = baselines::all(&past, &replay.commits, &row.start);
-            let (start, prompted) = replay.briefs(&row.start, session.first_prompt())?;
+            let (start, prompted) = replay.briefs(&row.start, &session.first_prompt())?;
             carried.score(&past, &row.start, &start.text);
             for (name, brief) in [(AT_START, &start), (WITH_PROMPT, &prompted)] {
                 figures.entry(name).or_default().tokens.push(brief.tokens);

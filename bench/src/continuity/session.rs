@@ -6,7 +6,16 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-const EDITING: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
+const EDITING: [&str; 5] = ["Edit", "Write", "MultiEdit", "NotebookEdit", "Update"];
+
+/// A prompt that begins like this was not typed.
+const NOT_TYPED: [&str; 3] = ["[Request", "Caveat:", "This session is being continued"];
+/// Blocks that clients add to prompts.
+const BLOCKS: [&str; 6] =
+    ["system-reminder", "ide_", "local-command-", "command-message", "bash-", "task-notification"];
+/// A resumed session repeats the opening of one of the last so many.
+const COPIED_MAX: usize = 4;
+const COPIED_CHARS_MIN: usize = 30;
 
 /// One use of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,11 +107,59 @@ impl Session {
         self.uses.iter().filter(move |used| used.at.as_str() < start)
     }
 
-    /// The first prompt of the user.
-    pub fn first_prompt(&self) -> &str {
-        let typed = self.prompts.iter().find(|(_, text)| !text.starts_with('<') && !text.starts_with("[Request"));
-        typed.map_or("", |(_, text)| text)
+    /// The first thing that somebody typed.
+    pub fn first_prompt(&self) -> String {
+        self.prompts.iter().map(|(_, text)| typed(text)).find(|text| !text.is_empty()).unwrap_or_default()
     }
+
+    /// Whether it repeats the opening of an earlier session, because it resumes or forks it.
+    pub fn is_copy(&self, past: &[Session]) -> bool {
+        let opening = self.first_prompt();
+        let is_same = |other: &Session| other.first_prompt() == opening;
+        opening.chars().count() > COPIED_CHARS_MIN && past.iter().rev().take(COPIED_MAX).any(is_same)
+    }
+}
+
+/// What was typed, out of what the client adds; empty if nothing was.
+fn typed(prompt: &str) -> String {
+    let between = |name: &str| {
+        let (_, rest) = prompt.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once(&format!("</{name}>"))?.0.trim().to_string())
+    };
+    if NOT_TYPED.iter().any(|opening| prompt.starts_with(opening)) {
+        return String::new();
+    }
+    if let Some(name) = between("command-name") {
+        return format!("{name} {}", between("command-args").unwrap_or_default()).trim().to_string();
+    }
+    let text = without_blocks(prompt);
+    let text = match (text.trim_start().strip_prefix("<teammate-message"), text.split_once('>')) {
+        (Some(_), Some((_, message))) => message.split("</teammate-message>").next().unwrap_or_default().to_string(),
+        _ => text,
+    };
+    if text.trim_start().starts_with('<') { String::new() } else { text.trim().to_string() }
+}
+
+fn without_blocks(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('<') {
+        let tag = &rest[open + 1..];
+        let name = tag.split(|c: char| !(c.is_ascii_lowercase() || c == '-' || c == '_')).next().unwrap_or_default();
+        let close = format!("</{name}>");
+        let is_block = BLOCKS.iter().any(|block| name.starts_with(block));
+        match tag.find(&close).filter(|_| is_block) {
+            Some(end) => {
+                kept.push_str(&rest[..open]);
+                rest = &tag[end + close.len()..];
+            }
+            None => {
+                kept.push_str(&rest[..=open]);
+                rest = tag;
+            }
+        }
+    }
+    kept + rest
 }
 
 fn text(content: &Value) -> String {
@@ -117,8 +174,12 @@ fn text(content: &Value) -> String {
 
 /// The path relative to the project; files outside it are not predicted.
 fn relative(path: &str, root: &str) -> Option<String> {
-    if !path.starts_with('/') {
-        return Some(path.to_string());
+    let has_drive =
+        |path: &str| path.as_bytes().get(1) == Some(&b':') && path.starts_with(|c: char| c.is_ascii_alphabetic());
+    let (path, root) =
+        (if has_drive(path) { path.replace('\\', "/") } else { path.to_string() }, root.replace('\\', "/"));
+    if !path.starts_with('/') && !has_drive(&path) {
+        return Some(path);
     }
     for folder in ["/.worktrees/", "/worktrees/", "/.worktree/", "/worktree/", "/.claude/worktrees/"] {
         if let Some((before, inside)) = path.split_once(folder)
@@ -128,5 +189,38 @@ fn relative(path: &str, root: &str) -> Option<String> {
             return Some(inside.to_string());
         }
     }
-    path.strip_prefix(root)?.strip_prefix('/').map(str::to_string)
+    path.strip_prefix(&root)?.strip_prefix('/').map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_project_on_every_system() {
+        for (path, root, expected) in [
+            ("/p/src/a.rs", "/p", Some("src/a.rs")),
+            ("src/a.rs", "/p", Some("src/a.rs")),
+            ("/p/.worktrees/x/src/a.rs", "/p", Some("src/a.rs")),
+            ("D:\\p\\src\\a.rs", "D:\\p", Some("src/a.rs")),
+            ("/elsewhere/a.rs", "/p", None),
+        ] {
+            assert_eq!(relative(path, root).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_is_found_in_what_the_client_sent() {
+        for (prompt, expected) in [
+            ("fix a.rs", "fix a.rs"),
+            ("<system-reminder>b.rs</system-reminder>fix a < b", "fix a < b"),
+            ("<command-name>/review</command-name><command-args>a.rs</command-args>", "/review a.rs"),
+            ("<teammate-message from=\"x\">do it</teammate-message>", "do it"),
+            ("<local-command-stdout>ok</local-command-stdout>", ""),
+            ("[Request interrupted by user]", ""),
+            ("<unknown>text</unknown>", ""),
+        ] {
+            assert_eq!(typed(prompt), expected, "{prompt}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Dropped, Item, Known, Section, Settlement};
 use crate::clean::text;
 use crate::clean::text::words;
-use crate::extract::{INTERRUPTED, PLAN, RECORDED, RUN, TASK, TODO_LIST};
+use crate::extract::{INTERRUPTED, RECORDED, RUN, TASK, TODO_LIST};
 use crate::language::tokens;
 use crate::model::fact::{ClosedAs, Fact, Kind, Target};
 use crate::model::id::SessionId;
@@ -253,10 +253,11 @@ impl<'a> SettledIndex<'a> {
     }
 }
 
-/// It stands on a list of the agent's, or a command showed it.
+/// It stands on a list that the agent keeps up to date, or a command showed it. A plan is not kept up to date: the next
+/// session that works carries it out.
 fn is_listed(fact: &Fact) -> bool {
     let reference = fact.reference.as_deref().unwrap_or_default();
-    matches!(reference, TODO_LIST | PLAN | RUN) || reference.starts_with(TASK)
+    matches!(reference, TODO_LIST | RUN) || reference.starts_with(TASK)
 }
 
 fn same_thing(settled: &str, open: &str) -> bool {

@@ -13,6 +13,7 @@ use crate::clean::text;
 use crate::extract::RECORDED;
 use crate::language::tokens;
 use crate::model::fact::Kind;
+use crate::model::time::Timestamp;
 
 /// Removes items about deleted files and marks decisions from unmerged branches.
 pub fn remove_stale(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropped>) {
@@ -58,7 +59,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
         }
         match by_path.remove(&ranked.path) {
             Some(item) => placed.push(Item { place: Some(ranked.trace.why(request.now)), ..item }),
-            None if adds_others => placed.push(seen(ranked, request)),
+            None if adds_others => placed.push(seen(ranked, request.now)),
             None => {}
         }
     }
@@ -70,7 +71,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
 }
 
 /// A file that no recent session touched, but that is likely to be next.
-pub fn seen(ranked: &Ranked, request: &Request) -> Item {
+pub fn seen(ranked: &Ranked, now: Timestamp) -> Item {
     let code = format!("{}{}", Kind::Read.prefix(), text::code(&ranked.path));
     Item {
         section: Section::Files,
@@ -80,10 +81,10 @@ pub fn seen(ranked: &Ranked, request: &Request) -> Item {
         text: text::name(&ranked.path).into_owned(),
         path: Some(ranked.path.clone()),
         session: ranked.trace.last_touch.as_ref().map(|(_, session)| session.clone()),
-        at: ranked.trace.last_known().unwrap_or(request.now),
+        at: ranked.trace.last_known().unwrap_or(now),
         times: ranked.trace.sessions_edited + ranked.trace.sessions_read,
         reference: None,
-        place: Some(ranked.trace.why(request.now)),
+        place: Some(ranked.trace.why(now)),
     }
 }
 

@@ -264,19 +264,23 @@ pub fn everything(project: &str, facts: &[Known], settlements: &[Settlement], no
 /// What a reminder may quote.
 const REMINDER_TOKENS: usize = 120;
 
-/// A few lines for a project that nobody worked on for long: where it stopped and the state of the repository.
+/// A few lines for a project that nobody worked on for long: where it stopped, the state of the repository, and the
+/// files that are likely to be worked on.
 pub fn remind(
     project: &str,
     turn: &stopped::Turn,
-    repository: &repository::Repository,
+    likely: &Likely,
+    files: &FileNames,
     facts: &[Known],
     now: Timestamp,
 ) -> Brief {
     let mut items = stopped::items(std::slice::from_ref(turn), now, REMINDER_TOKENS, &stopped::Told::default());
     items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
     if !items.is_empty() {
-        items.extend(repository::item(repository, facts, now));
+        items.extend(repository::item(&likely.repository, facts, now));
+        items.extend(likely.files.iter().take(rank::weights::FILES_MAX).map(|ranked| likely::seen(ranked, now)));
     }
+    shorten::name_files(&mut items, files);
     let text = render(&format!("proj:{}", text::code(project)), &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
 }

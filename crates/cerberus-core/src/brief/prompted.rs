@@ -119,7 +119,7 @@ fn named(ranked: &Ranked, request: &Request, open: &[Item], recent: &HashSet<&st
     let is_it = |item: &&Item| item.section == Section::Files && item.path.as_deref() == Some(&ranked.path);
     match open.iter().find(is_it).filter(|_| recent.contains(ranked.path.as_str())) {
         Some(item) => Item { place: Some(ranked.trace.why(request.now)), ..item.clone() },
-        None => seen(ranked, request),
+        None => seen(ranked, request.now),
     }
 }
 

@@ -99,7 +99,7 @@ fn commits(facts: &[Known]) -> Vec<&Known> {
 fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
     let last = facts.iter().filter(|known| known.fact.kind == Kind::PullRequest).max_by_key(|k| (k.at, k.event))?;
     let is_of_last = |commit: &&Known| commit.session == last.session || commit.at <= last.at;
-    made.iter().all(|commit| is_of_last(commit)).then_some(last)
+    made.iter().all(is_of_last).then_some(last)
 }
 
 /// `1a2b3c4 store: open it once`.

@@ -1,6 +1,7 @@
 //! Answers that decide nothing on their own: "yes", "option 2", "let's go with B", "continue".
 
 use crate::clean::text::words;
+use crate::language::lexicon::{Hit, Lexicon, Reading, tokens};
 
 /// Words that agree, point or connect. A decision that has no others says nothing without what it answers.
 const EMPTY: &[&str] = &[
@@ -118,6 +119,106 @@ const NAVIGATION: &[&str] = &[
     "start", "ready", "move", "wait", "topic", "question", "session", "step",
 ];
 
+/// Work that is done anyway: to accept it decides nothing.
+const ROUTINE: &[&str] = &[
+    "commit",
+    "push",
+    "run",
+    "test",
+    "tests",
+    "changes",
+    "merge",
+    "check",
+    "verify",
+    "file",
+    "files",
+    "phase",
+    "task",
+    "these",
+    "those",
+    "another",
+    "anything",
+    "else",
+    "help",
+    "would",
+    "should",
+    "want",
+    "what",
+    "which",
+    "how",
+    "deploy",
+    "implementation",
+    "implement",
+    "begin",
+    "make",
+    "more",
+    "before",
+    "after",
+    "branch",
+    "create",
+];
+
+/// Is it only how to go on, or what is done anyway?
+pub fn is_routine(text: &str) -> bool {
+    let is_routine = |word: &String| [ROUTINE, NAVIGATION].iter().any(|list| list.contains(&word.as_str()));
+    words(text).all(|word| is_routine(&word) || is_empty(&word))
+}
+
+/// Words for doing what was offered, whatever it is.
+const DOING: &[&str] = &[
+    "implement",
+    "fix",
+    "apply",
+    "create",
+    "it",
+    "them",
+    "everything",
+    "send",
+    "write",
+    "start",
+    "add",
+    "update",
+    "haz",
+    "hacelo",
+    "procede",
+    "implementa",
+    "implementalo",
+    "faz",
+    "faça",
+    "fais",
+    "fait",
+    "tout",
+    "ça",
+    "ca",
+    "fallo",
+    "zrób",
+    "сделай",
+    "делай",
+    "i",
+    "want",
+    "need",
+];
+
+/// Is a whole prompt an answer without content of its own?
+pub fn is_bare(prompt: &str) -> bool {
+    const WORDS_MAX: usize = 12;
+    let tokens = tokens(prompt);
+    let reading = Reading::new(prompt, Lexicon::of(&tokens));
+    let agrees = |at: usize| {
+        let is_there = |hit: &Hit| hit.concept == "agree" && (hit.start..hit.start + hit.len).contains(&at);
+        reading.hits.iter().any(is_there)
+    };
+    let is_spare = |at: usize| {
+        let word = reading.words[at].as_str();
+        is_empty(word) || DOING.contains(&word) || agrees(at) || matches!(word, "!" | ":" | "0") || is_mark(word)
+    };
+    !tokens.is_empty() && tokens.len() <= WORDS_MAX && !reading.is_question && (0..tokens.len()).all(is_spare)
+}
+
+fn is_mark(word: &str) -> bool {
+    word.len() == 1 && matches!(word.as_bytes()[0], b'a'..=b'h')
+}
+
 /// Does a decision say nothing without what it answers?
 pub fn is_assent(text: &str) -> bool {
     words(text).all(|word| is_empty(&word))
@@ -145,6 +246,31 @@ mod tests {
         }
         for text in ["use sqlite", "Let's go with the token bucket", "yes, but keep the old name"] {
             assert!(!is_assent(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_answer_has_no_content_in_any_language() {
+        for prompt in [
+            "yes",
+            "ok, go ahead!",
+            "ja, mach",
+            "sí, dale",
+            "oui vas-y",
+            "va bene",
+            "tak",
+            "да, давай",
+            "はい",
+            "好的",
+            "네",
+            "B",
+            "option 2 please",
+            "1",
+        ] {
+            assert!(is_bare(prompt), "{prompt}");
+        }
+        for prompt in ["", "yes?", "yes, but keep the old name", "sí, pero sin caché", "use B for the parser"] {
+            assert!(!is_bare(prompt), "{prompt}");
         }
     }
 

@@ -4,10 +4,13 @@ mod assent;
 pub mod git;
 pub mod injected;
 pub mod names;
+mod offer;
 pub mod runs;
 pub mod symbols;
 pub mod words;
 
+pub use self::assent::is_bare as is_bare_answer;
+use self::words::Before;
 use crate::clean::text::{Clean, line};
 use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::model::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Target};
@@ -24,7 +27,7 @@ pub struct Extracted {
 
 /// References of lists: a new list of the same kind closes the items of the old one.
 pub(crate) const TODO_LIST: &str = "todos";
-pub(crate) const PLAN: &str = "plan";
+const PLAN: &str = "plan";
 const LAST_MESSAGE: &str = "last-words";
 const SUMMARY: &str = "summary";
 /// The beginning of the reference of a single task.
@@ -41,6 +44,11 @@ pub fn scan_reference(path: &str) -> String {
 }
 
 pub fn extract(event: &Event) -> Extracted {
+    extract_after(event, &Before::default())
+}
+
+/// The same for an event of which the agent's last message is known: an answer is resolved to what it accepts.
+pub fn extract_after(event: &Event, before: &Before) -> Extracted {
     let mut out = Extracted::default();
     match event {
         Event::Tool(used) => tool_use(used, &mut out),
@@ -49,11 +57,7 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
         Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
-        Event::Prompt { text } => {
-            let is_assent = |one: &words::Statement| one.kind == Kind::Decision && assent::is_assent(&one.text);
-            let statements = words::user(text).into_iter().filter(|statement| !is_assent(statement));
-            out.facts.extend(statements.map(statement_fact));
-        }
+        Event::Prompt { text } => out.facts.extend(said(text, before).into_iter().map(statement_fact)),
         // Some hosts report that a turn ended, but not the agent's words.
         Event::Stop { message } if message.trim().is_empty() => {}
         Event::Stop { message } => {
@@ -90,6 +94,41 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Archive => {}
     }
     out
+}
+
+/// What the user said. A decision that only agrees is told as what it accepts, or not at all.
+fn said(prompt: &str, before: &Before) -> Vec<words::Statement> {
+    resolved(words::user(prompt, before), prompt, before)
+}
+
+/// Statements of a prompt, answers resolved to what they accept.
+pub fn resolved(found: Vec<words::Statement>, prompt: &str, before: &Before) -> Vec<words::Statement> {
+    let mut statements = Vec::new();
+    let decided = |text| words::Statement { kind: Kind::Decision, text };
+    for statement in found {
+        if statement.kind != Kind::Decision || !assent::is_assent(&statement.text) {
+            statements.push(statement);
+        } else {
+            statements.extend(offer::accepted(&statement.text, before.message).into_iter().map(decided));
+        }
+    }
+    if assent::is_bare(prompt) && statements.iter().all(|one| one.kind != Kind::Decision) {
+        statements.extend(offer::accepted(prompt, before.message).into_iter().map(decided));
+    }
+    statements
+}
+
+/// Every fact about the user's words that this event may lead to, whatever comes before or after it.
+pub fn possible(event: &Event) -> Vec<Fact> {
+    let statements = match event {
+        Event::Prompt { text } => words::possible(text),
+        Event::Stop { message } => {
+            let accepted = |text| words::Statement { kind: Kind::Decision, text };
+            offer::possible(message).into_iter().map(accepted).collect()
+        }
+        _ => Vec::new(),
+    };
+    statements.into_iter().map(statement_fact).collect()
 }
 
 fn tool_use(used: &ToolUse, out: &mut Extracted) {

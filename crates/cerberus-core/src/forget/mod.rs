@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::brief::failing::{self, SessionRun};
 use crate::clean::text::{Clean, hyphenated};
-use crate::extract::{Extracted, extract};
+use crate::extract::{Extracted, extract, possible};
 use crate::model::event::{Event, MemoryChange, Record};
 use crate::model::fact::{Fact, Kind};
 use crate::model::id::{Agent, ProjectId, SessionId};
@@ -279,6 +279,7 @@ fn codes_of(record: Option<&Record>) -> HashSet<String> {
 /// Every fact that a brief may list because of this record.
 fn facts(record: &Record) -> Vec<Fact> {
     let Extracted { mut facts, run, .. } = extract(&record.event);
+    facts.extend(possible(&record.event));
     if let Some((command, run)) = run {
         let ran = SessionRun { command, run, session: SessionId::new(""), at: record.at, event: 0 };
         facts.extend(failing::blockers(&[ran], &[]).into_iter().map(|known| known.fact));

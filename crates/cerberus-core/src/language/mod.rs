@@ -4,6 +4,7 @@ pub mod classes;
 pub mod concepts;
 pub mod form;
 pub mod forms;
+pub mod lexicon;
 pub mod matcher;
 pub mod meaning;
 pub mod outline;

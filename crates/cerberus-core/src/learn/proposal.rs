@@ -89,6 +89,8 @@ impl Known<'_> {
 pub enum Category {
     Rule,
     Preference,
+    /// How things are in the user's surroundings.
+    Fact,
     /// The same thing had to be fixed repeatedly.
     Correction,
 }
@@ -98,6 +100,7 @@ impl Category {
         match self {
             Category::Rule => "rule",
             Category::Preference => "preference",
+            Category::Fact => "fact",
             Category::Correction => "correction",
         }
     }
@@ -282,6 +285,9 @@ fn is_meant(speaking: &[&SourcedCorrection]) -> bool {
 
 fn category(durable: &[&SourcedCorrection]) -> Category {
     let is_liking = |one: &&&SourcedCorrection| matches!(one.kind, CorrectionKind::Style | CorrectionKind::Preference);
+    if durable.iter().all(|one| one.kind == CorrectionKind::Fact) {
+        return Category::Fact;
+    }
     let likings = durable.iter().filter(is_liking).count();
     if 2 * likings > durable.len() { Category::Preference } else { Category::Rule }
 }

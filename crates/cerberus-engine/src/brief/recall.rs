@@ -267,20 +267,22 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
     candidates.max_by_key(|other| (other.last_activity, other.row))
 }
 
-/// After a long pause nothing carries over, but the brief still says when the last work was, where it stopped and what
-/// git says; memories as usual.
+/// After a long pause nothing carries over, but the brief still says when the last work was, where it stopped, what
+/// git says and which files are likely to be next; memories as usual.
 fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
     let mut sessions = view.store.sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
     sessions.retain(|session| session.state.status != Status::Completed && !question.is_from(session));
     let last_turn = view.store.turns(&sessions, view.now)?.pop();
     sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
-    let carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
+    let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     let (memories, dropped) = remember::for_brief(view, &Carried::default(), question)?;
     let brief = match &last_turn {
         None => Brief::default(),
         Some(turn) => {
-            let repository = survey::repository_state(view, &sessions)?;
-            brief::remind(&view.located.name, turn, &repository, &carried.facts, view.now)
+            let history = view.store.history(&view.joined.ids, view.now)?;
+            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?;
+            let files = file_names(view, &survey)?;
+            brief::remind(&view.located.name, turn, &survey.likely, &files, &carried.facts, view.now)
         }
     };
     Ok(Briefing {

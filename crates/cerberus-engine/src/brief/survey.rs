@@ -116,16 +116,6 @@ fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<S
     Ok(printed)
 }
 
-/// The state of the repository for a project whose sessions are old. Git is asked as for any brief.
-pub fn repository_state(view: &View, sessions: &[SessionRow]) -> store::Result<Repository> {
-    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
-    let is_tracked: HashSet<&str> = tracked.paths.iter().map(String::as_str).collect();
-    let mut history = view.store.history(&view.joined.ids, view.now)?;
-    history.retain(|work| sessions.iter().any(|session| session.id == work.session));
-    let changed = changed(&Disk { located: view.located, tracked: &is_tracked }, &history, &tracked);
-    repository(view, &changed, AskGit::WhenNew)
-}
-
 /// The branch, the changed files and how the branch compares with the remote one.
 fn repository(view: &View, changed: &HashSet<String>, ask: AskGit) -> store::Result<Repository> {
     let is_private = |path: &&String| view.store.privacy_rules().is_private(path);

@@ -29,6 +29,16 @@ pub struct CorrectionRow {
 }
 
 impl FoldTransaction<'_> {
+    /// What the agent last said before an event, and whether it was at work.
+    pub(super) fn before(&self, source: &Source) -> Result<(String, bool)> {
+        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
+            ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
+        let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
+        let (words, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
+        Ok((words, was_at_work == Some(true)))
+    }
+
     /// Finds corrections of the agent's work: in a prompt, or in the feedback to a rejected tool use.
     pub(super) fn corrections(&self, source: &Source, record: &Record) -> Result<()> {
         let (prompt, is_rejection) = match &record.event {
@@ -41,12 +51,8 @@ impl FoldTransaction<'_> {
             }
             _ => return Ok(()),
         };
-        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
-            ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
-        let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
-        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
-        let (before, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
-        let is_interruption = is_rejection || was_at_work == Some(true);
+        let (before, was_at_work) = self.before(source)?;
+        let is_interruption = is_rejection || was_at_work;
         let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
         for Correction { kind, text, confidence } in found {
             let from = match () {

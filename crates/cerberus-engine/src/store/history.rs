@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use cerberus_core::brief::rank::weights::{MENTIONING_SESSIONS_MAX, MENTIONING_TURNS_MAX, SESSIONS_MAX};
-use cerberus_core::brief::rank::{SessionWork, Touched};
+use cerberus_core::brief::rank::weights::SESSIONS_MAX;
+use cerberus_core::brief::rank::{PastPrompt, SessionWork, Touched};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::time::Timestamp;
@@ -23,28 +23,51 @@ impl Store {
             sessions.extend(self.rows(sql, params![project.as_str(), now.millis(), SESSIONS_MAX], read)?);
         }
         let ids: HashMap<i64, SessionId> = sessions.into_iter().collect();
-        let mut worked = self.touched(&ids, now)?;
+        // With an empty list SQLite cannot use the indexes named below, and reports an error.
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut prompts = self.past_prompts(&ids, now)?;
+        let mut worked = self.touched(&ids, &mut prompts, now)?;
         let mut order: Vec<(Timestamp, i64)> = worked.iter().map(|(row, touched)| (last_at(touched), *row)).collect();
         order.sort_unstable_by(|a, b| b.cmp(a));
         order.truncate(SESSIONS_MAX);
         let mut history: Vec<SessionWork> = Vec::with_capacity(order.len());
         for (index, (_, row)) in order.into_iter().enumerate() {
             let (Some(touched), Some(session)) = (worked.remove(&row), ids.get(&row).cloned()) else { continue };
-            let mentions = if index < MENTIONING_SESSIONS_MAX { self.mentions(row, now)? } else { Vec::new() };
-            history.push(SessionWork { session, touched, mentions });
+            let mentions = if index == 0 { self.mentions(row, now)? } else { Vec::new() };
+            let prompts =
+                prompts.remove(&row).unwrap_or_default().into_iter().rev().map(|(_, prompt)| prompt).collect();
+            history.push(SessionWork { session, touched, mentions, prompts });
         }
         Ok(history)
     }
 
+    /// The prompts of each session, oldest first.
+    fn past_prompts(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<Prompts> {
+        let sql = format!(
+            "SELECT session, at, terms, paths FROM prompt INDEXED BY prompt_by_session
+             WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, event",
+            row_list(sessions)
+        );
+        let mut prompts = Prompts::new();
+        self.rows(&sql, [now.millis()], |row| {
+            let (terms, paths) = (row.get(2)?, row.get_ref(3)?.as_str()?.lines().map(str::to_string).collect());
+            let prompt = PastPrompt { terms, paths, ..PastPrompt::default() };
+            prompts.entry(row.get(0)?).or_default().push((time(row, 1)?, prompt));
+            Ok(())
+        })?;
+        Ok(prompts)
+    }
+
     /// Reads in the order of the index, which is the order needed for grouping.
-    fn touched(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<HashMap<i64, Vec<Touched>>> {
-        // With an empty list SQLite cannot use the index named below, and reports an error.
-        if sessions.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let mut rows: Vec<i64> = sessions.keys().copied().collect();
-        rows.sort_unstable();
-        let rows = rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+    fn touched(
+        &self,
+        sessions: &HashMap<i64, SessionId>,
+        prompts: &mut Prompts,
+        now: Timestamp,
+    ) -> Result<HashMap<i64, Vec<Touched>>> {
+        let rows = row_list(sessions);
         let sql = format!(
             "SELECT session, path, kind, at FROM fact INDEXED BY fact_files
              WHERE kind IN ('file', 'read') AND session IN ({rows}) AND path IS NOT NULL AND at <= ?1
@@ -59,7 +82,11 @@ impl Store {
                 touched.insert(done.0, done.1);
             }
             let touch = if row.get_ref(2)?.as_str()? == Kind::File.word() { Touch::Edit } else { Touch::Read };
-            add(&mut current.1, row.get_ref(1)?.as_str()?, touch, time(row, 3)?);
+            let at = time(row, 3)?;
+            add(&mut current.1, row.get_ref(1)?.as_str()?, touch, at);
+            if let Some(prompts) = prompts.get_mut(&session) {
+                add_to_prompt(prompts, current.1.len() - 1, touch, at);
+            }
             Ok(())
         })?;
         touched.insert(current.0, current.1);
@@ -67,11 +94,11 @@ impl Store {
         Ok(touched)
     }
 
-    fn mentions(&self, session: i64, now: Timestamp) -> Result<Vec<Vec<String>>> {
-        let sql = "SELECT paths FROM mention WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT ?3";
-        let found =
-            self.rows(sql, params![session, now.millis(), MENTIONING_TURNS_MAX], |row| row.get::<_, String>(0))?;
-        Ok(found.iter().map(|paths| paths.lines().map(str::to_string).collect()).collect())
+    /// Path-like words of the last message.
+    fn mentions(&self, session: i64, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT paths FROM mention WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
+        let found = self.rows(sql, params![session, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(found.iter().flat_map(|paths| paths.lines()).map(str::to_string).collect())
     }
 
     /// Every file of these projects that a session ever named.
@@ -96,7 +123,30 @@ impl Store {
     }
 }
 
+/// By the row of their session, oldest first.
+type Prompts = HashMap<i64, Vec<(Timestamp, PastPrompt)>>;
+
+/// The work after a prompt belongs to it until the next one.
+fn add_to_prompt(prompts: &mut [(Timestamp, PastPrompt)], place: usize, touch: Touch, at: Timestamp) {
+    let later = prompts.partition_point(|(asked, _)| *asked <= at);
+    let Some((_, prompt)) = later.checked_sub(1).and_then(|last| prompts.get_mut(last)) else { return };
+    let places = match touch {
+        Touch::Edit => &mut prompt.edited,
+        Touch::Read => &mut prompt.read,
+    };
+    if places.last() != Some(&place) {
+        places.push(place);
+    }
+}
+
+fn row_list(sessions: &HashMap<i64, SessionId>) -> String {
+    let mut rows: Vec<i64> = sessions.keys().copied().collect();
+    rows.sort_unstable();
+    rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+}
+
 /// How a session touched a file.
+#[derive(Clone, Copy)]
 enum Touch {
     Edit,
     Read,

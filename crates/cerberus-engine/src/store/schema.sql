@@ -103,12 +103,14 @@ CREATE TABLE IF NOT EXISTS mention (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS mention_by_session ON mention (session, at);
 
--- The user's prompts.
+-- The user's prompts, with their words and the possible paths in them, for comparing them with later ones.
 CREATE TABLE IF NOT EXISTS prompt (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    paths TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS prompt_by_session ON prompt (session, at);
 

@@ -6,10 +6,12 @@
 use std::cell::OnceCell;
 
 use cerberus_core::brief::base;
+use cerberus_core::brief::rank::PastPrompt;
 use cerberus_core::brief::rank::terms::path_like;
 use cerberus_core::clean::text::clip_front;
 use cerberus_core::extract::symbols::Language;
-use cerberus_core::extract::{extract, scan_reference};
+use cerberus_core::extract::words::Before;
+use cerberus_core::extract::{extract_after, scan_reference};
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
@@ -30,7 +32,7 @@ pub(super) struct Source {
 }
 
 /// How much of the agent's last message is kept, as context for the user's answer.
-const LAST_WORDS_BYTES_MAX: usize = 600;
+const LAST_WORDS_BYTES_MAX: usize = 2000;
 
 /// Records about memories and projects belong to no session.
 const NO_SESSION: i64 = 0;
@@ -182,7 +184,11 @@ impl<'a> FoldTransaction<'a> {
             _ => {}
         }
         self.mark(session, record)?;
-        let extracted = extract(&record.event);
+        let (message, is_interruption) = match &record.event {
+            Event::Prompt { .. } => self.before(source)?,
+            _ => (String::new(), false),
+        };
+        let extracted = extract_after(&record.event, &Before { message: &message, is_interruption });
         for fact in &extracted.facts {
             self.fact(source, record, fact)?;
         }
@@ -208,8 +214,9 @@ impl<'a> FoldTransaction<'a> {
             Event::Summary(said) => self.summary(source, said)?,
             Event::Seed(codes) => self.seed_summary(source, codes)?,
             Event::Prompt { text } => {
-                let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4)";
-                self.run(sql, params![source.event, session, source.at.millis(), &**text])?;
+                let (terms, paths) = PastPrompt::words(text);
+                let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                self.run(sql, params![source.event, session, source.at.millis(), &**text, terms, paths.join("\n")])?;
             }
             Event::Stop { message } => {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";

@@ -6,6 +6,7 @@ use cerberus_core::model::id::Agent;
 use cerberus_engine::agents;
 use cerberus_engine::agents::transcripts::TranscriptFiles;
 use cerberus_engine::import::{self, Report, TakeForgotten, files};
+use cerberus_engine::memory::distill;
 use cerberus_engine::project::identity;
 use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::store::fold;
@@ -20,7 +21,8 @@ use crate::render;
 /// Import past sessions from the transcripts that agents keep
 ///
 /// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end
-/// at their last event. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
+/// at their last event, and what you corrected in them becomes proposals. Sessions of private projects and of projects
+/// with a `.nocerberus` file are skipped. Forgotten
 /// events are skipped too, unless `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {
@@ -40,6 +42,7 @@ pub struct Import {
     paths: Vec<PathBuf>,
 }
 
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 /// The view is folded after this many transcripts.
 const FILES_PER_FOLD: usize = 50;
 
@@ -101,11 +104,13 @@ impl Import {
                 failed => drop(failed.hint("imported files are kept; fix the problem and run the command again")?),
             }
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
-                fold::fold(&context.home, &mut store).hint("run `cerberus doctor` to see what is wrong")?;
+                fold::fold(&context.home, &mut store).hint(DOCTOR)?;
             }
             bar.inc(1);
         }
         bar.finish_and_clear();
+        // What the user said in these sessions is proposed at once.
+        distill::distill(&context.keeper(&context.located()), &mut store).hint(DOCTOR)?;
         self.tell(context, &tallies);
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {

@@ -116,7 +116,7 @@ fn what_is_told_depends_on_how_the_session_begins() {
     env.set_now(Some("2026-01-22T14:06:00Z"));
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "fork it"}));
     assert_eq!(env.start("s1-fork", "fork"), "");
-    assert_eq!(env.start("s2", "clear"), "proj:hydra\nlast:fork it\nimpl:new.rs\nimpl:own.rs\nimpl:old.rs");
+    assert_eq!(env.start("s2", "clear"), "proj:hydra\nlast:fork it\nimpl:new.rs\nimpl:old.rs\nimpl:own.rs");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn what_differs_from_git_is_told_before_what_was_committed() {
     env.set_now(Some("2026-01-22T14:00:00Z"));
     assert_eq!(env.brief(), "proj:hydra\nimpl:a.rs\nimpl:b.rs\nimpl:c.rs");
     std::fs::write(env.project().join("c.rs"), "by hand, not committed\n").unwrap();
-    assert_eq!(env.brief(), "proj:hydra\ngit:on main; not committed: c.rs\nimpl:a.rs\nimpl:c.rs\nimpl:b.rs");
+    assert_eq!(env.brief(), "proj:hydra\ngit:on main; not committed: c.rs\nimpl:c.rs\nimpl:a.rs\nimpl:b.rs");
     let explained = env.ok(&["brief", "--explain"]);
     assert!(explained.contains("edited in 1 session, last 1 h ago, changed on disk since;"), "{explained}");
 }
@@ -226,7 +226,8 @@ fn after_a_pause_a_few_lines_say_where_it_stopped() {
     env.set_now(Some("2026-01-29T13:35:14Z"));
     assert_eq!(lines(&env, "next:"), ["next:write the docs"], "within seven days everything carries over");
     env.set_now(Some("2026-02-10T13:35:14Z"));
-    let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)";
+    let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)\n\
+        see:limiter.rs";
     assert_eq!(env.brief(), reminder);
     assert_eq!(env.start("s2", "startup"), reminder);
     std::fs::write(env.home().join("config.toml"), "[brief]\nreminder = false\n").unwrap();

@@ -65,6 +65,25 @@ fn a_transcript_carries_over_into_the_project_it_is_mapped_onto() {
 }
 
 #[test]
+fn what_was_corrected_in_a_transcript_is_proposed_by_itself() {
+    let env = env();
+    let file = env.root().join("old.jsonl");
+    let said = ["recuerda actualizar siempre la documentación", "we are in a VM without docker"];
+    let lines =
+        said.iter().zip(1..).map(|(text, at)| line("user", at, json!({"message": {"content": text}})).to_string());
+    std::fs::write(&file, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let project = env.project();
+    env.ok(&["import", "claude-code", "--project", project.to_str().unwrap(), file.to_str().unwrap()]);
+    let memories = env.json(&["status"])["memories"].clone();
+    let waiting = memories["proposed"].as_u64().unwrap() + memories["approved"].as_u64().unwrap();
+    assert_eq!(waiting, 2, "{memories}");
+    let proposals = env.json(&["memory", "propose"]);
+    let fact = proposals.as_array().unwrap().iter().find(|one| one["category"] == "fact").unwrap();
+    assert_eq!(fact["content"], "We are in a VM without docker.");
+    assert!(env.ok(&["status"]).contains("proposed: `cerberus memory review`"));
+}
+
+#[test]
 fn compressed_transcripts_and_folders_of_them() {
     let env = env();
     let folder = env.root().join("kept/-home-somebody-project");

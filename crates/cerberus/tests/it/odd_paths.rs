@@ -30,6 +30,7 @@ const CALLS: &[&str] = &[
     "brief",
     "brief --explain",
     "brief --prompt store",
+    "stats",
     "status",
     "statusline",
     "import",

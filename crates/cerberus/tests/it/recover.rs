@@ -96,8 +96,8 @@ const CASES: [Case; 7] = [
         heard: heard_by_qwen_code,
         written: written_by_qwen_code,
         place: ".qwen/projects/CWD/chats/ID.jsonl",
-        edit: "write_file:-half.rs",
-        command: "run_shell_command:-cargo-bench",
+        edit: "write_file: half.rs",
+        command: "run_shell_command: cargo bench",
     },
 ];
 

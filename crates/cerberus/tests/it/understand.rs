@@ -175,3 +175,24 @@ fn what_the_agent_says_remains_is_next_until_it_says_otherwise() {
     stop(2, "Tests written.\n\n**Remaining:**\n- Update the README\n");
     assert_eq!(next(), ["next:Update the README"]);
 }
+
+#[test]
+fn an_assent_is_told_as_what_the_agent_offered() {
+    let env = env();
+    let stop = |session: &str, message: &str| env.hook(session, "Stop", json!({"last_assistant_message": message}));
+    let say = |session: &str, prompt: &str| env.hook(session, "UserPromptSubmit", json!({"prompt": prompt}));
+    stop("s1", "Two ways:\n1. Keep the lock file\n2. Use a token bucket\n\nWhich one?");
+    say("s1", "option 2");
+    stop("s2", "Der Parser ist fertig. Soll ich den Lexer in Module aufteilen?");
+    say("s2", "ja, mach");
+    stop("s3", "All tests pass.");
+    say("s3", "yes");
+    let decisions = || {
+        let mut found: Vec<String> = env.sessions().iter().flat_map(|session| codes(session, "decision")).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(decisions(), ["dec:Use a token bucket", "dec:den Lexer in Module aufteilen"]);
+    env.rebuild();
+    assert_eq!(decisions(), ["dec:Use a token bucket", "dec:den Lexer in Module aufteilen"]);
+}

@@ -1,39 +1,108 @@
 //! Matches a prompt with files: the paths and folders it names, and the words it shares with their names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Traces;
 use super::terms::{each_term, path_like, terms};
-use super::weights::PROMPT_BYTES_MAX;
+use super::trace::folder;
+use super::weights::{Feature, PROMPT_BYTES_MAX, SIMILAR_WORD_CHARS};
 use crate::brief::base;
+use crate::clean::text::clip;
+
+/// A name that more files share than this says little about any of them.
+const CERTAIN_MIN: f64 = 0.5;
 
 /// Adds the prompt's evidence to every file that has a trace.
-pub fn of_prompt(prompt: &str, traces: &mut Traces) {
-    let prompt = crate::clean::text::clip(prompt, PROMPT_BYTES_MAX);
-    shared_words(prompt, traces);
-    named_paths(prompt, traces);
+pub fn of_prompt(topic: &str, traces: &mut Traces) {
+    let topic = clip(topic, PROMPT_BYTES_MAX);
+    shared_words(topic, traces);
+    named_paths(topic, traces);
+    relatives_of_named(traces);
 }
 
-/// A word counts more if fewer paths contain it.
-fn shared_words(prompt: &str, traces: &mut Traces) {
-    let asked = terms(prompt);
+/// A word counts more if fewer paths contain it. The ending of a file is not a word.
+fn shared_words(topic: &str, traces: &mut Traces) {
+    let asked = terms(topic);
+    let beginnings: HashSet<String> = asked.iter().filter_map(|word| beginning(word)).collect();
     let mut vocabulary = Vocabulary::default();
-    let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| vocabulary.count(path)).collect();
+    let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| vocabulary.count(without_ending(path))).collect();
     let mut is_asked = vec![false; vocabulary.holders.len()];
     asked.iter().filter_map(|word| vocabulary.places.get(word)).for_each(|place| is_asked[*place] = true);
+    let mut is_similar = vec![false; vocabulary.holders.len()];
+    for (word, place) in vocabulary.places.iter().filter(|(_, place)| !is_asked[**place]) {
+        is_similar[*place] = beginning(word).is_some_and(|beginning| beginnings.contains(&beginning));
+    }
     let count = traces.list.len() as f64;
     let rarity = |word: &usize| (1.0 + count / vocabulary.holders[*word] as f64).ln();
     for ((path, trace), words) in traces.list.iter_mut().zip(&paths) {
+        let similar: f64 = words.iter().filter(|word| is_similar[**word]).map(rarity).sum();
+        trace.add(Feature::SimilarWords, similar / (1.0 + count).ln());
         let weight: f64 = words.iter().filter(|word| is_asked[**word]).map(rarity).sum();
         if weight == 0.0 {
             continue;
         }
         trace.shared_words = words.iter().filter(|word| is_asked[**word]).count();
-        trace.path_words = weight / (1.0 + count).ln();
-        let name = vocabulary.places(base(path));
+        trace.add(Feature::PathWords, weight / (1.0 + count).ln());
+        let name = vocabulary.places(without_ending(base(path)));
         let weight: f64 = name.iter().filter(|word| is_asked[**word]).map(rarity).sum();
-        trace.name_words = weight / name.iter().map(rarity).sum::<f64>().max(f64::MIN_POSITIVE);
+        let share = weight / name.iter().map(rarity).sum::<f64>().max(f64::MIN_POSITIVE);
+        trace.add(Feature::NameWords, share);
     }
+}
+
+/// `src/a.test.ts` gives `src/a.test`; `.gitignore` stays.
+fn without_ending(path: &str) -> &str {
+    let name = base(path).len();
+    match path.rsplit_once('.') {
+        Some((before, ending)) if ending.len() + 1 < name && !ending.contains('/') => before,
+        _ => path,
+    }
+}
+
+/// The first letters of a word that is long enough.
+fn beginning(word: &str) -> Option<String> {
+    let beginning: String = word.chars().take(SIMILAR_WORD_CHARS).collect();
+    (beginning.chars().count() == SIMILAR_WORD_CHARS).then_some(beginning)
+}
+
+/// Files with the name of a file that the prompt names, and files in its folder.
+fn relatives_of_named(traces: &mut Traces) {
+    let named: Vec<&str> = traces
+        .list
+        .iter()
+        .filter(|(_, trace)| trace.value(Feature::Named) > CERTAIN_MIN)
+        .map(|(path, _)| path.as_str())
+        .collect();
+    if named.is_empty() {
+        return;
+    }
+    let names: HashSet<String> = named.iter().map(|path| bare_name(path)).filter(|name| name.len() > 2).collect();
+    let mut folders: HashMap<String, f64> = HashMap::new();
+    for path in &named {
+        *folders.entry(folder(path).to_string()).or_default() += 1.0 / named.len() as f64;
+    }
+    for (path, trace) in traces.list.iter_mut().filter(|(_, trace)| trace.value(Feature::Named) <= CERTAIN_MIN) {
+        trace.add(Feature::BesideNamed, folders.get(folder(path)).copied().unwrap_or_default());
+        if trace.has_past() && names.contains(&bare_name(path)) {
+            trace.add(Feature::SameName, 1.0);
+        }
+    }
+}
+
+/// The name without endings and without what marks a test: `store_test.go`, `test_store.py` and `store.spec.ts` are
+/// all `store`.
+fn bare_name(path: &str) -> String {
+    let name = base(path).to_lowercase();
+    let bare = match name.find('.') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name.as_str(),
+    };
+    let bare = bare.strip_prefix("test_").unwrap_or(bare);
+    ["_test", "_spec", "-test", "tests", "test"]
+        .iter()
+        .find_map(|end| bare.strip_suffix(end))
+        .unwrap_or(bare)
+        .to_string()
 }
 
 /// All words of the paths, and how many paths contain each.
@@ -75,8 +144,8 @@ impl Vocabulary {
     }
 }
 
-fn named_paths(prompt: &str, traces: &mut Traces) {
-    let tokens = path_like(prompt);
+fn named_paths(topic: &str, traces: &mut Traces) {
+    let tokens = path_like(topic);
     if tokens.is_empty() {
         return;
     }
@@ -105,14 +174,12 @@ fn named_paths(prompt: &str, traces: &mut Traces) {
     let share = |places: &Vec<usize>| 1.0 / (places.len() as f64).sqrt();
     for places in named.values() {
         places.iter().for_each(|place| {
-            let trace = &mut traces.list[*place].1;
-            trace.named = trace.named.max(share(places));
+            traces.list[*place].1.at_least(Feature::Named, share(places));
         });
     }
     for places in folders.values() {
         places.iter().for_each(|place| {
-            let trace = &mut traces.list[*place].1;
-            trace.folder = trace.folder.max(share(places));
+            traces.list[*place].1.at_least(Feature::NamedFolder, share(places));
         });
     }
 }

@@ -1,31 +1,63 @@
 //! Ranks the files that the next session will most likely work on, by what sessions touched, what was committed,
-//! which files the agent's last messages named, and the prompt.
+//! which files were named last, and the prompt.
 //!
-//! Pure functions of traces; the weights are in `weights.rs`. Every file has the reasons for its rank. Deleted files
+//! What past work says always counts; what a prompt says is added to it, so a vague prompt changes little.
+//!
+//! Pure functions of traces; the weights, fitted by `bench rank`, are in `weights.rs`. Every file has the reasons for its rank. Deleted files
 //! are not ranked, and a renamed file keeps its traces under its new name.
 
 mod asked;
+mod mentions;
 mod renames;
+mod similar;
 pub mod terms;
 mod trace;
 pub mod weights;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::clean::text::clip;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
 pub use renames::Renames;
 pub use trace::Trace;
-use weights::{AT_START, COMMITS_HALF, TRACKED_FILES_MAX, WITH_PROMPT};
+pub use weights::{FEATURES, Feature, Features, PAST, WEIGHTS};
+use weights::{PAST_PROMPT_BYTES_MAX, TRACKED_FILES_MAX};
 
 /// One session's work on the project's files.
 #[derive(Clone, Debug)]
 pub struct SessionWork {
     pub session: SessionId,
     pub touched: Vec<Touched>,
-    /// Path-like words in the messages that ended its turns, the last turn first.
-    pub mentions: Vec<Vec<String>>,
+    /// Path-like words in the message that ended its last turn; only for the latest session.
+    pub mentions: Vec<String>,
+    /// What it was asked, the last prompt first.
+    pub prompts: Vec<PastPrompt>,
+}
+
+/// A prompt of the past and the work that followed it, up to the next prompt.
+#[derive(Clone, Debug, Default)]
+pub struct PastPrompt {
+    /// Its words as [`terms::terms`], separated by blanks.
+    pub terms: String,
+    /// Path-like words in it.
+    pub paths: Vec<String>,
+    /// Places in [`SessionWork::touched`].
+    pub edited: Vec<usize>,
+    pub read: Vec<usize>,
+}
+
+impl PastPrompt {
+    /// The words of a prompt and the path-like ones, as they are compared with later prompts. Sorted, each once.
+    pub fn words(prompt: &str) -> (String, Vec<String>) {
+        let topic = terms::topic(clip(prompt, PAST_PROMPT_BYTES_MAX));
+        let mut terms: Vec<String> = terms::terms(&topic).into_iter().collect();
+        terms.sort_unstable();
+        let mut paths: Vec<String> = terms::path_like(&topic).into_iter().collect();
+        paths.sort_unstable();
+        (terms.join(" "), paths)
+    }
 }
 
 /// One file in one session.
@@ -71,37 +103,41 @@ pub struct Evidence<'a> {
 pub struct Ranked {
     pub path: String,
     pub score: f64,
-    /// The part of the score that comes from the prompt.
-    pub asked_score: f64,
     pub trace: Trace,
 }
 
 /// The files worth showing, the likeliest first.
 pub fn files(evidence: &Evidence) -> Vec<Ranked> {
+    order(candidates(evidence), &WEIGHTS)
+}
+
+/// Every file that could be told, with what is known about it.
+pub fn candidates(evidence: &Evidence) -> Vec<(String, Trace)> {
     let mut traces = Traces::default();
     trace::of_sessions(evidence, &mut traces);
     trace::of_stops(evidence, &mut traces);
     trace::of_commits(evidence, &mut traces);
     trace::of_folders(evidence, &mut traces);
-    trace::of_mentions(evidence, &mut traces);
     if let Some(prompt) = evidence.prompt {
         if evidence.tracked.len() <= TRACKED_FILES_MAX {
             for path in evidence.tracked {
                 traces.of(path);
             }
         }
-        asked::of_prompt(prompt, &mut traces);
+        let topic = terms::topic(prompt);
+        asked::of_prompt(&topic, &mut traces);
+        similar::of_past_prompts(&topic, evidence.sessions, &mut traces);
     }
+    mentions::of_mentions(evidence, &mut traces);
     trace::of_kinds(evidence, &mut traces);
-    let weights = if evidence.prompt.is_some() { &WITH_PROMPT } else { &AT_START };
-    let known = traces.list.into_iter().filter(|(path, _)| !evidence.gone.contains(path));
-    let mut ranked: Vec<Ranked> = known
-        .map(|(path, trace)| {
-            let (score, asked_score) = (trace.score(weights, evidence.now), trace.asked_score(weights));
-            Ranked { score: score + asked_score, asked_score, path, trace }
-        })
-        .collect();
-    // Files with equal scores are ordered by their last touch, newest first.
+    traces.list.retain(|(path, _)| !evidence.gone.contains(path));
+    traces.list
+}
+
+/// Orders files by score. Files with equal scores are ordered by their last touch, newest first.
+pub fn order(candidates: Vec<(String, Trace)>, weights: &Features) -> Vec<Ranked> {
+    let ranked = |(path, trace): (String, Trace)| Ranked { score: trace.score(weights), path, trace };
+    let mut ranked: Vec<Ranked> = candidates.into_iter().map(ranked).collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.trace.last_at().cmp(&a.trace.last_at())));
     ranked
 }
@@ -130,11 +166,6 @@ impl Traces {
 /// Exponential decay: what is left of one after `steps`, with `half` as the half-life.
 fn faded(steps: f64, half: f64) -> f64 {
     0.5_f64.powf(steps / half)
-}
-
-/// The weight of the `place`-th newest commit.
-fn commit_share(place: usize) -> f64 {
-    faded(place as f64, COMMITS_HALF)
 }
 
 #[cfg(test)]

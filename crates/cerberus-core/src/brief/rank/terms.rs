@@ -2,17 +2,41 @@
 
 use std::collections::HashSet;
 
+use crate::extract::words::own::without_blocks;
+
 /// Words that do not identify a file, sorted.
 const STOP_WORDS: &[&str] = &[
-    "add", "also", "an", "and", "are", "as", "at", "be", "but", "by", "can", "could", "did", "do", "does", "dont",
-    "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it", "its", "let", "lets", "make", "me",
-    "my", "need", "not", "now", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their",
-    "them", "then", "there", "these", "they", "this", "to", "us", "use", "want", "was", "we", "were", "what", "when",
-    "where", "which", "who", "why", "will", "with", "would", "you", "your",
+    "add", "all", "also", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "change", "code", "com",
+    "could", "did", "do", "does", "dont", "error", "file", "files", "fix", "for", "from", "get", "had", "has", "have",
+    "how", "http", "https", "if", "in", "into", "is", "issue", "it", "its", "just", "let", "lets", "like", "make",
+    "me", "my", "need", "new", "not", "now", "of", "on", "one", "or", "our", "please", "should", "so", "some", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "to", "update", "us", "use", "want", "was", "we",
+    "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "www", "you", "your",
 ];
 
 const ENDINGS: [&str; 5] = ["ing", "ies", "ed", "es", "s"];
 const STEM_CHARS_MIN: usize = 3;
+
+/// What a prompt is about: without the blocks that clients add and without addresses of web pages. Of a slash command,
+/// only its arguments.
+pub fn topic(prompt: &str) -> String {
+    let text = match prompt.split_once("<command-args>").and_then(|(_, rest)| rest.split_once("</command-args>")) {
+        Some((arguments, _)) => arguments.to_string(),
+        None => without_blocks(prompt),
+    };
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let is_command = |word: &&str| word.strip_prefix('/').is_some_and(|name| !name.contains('/'));
+    if words.first().is_some_and(is_command) {
+        words.remove(0);
+    }
+    words.into_iter().map(without_address).collect::<Vec<_>>().join(" ")
+}
+
+/// `[a.rs](https://example.com/a)` gives `[a.rs](`.
+fn without_address(word: &str) -> &str {
+    let before = word.find("://").map(|at| &word[..at]);
+    before.map_or(word, |before| before.trim_end_matches(|c: char| c.is_ascii_alphabetic()))
+}
 
 /// `parseHTTPHeaders_test.go` gives `parse`, `httpheader`, `test`, `go`: split at case changes and punctuation, in
 /// lower case, without endings.
@@ -70,7 +94,7 @@ mod tests {
     fn words_are_split_at_case_changes_and_punctuation() {
         for (text, expected) in [
             ("src/parseHeaders_test.go", vec!["go", "header", "parse", "src", "test"]),
-            ("Please fix the parsers!", vec!["fix", "parser"]),
+            ("Please repair the parsers!", vec!["parser", "repair"]),
             ("utf8Reader", vec!["reader", "utf8"]),
             ("a I x", vec![]),
         ] {
@@ -83,7 +107,24 @@ mod tests {
     #[test]
     fn stop_words_are_ignored() {
         assert!(STOP_WORDS.is_sorted());
-        assert_eq!(terms("you and your files"), terms("files"));
+        assert_eq!(terms("you and your parsers"), terms("parsers"));
+    }
+
+    #[test]
+    fn the_topic_of_a_prompt_is_what_was_asked() {
+        for (prompt, expected) in [
+            ("fix\n  a.rs", "fix a.rs"),
+            ("see https://example.com/src/b.rs and @https://a.b", "see  and @"),
+            ("[a.rs](https://example.com/x) fails", "[a.rs]( fails"),
+            ("/review src/a.rs", "src/a.rs"),
+            ("/context", ""),
+            ("/home/me/src/a.rs fails", "/home/me/src/a.rs fails"),
+            ("<command-name>/review</command-name><command-args>the store</command-args>", "the store"),
+            ("<command-name>/clear</command-name>", ""),
+            ("<system-reminder>read b.rs</system-reminder>fix a.rs", "fix a.rs"),
+        ] {
+            assert_eq!(topic(prompt), expected, "{prompt}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], message: &str)
     let touched: Vec<Touched> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
     let mut mentions: Vec<String> = terms::path_like(message).into_iter().collect();
     mentions.sort();
-    SessionWork { session: SessionId::new(name), touched, mentions: vec![mentions] }
+    SessionWork { session: SessionId::new(name), touched, mentions, prompts: Vec::new() }
 }
 
 fn commit(hours: u64, files: &[&str]) -> Commit {
@@ -97,9 +97,8 @@ fn the_file_touched_last_comes_first_among_equals() {
 fn uncommitted_edits_count_for_a_day_or_two() {
     let score = |hours| ranked(&[worked("s", hours, &["a.rs"], &[], "")], &[], &[], None)[0].score;
     assert!(score(1) > score(30) && score(30) > score(90));
-    let committed =
-        |hours| ranked(&[worked("s", hours, &["a.rs"], &[], "")], &[commit(0, &["a.rs"])], &[], None)[0].score;
-    assert_eq!(committed(1), committed(30));
+    let committed = ranked(&[worked("s", 1, &["a.rs"], &[], "")], &[commit(0, &["a.rs"])], &[], None).remove(0);
+    assert_eq!(committed.trace.value(Feature::Uncommitted), 0.0);
 }
 
 #[test]
@@ -130,14 +129,81 @@ fn a_prompt_finds_files_by_path_folder_and_words() {
         ("have a look at @src/wire/cursor.rs", "src/wire/cursor.rs"),
         ("see /home/me/project/src/wire/codex.rs:12", "src/wire/codex.rs"),
         ("the token budgets are described wrongly", "docs/tokenBudget.md"),
-        ("Codex sends another payload now", "src/wire/codex.rs"),
         ("how are you?", "src/main.rs"),
     ] {
         assert_eq!(order(&sessions, &[], &tracked, Some(prompt))[0], first, "{prompt}");
     }
+    let by_word = order(&sessions, &[], &tracked, Some("Codex sends another payload now"));
+    assert_eq!(
+        by_word[..2],
+        ["src/main.rs", "src/store/read.rs"],
+        "one word does not outweigh the work of the last session"
+    );
+    assert_eq!(by_word[2], "src/wire/codex.rs");
     let in_folder = order(&sessions, &[], &tracked, Some("everything in src/wire/ please"));
-    assert!(in_folder[..2].iter().all(|path| path.starts_with("src/wire/")), "{in_folder:?}");
+    assert!(in_folder[2..4].iter().all(|path| path.starts_with("src/wire/")), "{in_folder:?}");
     assert_eq!(order(&sessions, &[], &tracked, None).len(), 2, "a file known only from git needs a prompt");
+}
+
+/// A session that was asked this and then edited these files, and nothing else.
+fn asked(name: &str, hours: u64, prompt: &str, edited: &[&str]) -> SessionWork {
+    let (terms, paths) = PastPrompt::words(prompt);
+    let prompt = PastPrompt { terms, paths, edited: (0..edited.len()).collect(), read: Vec::new() };
+    SessionWork { prompts: vec![prompt], ..worked(name, hours, edited, &[], "") }
+}
+
+#[test]
+fn a_prompt_finds_what_similar_prompts_led_to() {
+    let sessions = [
+        worked("c", 1, &["x.rs"], &[], ""),
+        asked("b", 2, "rename the settings of the importer", &["y.rs"]),
+        asked("a", 3, "die Rechnung zeigt einen falschen Betrag", &["z.rs"]),
+    ];
+    let found = ranked(&sessions, &[], &[], Some("der Betrag auf der Rechnung fehlt"));
+    let place = |path: &str| found.iter().position(|one| one.path == path);
+    assert!(place("z.rs") < place("y.rs"), "{found:?}");
+    let why = found.iter().find(|one| one.path == "z.rs").map(|one| one.trace.why(now())).unwrap_or_default();
+    assert!(why.starts_with("edited after a similar prompt"), "{why}");
+}
+
+#[test]
+fn the_test_of_a_named_source_and_its_folder_are_likely_too() {
+    let sessions = [worked("s", 9, &["b/other.go", "a/near.go", "c/store_test.go", "a/store.go"], &[], "")];
+    let order = order(&sessions, &[], &[], Some("a/store.go loses rows"));
+    assert_eq!(order, ["a/store.go", "c/store_test.go", "a/near.go", "b/other.go"]);
+}
+
+#[test]
+fn a_vague_prompt_changes_nothing() {
+    let sessions = [worked("b", 1, &["a.rs", "src/b.rs"], &["c.rs"], ""), worked("a", 30, &["d.rs", "c.rs"], &[], "")];
+    let commits = [commit(20, &["e.rs", "c.rs"])];
+    let without = order(&sessions, &commits, &[], None);
+    for prompt in ["go on", "/context", "https://example.com/src/b.rs/c.rs", "<system-reminder>d.rs</system-reminder>"]
+    {
+        assert_eq!(order(&sessions, &commits, &["unseen.rs"], Some(prompt))[..without.len()], without, "{prompt}");
+    }
+}
+
+#[test]
+fn the_ending_of_a_file_is_not_a_word() {
+    let sessions = [worked("s", 1, &["a/parse.go", "b/ready.go"], &[], "")];
+    let found = ranked(&sessions, &[], &[], Some("ready to go?"));
+    let shared = |path: &str| found.iter().find(|one| one.path == path).map(|one| one.trace.shared_words());
+    assert_eq!((shared("a/parse.go"), shared("b/ready.go")), (Some(0), Some(1)));
+}
+
+#[test]
+fn a_file_that_an_earlier_prompt_named_ranks_above_its_equal() {
+    let score = |prompt| {
+        let found = ranked(&[asked("s", 1, prompt, &["src/b.rs", "src/a.rs"])], &[], &[], None);
+        found.iter().find(|one| one.path == "src/b.rs").map(|one| one.score)
+    };
+    assert!(score("then do src/b.rs") > score("then do another"));
+}
+
+#[test]
+fn weights_are_never_negative() {
+    assert!(WEIGHTS.iter().all(|weight| *weight >= 0.0 && weight.is_finite()));
 }
 
 #[test]

@@ -140,12 +140,8 @@ static CUES: LazyLock<Vec<Cue>> = LazyLock::new(|| {
         next(
             "^ after|once that|this|it|which ?is|are|has|was ?been ?done|finished|merged|ready|landed|complete ?, we|i|@lets|please|@act ?should|need|can|will|must|to|want !get|got|see|saw",
         ),
-        next("^ then @lets !@talk"),
-        next("^ then we|i ?will|should|need|must|can|have !get|got|see to|should|@act"),
         next("todo|todos|to-do|follow-up|follow-ups|remaining|outstanding|backlog ?work|items|tasks : +"),
         next("~ remaining|left|open ?thing|things|work|task|tasks|item|items|step|steps|part is|are to"),
-        next("still need|needs|have|has to"),
-        next("@we|it|that|this|there ?is|are ?will still need|needs|have|must to|a|be"),
         next("@we ?will|do need|have|must|should|can|could ?to * later|afterwards|tomorrow|eventually"),
         next(
             "?@lets ?definitely|just|also log|create|file|open|raise|track|make|add ?up|us|me|it|this|that|them ?a|an|the|another|as|in \

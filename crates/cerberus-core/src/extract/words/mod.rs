@@ -1,16 +1,22 @@
 //! Extracts decisions, blockers and next actions from prompts, agent messages and compaction summaries, and the steps
 //! of a plan.
 //!
-//! Pure and without a model: it looks for cues at certain places in clauses, and for labels above lists. It prefers
-//! missing something to misreading it. It never reads code, logs, quotations or our own output, and every result is a
-//! single line.
+//! Pure: it looks for cues at certain places in clauses, and for labels above lists. In prompts a small linear model,
+//! which knows these cues and concepts of several languages, decides what is a decision or a blocker. It prefers missing
+//! something to misreading it. It never reads code, logs, quotations or our own output, and every result is a single
+//! line.
 
 pub(crate) mod cues;
+mod later;
+pub mod model;
 pub(crate) mod own;
+mod prompt;
 mod steps;
+pub mod unit;
 
 use std::sync::LazyLock;
 
+pub use self::prompt::{Before, possible, user, user_by};
 use crate::language::{outline, sentence};
 
 use crate::clean::text::{clip, clip_front, line};
@@ -53,8 +59,8 @@ pub(crate) fn tidy(text: &str) -> Option<String> {
     (text.chars().filter(|c| c.is_alphabetic()).count() >= 2).then(|| text.to_string())
 }
 
-/// What the user decided, is blocked by or wants next, in their own words.
-pub fn user(prompt: &str) -> Vec<Statement> {
+/// What the tables of cues find.
+pub fn cued(prompt: &str) -> Vec<Statement> {
     let text = own::without_blocks(clip(prompt, READ_BYTES_MAX));
     let own = own::own(&text);
     let mut statements = Statements::default();

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use crate::clean::text::words;
+use crate::clean::text::{clip, words};
 use crate::extract::injected::without_ours;
 use crate::language::matcher::Set;
 use crate::language::outline::item;
@@ -17,12 +17,16 @@ const HEAD_LINES_MAX: usize = 60;
 const TAIL_LINES_MAX: usize = 20;
 /// Sentences are joined across line breaks up to this length.
 const JOINED_BYTES_MAX: usize = 600;
+/// What is pasted is known after this much.
+const PASTED_BYTES_MAX: usize = 1500;
 /// Fewer words after a colon may still be the user's.
 const HANDED_WORDS_MIN: usize = 6;
 
 #[derive(Debug, Default)]
 pub(crate) struct OwnWords<'a> {
     pub lines: Vec<String>,
+    /// The beginning of what is pasted.
+    pub pasted: String,
     /// The first pasted line that reports a failure.
     pub fault: Option<&'a str>,
 }
@@ -94,14 +98,17 @@ pub(crate) fn own(text: &str) -> OwnWords<'_> {
         if is_fence(line) {
             fenced = !fenced;
         } else if fenced || is_pasted(line) {
+            own.leave_out(line);
             own.fault = own.fault.or_else(|| reports_fault(line).then_some(line));
         } else if is_heading(line) {
             // Nobody types a document with headings into a prompt.
             break;
         } else if let Some((mine, theirs)) = handed_over(line) {
             own.add(mine);
-            let mut pasted = [theirs].into_iter().chain(lines);
-            own.fault = own.fault.or_else(|| pasted.find(|line| reports_fault(line)));
+            for line in [theirs].into_iter().chain(lines) {
+                own.leave_out(line);
+                own.fault = own.fault.or_else(|| reports_fault(line).then_some(line));
+            }
             break;
         } else {
             own.add(line);
@@ -114,6 +121,13 @@ pub(crate) fn own(text: &str) -> OwnWords<'_> {
 }
 
 impl OwnWords<'_> {
+    fn leave_out(&mut self, line: &str) {
+        if self.pasted.len() < PASTED_BYTES_MAX && !line.trim().is_empty() {
+            self.pasted.push_str(clip(line, PASTED_BYTES_MAX));
+            self.pasted.push('\n');
+        }
+    }
+
     /// A line that continues a sentence is joined to the previous one.
     fn add(&mut self, line: &str) {
         match self.lines.last_mut() {

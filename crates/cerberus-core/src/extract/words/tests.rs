@@ -18,8 +18,8 @@ fn texts(statements: &[Statement]) -> Vec<&str> {
 fn check(cases: &[(&str, &[Kind])]) {
     let wrong: Vec<String> = cases
         .iter()
-        .filter(|(prompt, expected)| kinds(&user(prompt)) != *expected)
-        .map(|(prompt, expected)| format!("{prompt:?}: {:?}, not {expected:?}", user(prompt)))
+        .filter(|(prompt, expected)| kinds(&cued(prompt)) != *expected)
+        .map(|(prompt, expected)| format!("{prompt:?}: {:?}, not {expected:?}", cued(prompt)))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -81,11 +81,9 @@ fn next_actions_of_the_user() {
         ("Next, we should write the migration guide", &[N]),
         ("next: wire the exporter", &[N]),
         ("After that we need to publish the crate", &[N]),
-        ("Then we should clean up the old tables", &[N]),
         ("TODO: rotate the keys", &[N]),
         ("later we need to handle windows paths", &[N]),
         ("remaining: docs and the changelog", &[N]),
-        ("we still need to update the schema", &[N]),
         ("log a ticket for the flaky upload", &[N]),
         ("can you create a github issue for that?", &[N]),
         ("don't forget to bump the version", &[N]),
@@ -175,17 +173,17 @@ fn other_languages_give_no_false_statements() {
 #[test]
 fn lists_and_sentences_are_split() {
     let statements =
-        user("Thanks.\n\nTODO:\n- rotate the keys\n- [x] write docs\n2. no\n\nlet's use tabs. Why is main.rs so long?");
+        cued("Thanks.\n\nTODO:\n- rotate the keys\n- [x] write docs\n2. no\n\nlet's use tabs. Why is main.rs so long?");
     assert_eq!(texts(&statements), ["rotate the keys", "let's use tabs."]);
-    let statements = user("remaining:\n1. the exporter\n2. its tests");
+    let statements = cued("remaining:\n1. the exporter\n2. its tests");
     assert_eq!((kinds(&statements), texts(&statements)), (vec![N, N], vec!["the exporter", "its tests"]));
     // A sentence that only refers to the previous one is quoted together with it.
-    let statements = user("The trailer is obsolete. let's remove it too");
+    let statements = cued("The trailer is obsolete. let's remove it too");
     assert_eq!(texts(&statements), ["The trailer is obsolete. let's remove it too"]);
     // A question after it is cut off.
-    assert_eq!(texts(&user("ok, let's do 2 for now, what would that cost?")), ["let's do 2 for now"]);
+    assert_eq!(texts(&cued("ok, let's do 2 for now, what would that cost?")), ["let's do 2 for now"]);
     // A pasted failure with a call for help is reported by its own line.
-    assert_eq!(texts(&user("> git gc\nfatal: bad tree object 082c\n\nHALP")), ["fatal: bad tree object 082c"]);
+    assert_eq!(texts(&cued("> git gc\nfatal: bad tree object 082c\n\nHALP")), ["fatal: bad tree object 082c"]);
 }
 
 #[test]
@@ -262,7 +260,7 @@ proptest! {
     fn any_text_is_accepted_and_the_result_is_clean(
         text in "\\PC*|(let's|we|can't|until|next|TODO|:|,|\\.|\\?|<a-b>|</a-b>|\"|`|'|’|- |1\\. |## |\\*\\*|é|\u{202e}|\u{7}|\n| |use it|blocked by|Remaining:\n){0,60}"
     ) {
-        for statements in [user(&text), agent(&text), summary(&text)] {
+        for statements in [cued(&text), agent(&text), summary(&text)] {
             prop_assert!(statements.len() <= STATEMENTS_MAX);
             for one in statements {
                 prop_assert!(is_clean(&one.text), "{:?}", one.text);
@@ -277,7 +275,7 @@ proptest! {
     fn our_own_codes_are_not_statements(words in prop::collection::vec("[a-z]{1,8}", 1..6), kind in 0usize..Kind::ALL.len(), mark in "(- |> |\\* )?") {
         let code = format!("{mark}{}{}", Kind::ALL[kind].prefix(), words.join("-"));
         let text = format!("proj:x\n{code}\n{code}\n");
-        prop_assert_eq!(user(&text), []);
+        prop_assert_eq!(cued(&text), []);
         prop_assert_eq!(agent(&text), []);
         prop_assert_eq!(summary(&text), []);
         prop_assert!(plan(&text).is_empty());
@@ -288,7 +286,7 @@ proptest! {
 fn long_and_hostile_texts_are_read_in_time() {
     for piece in ["<a ", "' ", "\"", "let's ", "- [ ] \n", "can't , ", "**", "blocked by until "] {
         let text = piece.repeat(40_000);
-        for statements in [user(&text), agent(&text), summary(&text)] {
+        for statements in [cued(&text), agent(&text), summary(&text)] {
             assert!(statements.len() <= STATEMENTS_MAX);
         }
         assert!(plan(&text).len() <= STEPS_MAX);

@@ -6,12 +6,15 @@
 //! correction to inventing one.
 
 mod cues;
+mod explicit;
 mod tables;
 
 use std::sync::LazyLock;
 
 use crate::clean::text::{clip, clip_front};
+use crate::extract::words::unit::Units;
 use crate::extract::words::{READ_BYTES_MAX, TEXT_CHARS_MAX, own, points_back, span, tidy};
+use crate::language::lexicon::Reading;
 use crate::language::matcher::{Pattern, Set, patterns};
 use crate::language::outline;
 use crate::language::sentence::{Clause, Word, clauses, fillers, sentences};
@@ -27,16 +30,19 @@ pub enum CorrectionKind {
     Behaviour,
     /// How code or text should look.
     Style,
+    /// How things are: where the work runs, what happens by itself.
+    Fact,
     /// Wanted once, here and now.
     Fix,
 }
 
 impl CorrectionKind {
-    pub const ALL: [CorrectionKind; 5] = [
+    pub const ALL: [CorrectionKind; 6] = [
         CorrectionKind::Rule,
         CorrectionKind::Preference,
         CorrectionKind::Behaviour,
         CorrectionKind::Style,
+        CorrectionKind::Fact,
         CorrectionKind::Fix,
     ];
 
@@ -46,6 +52,7 @@ impl CorrectionKind {
             CorrectionKind::Preference => "preference",
             CorrectionKind::Behaviour => "behaviour",
             CorrectionKind::Style => "style",
+            CorrectionKind::Fact => "fact",
             CorrectionKind::Fix => "fix",
         }
     }
@@ -180,9 +187,38 @@ pub fn corrections(turn: &Turn) -> Vec<Correction> {
         let line = outline::item(line).map_or(*line, |item| item.text);
         add_from_line(turn, line, &mut found);
     }
+    add_explicit(turn, &mut found);
     found.sort_by_key(|one| !one.kind.is_durable());
     found.truncate(CORRECTIONS_MAX);
     found
+}
+
+/// Adds the rules that the sentences of the prompt state outright, in whatever language, and the tables do not know.
+fn add_explicit(turn: &Turn, found: &mut Vec<Correction>) {
+    let units = Units::new(turn.prompt);
+    let is_task = units.prompt_len > TASK_BYTES_MIN;
+    for unit in units.list.iter().filter(|unit| !unit.is_pasted) {
+        let reading = Reading::new(&unit.text, units.lexicon);
+        let is_known = |one: &Correction| {
+            one.kind.is_durable() && (unit.text.contains(&one.text) || one.text.contains(&unit.text))
+        };
+        if found.iter().any(is_known) || is_limited(&unit.text) || reading.words.iter().any(|word| PRODUCT.has(word)) {
+            continue;
+        }
+        if let Some(explicit) = explicit::explicit(&reading, &unit.text, is_task) {
+            let most = if is_task { ASKED_MAX } else { 1.0 };
+            add(explicit.kind, explicit.confidence.min(most), &unit.text, found);
+        }
+    }
+}
+
+/// Whether a sentence says that it holds only for now.
+fn is_limited(text: &str) -> bool {
+    let mut is_limited = false;
+    sentences(text, |words| {
+        is_limited |= (0..words.len()).any(|at| LIMITS.iter().any(|limit| limit.matches_at(words, at)));
+    });
+    is_limited
 }
 
 /// The rules of a labelled list; returns how many lines were read.
@@ -203,6 +239,10 @@ fn listed(lines: &[&str], found: &mut Vec<Correction>) -> usize {
 /// Adds the corrections in the sentences of one line.
 fn add_from_line(turn: &Turn, line: &str, found: &mut Vec<Correction>) {
     let mut before = None;
+    // An answer in an agent's menu: "Yes, and don't ask again for …".
+    if line.contains("don't ask again") {
+        return;
+    }
     sentences(line, |words| {
         let clauses = clauses(words);
         // A complaint may refer back to a question.
@@ -221,7 +261,13 @@ fn add(kind: CorrectionKind, confidence: f64, text: &str, found: &mut Vec<Correc
     if let Some(known) = found.iter_mut().find(|known| text.contains(&known.text) && kind.is_durable()) {
         let confidence = if known.kind.is_durable() { confidence.max(known.confidence) } else { confidence };
         *known = Correction { kind, text, confidence };
-    } else if !found.iter().any(|known| known.text.contains(&text)) {
+    } else if let Some(known) = found.iter_mut().find(|known| known.text.contains(&text)) {
+        // The same words as a rule count more than as a fix.
+        if kind.is_durable() && (!known.kind.is_durable() || confidence > known.confidence) {
+            let kind = if known.kind.is_durable() { known.kind } else { kind };
+            *known = Correction { kind, confidence, text: known.text.clone() };
+        }
+    } else {
         found.push(Correction { kind, text, confidence });
     }
 }

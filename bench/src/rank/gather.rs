@@ -1,0 +1,131 @@
+//! What the engine knows about each file at every start of a session, and which of them the session then edits.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use cerberus_core::brief::rank::{Features, PAST, SessionWork};
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::survey::{self, AskGit, View};
+use cerberus_engine::os::home::Home;
+use cerberus_engine::project::identity;
+use cerberus_engine::same_project::joined;
+use cerberus_engine::store::{Caller, Carried, Store, fold};
+
+use crate::continuity::baselines;
+use crate::continuity::replay::Replay;
+use crate::continuity::session::Session;
+use crate::continuity::{Commit, Row, lines};
+use crate::programs::Programs;
+use crate::scratch::Scratch;
+
+/// The candidates at a start, without or with the prompt.
+pub struct Case {
+    /// `ln(1 + feature)`.
+    pub rows: Vec<Features>,
+    pub is_edited: Vec<bool>,
+    pub is_unnamed: Vec<bool>,
+}
+
+/// One start of a session that goes on to edit files.
+pub struct Start {
+    pub person: String,
+    pub kind: &'static str,
+    /// How many files it edits, and how many of them its first prompt does not name.
+    pub edited: usize,
+    pub unnamed: usize,
+    /// What frecency and git's log reach together.
+    pub baseline: f64,
+    pub at_start: Case,
+    pub prompted: Case,
+}
+
+pub fn starts(programs: &Programs, data: &Path) -> Result<Vec<Start>> {
+    let mut chains: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    lines::<Row>(&data.join("sessions.jsonl"))?
+        .into_iter()
+        .for_each(|row| chains.entry(row.chain.clone()).or_default().push(row));
+    let mut starts = Vec::new();
+    for (name, mut rows) in chains {
+        rows.sort_by(|a, b| a.start.cmp(&b.start));
+        let scratch = Scratch::new()?;
+        let commits: Vec<Commit> = lines(&data.join(&name).join("gitlog.jsonl"))?;
+        let mut replay = Replay::new(programs, &scratch, commits)?;
+        chain(data, &rows, &mut replay, &scratch, &mut starts)?;
+    }
+    Ok(starts)
+}
+
+fn chain(data: &Path, rows: &[Row], replay: &mut Replay, scratch: &Scratch, starts: &mut Vec<Start>) -> Result<()> {
+    let mut past: Vec<Session> = Vec::new();
+    for row in rows {
+        let path = data.join(&row.file);
+        let session = Session::read(&path)?;
+        let known_before = past.iter().any(|session| session.before(&row.start).next().is_some());
+        if known_before && !session.edited().is_empty() && !session.is_copy(&past) {
+            replay.check_out(&row.start)?;
+            starts.push(start(row, &session, &past, replay, scratch)?);
+        }
+        replay.learn(&path, &session)?;
+        past.push(session);
+    }
+    Ok(())
+}
+
+fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratch: &Scratch) -> Result<Start> {
+    let edited = session.edited();
+    let prompt = session.first_prompt();
+    let is_unnamed = |path: &str| !prompt.to_lowercase().contains(&base(path).to_lowercase());
+    let home = Home::new(replay.home.clone());
+    let mut store = Store::open(&home, Caller::Command)?;
+    fold::fold_all(&home, &mut store)?;
+    let now = Timestamp::parse(&row.start)?;
+    let located = identity::locate(&scratch.repo());
+    let joined = joined::joined(&store, &located, now)?;
+    let view = View { store: &store, located: &located, joined: &joined, now };
+    let history = store.history(&joined.ids, now)?;
+    let case = |history: Vec<SessionWork>, prompt: Option<&str>| -> Result<Case> {
+        let found = survey::survey(&view, history, &mut Carried::default(), &[], prompt, AskGit::WhenNew)?;
+        let mut case = Case { rows: Vec::new(), is_edited: Vec::new(), is_unnamed: Vec::new() };
+        for ranked in found.likely.files {
+            let features = ranked.trace.features;
+            // Of the files that git tracks, most have nothing to do with the prompt.
+            if !ranked.trace.has_past() && features[PAST..].iter().all(|feature| *feature == 0.0) {
+                continue;
+            }
+            let is_edited = edited.contains(ranked.path.as_str());
+            case.rows.push(features.map(f64::ln_1p));
+            case.is_edited.push(is_edited);
+            case.is_unnamed.push(is_edited && is_unnamed(&ranked.path));
+        }
+        Ok(case)
+    };
+    let told = baselines::frecency_and_log(past, &replay.commits, &row.start);
+    let told = told.iter().take(10).filter(|path| edited.contains(path.as_str())).count();
+    Ok(Start {
+        person: row.chain.clone(),
+        kind: kind_of(&prompt),
+        edited: edited.len(),
+        unnamed: edited.iter().filter(|path| is_unnamed(path)).count(),
+        baseline: told as f64 / edited.len() as f64,
+        at_start: case(history.clone(), None)?,
+        prompted: case(history, Some(&prompt))?,
+    })
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A plan names its files itself; the others say less and less.
+fn kind_of(prompt: &str) -> &'static str {
+    let lower = prompt.trim_start().to_lowercase();
+    let is_plan = lower.starts_with("implement the following plan")
+        || lower.strip_prefix("# plan").is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
+    match prompt {
+        _ if is_plan => "plan",
+        prompt if prompt.starts_with('/') => "command",
+        prompt if prompt.split_whitespace().count() < 12 => "short",
+        _ => "ordinary",
+    }
+}

@@ -1,0 +1,70 @@
+//! What earlier prompts like this one led to.
+
+use std::collections::HashSet;
+
+use super::terms::terms;
+use super::weights::{Feature, PAST_PROMPTS_MAX, PROMPT_BYTES_MAX, SIMILAR_PROMPTS_MAX};
+use super::{PastPrompt, SessionWork, Traces};
+use crate::clean::text::clip;
+
+pub fn of_past_prompts(topic: &str, sessions: &[SessionWork], traces: &mut Traces) {
+    let mut asked: Vec<String> = terms(clip(topic, PROMPT_BYTES_MAX)).into_iter().collect();
+    // Floating-point sums depend on the order.
+    asked.sort_unstable();
+    let led_somewhere = |prompt: &&PastPrompt| !prompt.edited.is_empty() || !prompt.read.is_empty();
+    let all = sessions.iter().flat_map(|work| work.prompts.iter().filter(led_somewhere).map(move |one| (work, one)));
+    let all: Vec<(&SessionWork, &PastPrompt)> = all.take(PAST_PROMPTS_MAX).collect();
+    if asked.is_empty() || all.is_empty() {
+        return;
+    }
+    let mut similar = similarities(&asked, &all);
+    similar.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    for (similarity, place) in similar.into_iter().take(SIMILAR_PROMPTS_MAX) {
+        let (work, prompt) = all[place];
+        for path in files(work, &prompt.edited) {
+            let trace = traces.of(path);
+            trace.add(Feature::EditedAfterSimilar, similarity / (prompt.edited.len() as f64).sqrt());
+            trace.at_least(Feature::MostSimilar, similarity);
+        }
+        for path in files(work, &prompt.read) {
+            traces.of(path).add(Feature::ReadAfterSimilar, similarity / (prompt.read.len() as f64).sqrt());
+        }
+    }
+}
+
+fn files<'a>(work: &'a SessionWork, places: &'a [usize]) -> impl Iterator<Item = &'a str> {
+    places.iter().filter_map(|place| work.touched.get(*place)).map(|touched| touched.path.as_str())
+}
+
+/// The share of the asked words that each past prompt contains, weighted by how few prompts contain them, and less for
+/// long prompts. Only those above zero, with their places.
+fn similarities(asked: &[String], all: &[(&SessionWork, &PastPrompt)]) -> Vec<(f64, usize)> {
+    let wanted: HashSet<&str> = asked.iter().map(String::as_str).collect();
+    let mut holders = vec![0_usize; asked.len()];
+    let mut shared: Vec<(Vec<usize>, usize)> = Vec::with_capacity(all.len());
+    for (_, prompt) in all {
+        let (mut found, mut count) = (Vec::new(), 0_usize);
+        for word in prompt.terms.split(' ') {
+            count += 1;
+            if wanted.contains(word)
+                && let Ok(place) = asked.binary_search_by(|asked| asked.as_str().cmp(word))
+            {
+                holders[place] += 1;
+                found.push(place);
+            }
+        }
+        found.sort_unstable();
+        shared.push((found, count));
+    }
+    let count = all.len() as f64;
+    let rarity: Vec<f64> =
+        holders.iter().map(|held| (1.0 + (count - *held as f64 + 0.5) / (*held as f64 + 0.5)).ln().powi(2)).collect();
+    let asked_length = rarity.iter().sum::<f64>().sqrt();
+    // The length of a past prompt, as if all its words were about as rare as the asked ones.
+    let word_length = asked_length / (asked.len() as f64).sqrt();
+    let similarity = |(found, words): &(Vec<usize>, usize)| {
+        found.iter().map(|place| rarity[*place]).sum::<f64>() / (asked_length * word_length * (*words as f64).sqrt())
+    };
+    let found = shared.iter().enumerate().map(|(place, one)| (similarity(one), place));
+    found.filter(|(similarity, _)| *similarity > 0.0).collect()
+}
