@@ -56,8 +56,9 @@ Benchmarks:
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
   train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
-  secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
-  pairs     writes the table of letter pairs by which random tokens are recognised (--data: a folder of sources)
+  secrets   how well secrets are found on labelled texts and attacks (--data DIR), what is cut from the prompts and
+            commands of transcripts (--sessions DIR), and the time per megabyte
+  pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
@@ -67,6 +68,7 @@ Benchmarks:
 Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
+  --sessions PATH a folder of transcripts, for `secrets`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
   --help          print this help
@@ -92,8 +94,8 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("rank", rank::run),
     ("prompts", prompts::run),
     ("train", prompts::train::run),
-    ("secrets", secrets::run),
-    ("pairs", pairs::run),
+    ("secrets", |programs| secrets::run(programs.data.as_deref(), None)),
+    ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
     ("summary", summary::run),
 ];
@@ -104,6 +106,7 @@ struct Arguments {
     binary: Option<PathBuf>,
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
+    sessions: Option<PathBuf>,
     sizes: Sizes,
     help: bool,
 }
@@ -132,6 +135,13 @@ fn run() -> Result<()> {
     if chosen.is_empty() {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
+    // These measure only what is linked into this program.
+    if wanted == "pairs" {
+        return pairs::run(arguments.data.as_deref());
+    }
+    if wanted == "secrets" {
+        return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref());
+    }
     let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data, arguments.sizes)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     say(&format!("{cores} cores; {}", scratch::where_it_is()?))?;
@@ -153,6 +163,7 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--floor" => arguments.floor = Some(path()?),
             "--large" => arguments.sizes = Sizes::Large,
             "--data" => arguments.data = Some(path()?),
+            "--sessions" => arguments.sessions = Some(path()?),
             option if option.starts_with('-') => bail!("no option is called {option:?}; --help lists them"),
             _ if arguments.benchmark.is_some() => bail!("one benchmark at a time, or `all`"),
             _ => arguments.benchmark = Some(argument),

@@ -38,9 +38,6 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if user && text.at(end) == b'=' {
         return user_and_password(text, end + 1);
     }
-    if from > end && takes_password(text, at, name) {
-        return value_at(text, from, Written::Literal).cut(text, PASSWORD);
-    }
     if let Some(glued) = name.strip_prefix(b"p")
         && signs_in(text, at)
     {
@@ -63,26 +60,6 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     value.cut(text, announced)
-}
-
-/// Programs that take a password after a flag of one letter.
-const PROGRAMS: [(&[u8], &[u8]); 9] = [
-    (b"redis-cli", b"a"),
-    (b"ldapsearch", b"w"),
-    (b"ldapmodify", b"w"),
-    (b"ldapadd", b"w"),
-    (b"snmpwalk", b"c"),
-    (b"snmpget", b"c"),
-    (b"mosquitto_pub", b"P"),
-    (b"mosquitto_sub", b"P"),
-    (b"smbclient", b"p"),
-];
-
-/// Is the flag one with which such a program takes a password?
-fn takes_password(text: &Text, at: usize, flag: &[u8]) -> bool {
-    let before = text.back(at, 2 * KEY_BYTES);
-    let names = |program: &[u8]| before.windows(program.len()).any(|part| part == program);
-    flag.len() == 1 && PROGRAMS.iter().any(|(program, letter)| flag == *letter && names(program))
 }
 
 /// Before `-p`: `sshpass`, or `-u name`.

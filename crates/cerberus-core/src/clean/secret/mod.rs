@@ -4,7 +4,8 @@
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
 //! extend (`own`). The rest is decided from the context of a value (`assign`, `flag`, `shape`), what its name
 //! announces (`key`) and how random it looks (`value`). In words, as opposed to names and ids, random tokens are cut by
-//! their look alone (`opaque`).
+//! their look alone (`opaque`), and passwords by what announces them: a sentence (`spoken`) or the position in a
+//! command (`position`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals redacting once; the
 //! name of a secret and everything around it are kept. Never reads a clock, a file or the environment, and keeps
@@ -13,9 +14,11 @@
 mod assign;
 mod flag;
 mod key;
+mod numbers;
 mod opaque;
 mod own;
 mod pairs;
+mod position;
 mod rules;
 mod shape;
 mod spoken;

@@ -26,7 +26,7 @@ const WORDS_BYTES: usize = 64;
 const PATH_BYTES: usize = 256;
 
 /// Words that announce a hash or an id. `commit` also in `commits` and `committed`.
-const HASH_WORDS: [&str; 36] = [
+const HASH_WORDS: [&str; 38] = [
     "base",
     "blob",
     "branch",
@@ -42,6 +42,7 @@ const HASH_WORDS: [&str; 36] = [
     "head",
     "index",
     "integrity",
+    "md5",
     "merge",
     "merged",
     "origin",
@@ -60,6 +61,7 @@ const HASH_WORDS: [&str; 36] = [
     "sha256",
     "sha512",
     "shasum",
+    "srcrev",
     "trace",
     "tree",
     "uuid",
@@ -332,9 +334,12 @@ fn is_announced(text: &Text, start: usize) -> bool {
     let name = text.back(name_end, 24);
     let holds = |part: &[u8]| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
     let name_ends = |end: &[u8]| name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end);
-    let is_id = [&b"id"[..], b"ids", b"sha256"].iter().any(|end| name_ends(end))
+    let is_id = [&b"id"[..], b"ids", b"sha256", b"version"].iter().any(|end| name_ends(end))
         && ![&b"secret"[..], b"token", b"key"].iter().any(|p| holds(p));
-    is_id || name.ends_with(b" -r")
+    // `package-1.2.0.tgz#HASH`, `git+https://host/a.git#HASH`.
+    let is_locked =
+        text.before(start) == b'#' && [&b".tgz"[..], b".git", b".zip", b".gz"].iter().any(|end| name_ends(end));
+    is_id || is_locked || name.ends_with(b" -r")
 }
 
 /// Does another UUID come before it in a list?

@@ -1,6 +1,6 @@
 //! How much likelier each pair of characters is in a random token than in ordinary text, in eighths of a bit.
 //!
-//! Written by `cargo run -p cerberus-bench -- pairs --data DIR` from the sources and documents of this repository. Rows
+//! Printed by `cargo run -p cerberus-bench -- pairs`, from how often each pair occurs in sources and documents. Rows
 //! are the first character of a pair, columns the second: the letters, any digit, anything else.
 
 #[rustfmt::skip]
