@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::loose::{Escaped, Text};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
+use crate::extract::runs::Printed;
 use crate::extract::{git, names, runs};
 use crate::learn::correction;
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
@@ -113,21 +114,29 @@ pub(crate) fn shell<'a>(
 ) {
     let line = command.0.as_deref().unwrap_or_default();
     let may_report = git::may_report(line);
-    // It is unknown which lines of the output are a file's.
-    let is_run = runs::may_be_run(line) && !runs::prints_contents(line);
+    let printed = runs::printed(line);
     used.command = command.0.map(|command| match runs::without_contents(&command) {
         Cow::Owned(kept) => used.cleaner.clean(kept, Keep::COMMAND),
         Cow::Borrowed(_) => used.cleaner.clean(command, Keep::COMMAND),
     });
     if let Some(error) = error {
-        used.error = if is_run { Some(used.cleaner.clean(error, Keep::OUTPUT)) } else { reason(used.cleaner, error) };
+        used.error = match printed {
+            Printed::Run => Some(used.cleaner.clean(error, Keep::OUTPUT)),
+            Printed::Mixed(run) => Some(used.cleaner.clean(runs::lines_of_run(&run, &error), Keep::OUTPUT)),
+            Printed::Other => reason(used.cleaner, error),
+        };
         return;
     }
     // Other output may contain a file's content, which is never kept.
-    let output = match (is_run, may_report) {
-        (true, _) => output(),
-        (false, true) => Cow::Owned(git::report_lines(&output())),
-        (false, false) => return,
+    let output = match printed {
+        Printed::Run => output(),
+        Printed::Mixed(run) => {
+            let output = output();
+            let lines = [runs::lines_of_run(&run, &output), git::report_lines(&output)];
+            Cow::Owned(lines.join("\n").trim().to_string())
+        }
+        Printed::Other if may_report => Cow::Owned(git::report_lines(&output())),
+        Printed::Other => return,
     };
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
 }

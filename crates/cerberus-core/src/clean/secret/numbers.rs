@@ -19,7 +19,7 @@ pub(super) fn card(text: &Text, at: usize) -> Option<Cut> {
         end += if gap { 2 } else { 1 };
     }
     let sum: u32 = digits[..count].iter().rev().enumerate().map(|(at, &digit)| doubled(at, digit)).sum();
-    let fits = (13..=19).contains(&count) && sum % 10 == 0 && !is(text.at(end), ALNUM) && text.at(end) != b'.';
+    let fits = (13..=19).contains(&count) && sum.is_multiple_of(10) && !is(text.at(end), ALNUM) && text.at(end) != b'.';
     // Times in milliseconds have 13 digits and begin with 1; amounts repeat zeros.
     let varied = digits[..count].iter().filter(|&&digit| digit == 0).count() * 2 < count;
     (fits && varied).then_some(Cut { name: "card-number", start: at, end })

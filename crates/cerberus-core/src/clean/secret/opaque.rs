@@ -294,7 +294,7 @@ fn is_known_shape(token: &[u8]) -> bool {
         && revision.iter().all(|&byte| is(byte, HEX))
         && time.len() == 14
         && time.iter().all(|&byte| is(byte, DIGIT));
-    is_version || ["sha1-", "sha256-", "sha384-", "sha512-"].iter().chain(&MACHINES).any(|word| begins(word))
+    is_version || ["sha1-", "sha256-", "sha384-", "sha512-"].iter().chain(&MACHINES).any(begins)
 }
 
 fn is_file_name(text: &Text, end: usize) -> bool {
@@ -312,7 +312,7 @@ fn is_in_path(text: &Text, start: usize) -> bool {
     let path = text.slice(text.scan_back(start, PATH_BYTES, |byte| !ends(byte)), start);
     let begins = |root: &&str| path.get(..root.len()).is_some_and(|head| head.eq_ignore_ascii_case(root.as_bytes()));
     let is_hidden = path.first() == Some(&b'.') && path.len() > 3 && path.contains(&b'/');
-    is_hidden || ROOTS.iter().any(|root| begins(&root))
+    is_hidden || ROOTS.iter().any(begins)
 }
 
 /// `/users/ID`: the id of a resource in an address.

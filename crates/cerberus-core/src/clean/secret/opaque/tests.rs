@@ -75,7 +75,7 @@ fn hashes_and_ids_are_kept_only_where_the_words_say_so() {
         format!("orderId: {uuid}"),
         format!("GET /api/orders/{uuid}/items"),
         format!("connected from window {uuid} to the editor"),
-        format!("/tmp/work/{uuid}/out"),
+        format!("/tmp/app/{uuid}/out"),
     ] {
         assert!(matches!(redact(&text), Cow::Borrowed(_)), "{text} became {}", redact(&text));
     }
