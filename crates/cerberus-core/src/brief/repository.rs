@@ -1,6 +1,7 @@
 //! The state of the repository in one line: branch, work that is not committed or not pushed, the last session's commits.
 
 use super::{Item, Known, Section, base};
+use crate::clean::instruction::harmless;
 use crate::clean::text;
 use crate::language::tokens;
 use crate::model::fact::Kind;
@@ -37,9 +38,11 @@ pub enum Pushed {
 /// The line, if there is something to say. The commits are those of the session that committed last.
 pub fn item(repository: &Repository, facts: &[Known], now: Timestamp) -> Option<Item> {
     let made = commits(facts);
-    let mut parts: Vec<String> = repository.branch.iter().map(|branch| format!("on {branch}")).collect();
+    let mut parts: Vec<String> =
+        repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
     if !repository.changed.is_empty() {
-        let names: Vec<&str> = repository.changed.iter().take(FILES_MAX).map(|path| base(path)).collect();
+        let names: Vec<_> =
+            repository.changed.iter().take(FILES_MAX).map(|path| harmless(base(path), "a file")).collect();
         let more = repository.changed.len().saturating_sub(FILES_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         parts.push(format!("not committed: {}{more}", names.join(", ")));
@@ -105,7 +108,7 @@ fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
 /// `1a2b3c4 store: open it once`.
 fn commit_words(known: &Known) -> String {
     let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
-    format!("{hash} {}", known.fact.text)
+    format!("{hash} {}", harmless(&known.fact.text, "a commit"))
 }
 
 #[cfg(test)]

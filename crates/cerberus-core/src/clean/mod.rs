@@ -3,6 +3,7 @@
 //! Knows nothing about events or agents, so every other folder can depend on it.
 
 pub mod glob;
+pub mod instruction;
 pub mod secret;
 pub mod tag;
 pub mod text;
