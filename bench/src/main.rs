@@ -3,6 +3,7 @@
 //! A figure never fails a run; only errors do (a program that cannot be built or run, a lost record). Everything
 //! happens in a scratch folder that is removed at the end.
 
+mod attack;
 mod brief;
 mod continuity;
 mod crash;
@@ -58,6 +59,7 @@ Benchmarks:
   train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
   secrets   how well secrets are found on labelled texts and attacks (--data DIR), what is cut from the prompts and
             commands of transcripts (--sessions DIR), and the time per megabyte
+  attack    every attack class through every door: tried and passed (--data: attacks of your own, as a file)
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
@@ -94,6 +96,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("rank", rank::run),
     ("prompts", prompts::run),
     ("train", prompts::train::run),
+    ("attack", attack::run),
     ("secrets", |programs| secrets::run(programs.data.as_deref(), None)),
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
