@@ -17,4 +17,5 @@ pub mod project;
 pub mod search;
 pub mod seed;
 pub mod settings;
+pub mod shell;
 pub mod summary;

@@ -2,7 +2,10 @@
 //!
 //! Nothing of a private file is stored: not its path, not the names it defines, not the output of a command that was
 //! given it. Its path is also removed from prompts and messages, but the kind of file (`.env`) may be mentioned:
-//! "never commit .env" is a rule worth keeping. Decides only; it reads no settings.
+//! "never commit .env" is a rule worth keeping. Commands are read as a shell would (`command`). Decides only; it reads no
+//! settings.
+
+mod command;
 
 use crate::clean::Cleaner;
 use crate::clean::glob::{Effect, Glob, Letters, deciding};
@@ -163,7 +166,7 @@ impl Hiding<'_> {
 
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
         let touches = used.files.iter().any(|file| self.privacy_rules.is_private(&file.path));
-        let command = used.command.as_ref().and_then(|text| self.text(text, Keep::COMMAND, Speech::Exact));
+        let command = used.command.as_ref().and_then(|text| self.command(text));
         if !touches && command.is_none() && !self.is_mentioned(used) {
             return None;
         }
@@ -218,6 +221,22 @@ impl Hiding<'_> {
         kept.text = self.text(&note.text, Keep::SUBJECT, speech).unwrap_or(kept.text);
         replace(&mut kept.why, |text| self.text(text, Keep::SUBJECT, Speech::Spoken));
         (kept != *note).then_some(kept)
+    }
+
+    /// The command with the names of private files hidden; `None` if it has nothing to do with any.
+    fn command<'a>(&self, command: &str) -> Option<Clean<'a>> {
+        let found = self.privacy_rules.in_command(command);
+        let mut out = String::new();
+        let mut kept = 0;
+        for range in &found.words {
+            out.push_str(&command[kept..range.start]);
+            out.push_str(MARK);
+            kept = range.end;
+        }
+        out.push_str(&command[kept..]);
+        // Words that only a text shows: in comments, in arguments that are text themselves.
+        let by_words = self.text(&out, Keep::COMMAND, Speech::Exact);
+        by_words.or_else(|| found.is_private.then(|| self.cleaner.clean(out, Keep::COMMAND)))
     }
 
     /// The text with the paths of private files hidden; `None` if it names none.

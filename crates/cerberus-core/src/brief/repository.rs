@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::rank::{Commit, SessionWork};
 use super::{Item, Known, Section, Worked, base};
+use crate::clean::instruction::harmless;
 use crate::clean::text;
 use crate::language::tokens;
 use crate::model::fact::Kind;
@@ -73,7 +74,8 @@ pub enum Pushed {
 /// one of those that `worked` changed something since.
 pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
     let made = commits(facts, worked);
-    let mut parts: Vec<String> = repository.branch.iter().map(|branch| format!("on {branch}")).collect();
+    let mut parts: Vec<String> =
+        repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
     if !repository.changed.is_empty() {
         parts.push(format!("not committed: {}", names(&repository.changed, FILES_MAX)));
     }
@@ -119,7 +121,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
 
 /// `a.rs, b.rs and 2 more`.
 fn names(paths: &[String], max: usize) -> String {
-    let names: Vec<&str> = paths.iter().take(max).map(|path| base(path)).collect();
+    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(base(path), "a file")).collect();
     let more = paths.len().saturating_sub(max);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
@@ -152,7 +154,7 @@ fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
 /// `1a2b3c4 store: open it once`.
 fn commit_words(known: &Known) -> String {
     let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
-    format!("{hash} {}", known.fact.text)
+    format!("{hash} {}", harmless(&known.fact.text, "a commit"))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl Output {
         if OptedOut::new(&self.home).is_named_in(&self.root, &self.cwd, &text) {
             return;
         }
-        let kept = self.home.cleaner().redact(text.trim_end_matches('\n'));
+        let kept = self.home.cleaner().redact_words(text.trim_end_matches('\n'));
         self.written_bytes += kept.len() + 1;
         if self.written_bytes > OUTPUT_BYTES_MAX {
             let _ = writeln!(file, "… the rest was discarded");

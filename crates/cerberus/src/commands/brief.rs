@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -138,7 +139,7 @@ impl BriefCommand {
 #[derive(Serialize)]
 struct ItemJson<'a> {
     kind: &'a str,
-    code: &'a str,
+    code: Cow<'a, str>,
     text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
@@ -153,7 +154,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
     let brief = &briefing.brief;
     let memories = brief.memories.iter().map(|item| ItemJson {
         kind: &item.category,
-        code: &item.code,
+        code: Cow::Borrowed(&item.code),
         text: &item.text,
         path: None,
         // A memory belongs to no session; its id is shown instead.
@@ -165,7 +166,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
     let items: Vec<ItemJson> = memories
         .chain(brief.items.iter().map(|item| ItemJson {
             kind: item.kind.word(),
-            code: &item.code,
+            code: item.told(),
             text: &item.text,
             path: item.path.as_deref(),
             session: item.session.as_ref().map(SessionId::as_str),
@@ -207,7 +208,7 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Resu
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
-    let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
+    let width = brief.items.iter().map(|item| item.told().chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
     }
@@ -216,7 +217,7 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Resu
     }
     for item in &brief.items {
         let why = format!("{}{}", item.why(), usefulness(&usage, item));
-        render::line(&format!("{:width$}  {:>3} tokens  {why}", item.code, item.tokens));
+        render::line(&format!("{:width$}  {:>3} tokens  {why}", item.told(), item.tokens));
     }
     if !brief.dropped.is_empty() {
         render::line("");

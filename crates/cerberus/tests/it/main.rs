@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agents;
+mod attack;
 mod bad_input;
 mod bounds;
 mod capture;
@@ -38,6 +39,7 @@ mod private;
 mod providers;
 mod recover;
 mod secrets;
+mod security;
 mod seeds;
 mod simulation;
 mod statusline;

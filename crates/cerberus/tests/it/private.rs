@@ -99,6 +99,49 @@ fn of_a_private_file_nothing_is_stored() {
 }
 
 #[test]
+fn a_private_name_is_not_stored_however_a_command_spells_it() {
+    let commands = [
+        "cd secrets && cat harbour",
+        "(cd secrets; c\"a\"t harbour)",
+        "cat sec''rets/{harbour,pier}.yaml",
+        "bash -c \"cd \\\"secrets\\\" && cat harbour\"",
+        "bash -c 'cat > a.txt <<EOF\nharbour pier\nEOF'",
+        "echo harbour pier | tee -a notes.txt",
+        "D=secrets; cat ${D}/harbour && make test",
+        "find secrets -name harbour -exec cat {} +",
+    ];
+    for command in commands {
+        let story = Story { command, output: "harbour: pier\nmake: *** [test] Error 1", ..PLAIN };
+        for agent in AGENTS {
+            let env = env();
+            hooks(&env, agent, &env.project(), story);
+            is_nowhere(&env, &["harbour", "pier"], &format!("{agent}: {command}"));
+        }
+        for agent in IMPORTED {
+            let env = env();
+            let file = transcript(&env, agent, &env.project(), story);
+            env.ok(&["import", agent, file.to_str().unwrap()]);
+            is_nowhere(&env, &["harbour", "pier"], &format!("{agent}: {command}"));
+        }
+    }
+}
+
+#[test]
+fn of_an_output_only_what_the_run_printed_is_stored() {
+    let output =
+        "test store::opens ... FAILED\ntest result: FAILED. 0 passed; 1 failed\nHARBOUR=pier\nwords of the harbour\n";
+    for command in ["cargo test; env", "cargo test && cat notes.txt", "bash -c 'cargo test; c\"a\"t notes.txt'"] {
+        let story = Story { command, output, ..PLAIN };
+        for agent in AGENTS {
+            let env = env();
+            hooks(&env, agent, &env.project(), story);
+            is_nowhere(&env, &["HARBOUR", "pier", "words of the harbour"], &format!("{agent}: {command}"));
+            assert!(!holding(&env, "store::opens").is_empty(), "{agent}: {command}: the run is kept");
+        }
+    }
+}
+
+#[test]
 fn reads_and_patches_of_private_files_leave_what_is_beside_them() {
     let env = env();
     env.start("s1", "startup");
