@@ -1,9 +1,10 @@
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::forget::ForgetRequest;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::find;
 use cerberus_engine::erase::forget;
 use cerberus_engine::erase::forget::Forgotten;
+use cerberus_engine::os::clock::Clock;
 use cerberus_engine::same_project::joined::{Joined, joined};
 use cerberus_engine::store::Store;
 use serde_json::json;
@@ -11,7 +12,7 @@ use serde_json::json;
 use super::memory::DOCTOR;
 use super::memory::forget::Forget as ForgetMemories;
 use super::project::{self, Folders};
-use crate::context::Context;
+use crate::context::{Context, the_one};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -112,9 +113,9 @@ impl Forget {
         }
         let mut sessions = Vec::new();
         for id in &self.session {
-            let found = store.session(&SessionId::new(id.as_str()), END).hint(DOCTOR)?;
-            let missing = || anyhow::anyhow!("there is no session {id:?}; nothing was forgotten");
-            sessions.push(found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")?);
+            // Also one that began after the time that the command is asked about.
+            let found = find::by_id(store, &Clock::new(Some(END)), id).hint(DOCTOR)?;
+            sessions.push(the_one(found, id)?);
         }
         Ok(forget::of_sessions(&sessions))
     }

@@ -7,6 +7,7 @@ mod forget;
 mod handoff;
 mod import;
 mod install;
+mod log;
 mod loops;
 mod man;
 mod mcp;
@@ -14,9 +15,12 @@ pub mod memory;
 mod pause;
 mod project;
 pub mod record;
+mod resume;
 mod run;
 mod scan;
+pub mod search;
 mod session;
+mod show;
 mod stats;
 mod status;
 mod statusline;
@@ -28,9 +32,10 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cerberus_core::agents::names;
+use cerberus_core::agents::{self, names};
 use cerberus_core::clean::text::{name, printable};
 use cerberus_core::model::time::Timestamp;
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 
 use crate::context::Context;
@@ -73,6 +78,10 @@ enum Command {
     Stats(stats::Stats),
     #[command(name = "statusline")]
     StatusLine(statusline::StatusLineCommand),
+    Log(log::Log),
+    Show(show::Show),
+    Search(search::Search),
+    Resume(resume::Resume),
     Import(import::Import),
     Record(record::RecordCommand),
     Handoff(handoff::HandoffCommand),
@@ -102,6 +111,11 @@ struct Hook {
     _agent: String,
 }
 
+/// The names of all agents, for an argument.
+fn agent_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(agents::ALL.iter().map(|profile| profile.agent.name()).chain(["manual", "seed"]))
+}
+
 pub fn run() -> ExitCode {
     if is_called_by_old_hook() {
         return ExitCode::SUCCESS;
@@ -124,6 +138,10 @@ pub fn run() -> ExitCode {
             Command::Status(command) => command.run(&context),
             Command::Stats(command) => command.run(&context),
             Command::StatusLine(command) => command.run(&context),
+            Command::Log(command) => command.run(&context),
+            Command::Show(command) => command.run(&context),
+            Command::Search(command) => command.run(&context),
+            Command::Resume(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Handoff(command) => command.run(&context),

@@ -2,7 +2,6 @@ use std::path::PathBuf;
 
 use cerberus_core::brief::Section;
 use cerberus_core::model::event::StartSource;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::seed::{SeedExport, SeedMetadata, SeedSummary};
 use cerberus_core::summary::render::Format;
 use cerberus_engine::brief::recall;
@@ -60,9 +59,7 @@ fn complete(context: &Context, id: Option<String>) -> Result<()> {
     let store = context.store()?;
     let sessions = match id {
         Some(id) => {
-            let found = store.session(&SessionId::new(&*id), context.clock.now).hint(DOCTOR)?;
-            let missing = || anyhow::anyhow!("there is no session {id:?}");
-            vec![found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")?]
+            vec![context.session(&store, &id)?]
         }
         None => {
             let mut recent = find::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;

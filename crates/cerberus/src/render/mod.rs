@@ -6,6 +6,11 @@
 pub mod keys;
 pub mod loops;
 pub mod memory;
+pub mod page;
+pub mod progress;
+pub mod sessions;
+pub mod style;
+pub mod time;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};

@@ -5,6 +5,7 @@
 mod agents;
 mod bad_input;
 mod bounds;
+mod browse;
 mod capture;
 mod cli;
 mod clients;

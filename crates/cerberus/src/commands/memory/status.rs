@@ -6,7 +6,6 @@ use cerberus_core::brief::failing::{self, SessionRun};
 use cerberus_core::extract::runs::Ledger;
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::same_project::joined::joined;
@@ -45,12 +44,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     let located = context.located();
     let now = context.clock.now;
     let sessions = match id {
-        Some(id) => {
-            let missing = || anyhow::anyhow!("there is no session {id:?}");
-            let found = store.session(&SessionId::new(&*id), now).hint(DOCTOR)?.ok_or_else(missing);
-            let found = found.hint("`cerberus memory session-status --all` lists the sessions")?;
-            vec![derive_state(found, &context.clock, IDLE_AFTER).0]
-        }
+        Some(id) => vec![context.session(&store, &id)?],
         None => {
             let mut sessions =
                 store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;

@@ -1,0 +1,208 @@
+//! What people look at: `log`, `show`, `search` and `resume`, over sessions from hooks and from transcripts.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use cerberus_testkit::env::TestEnv;
+use serde_json::{Value, json};
+
+use crate::env;
+
+/// A transcript of Claude Code: a prompt, an edit, a failing test and the agent's closing words.
+pub fn transcript(session: &str, day: u32, asked: &str, file: &str, more: &[Value]) -> String {
+    let at = |second: u32| format!("2026-01-{day:02}T10:00:{second:02}.000Z");
+    let line = |kind: &str, second: u32, extra: Value| {
+        let mut line = json!({
+            "type": kind, "uuid": format!("{session}-{second}"), "sessionId": session, "cwd": "/home/dev/nimbus",
+            "gitBranch": "main", "timestamp": at(second), "isSidechain": false,
+        });
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        line
+    };
+    let uses = |second: u32, id: &str, name: &str, input: Value| {
+        let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        line("assistant", second, json!({"message": {"content": [block]}}))
+    };
+    let result = |second: u32, id: &str, text: &str, is_error: bool| {
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        line("user", second, json!({"message": {"content": [block]}, "toolUseResult": text}))
+    };
+    let (edit, test) = (format!("{session}-edit"), format!("{session}-test"));
+    let path = format!("/home/dev/nimbus/{file}");
+    let mut lines = vec![
+        line("user", 1, json!({"message": {"content": asked}})),
+        uses(2, &edit, "Write", json!({"file_path": path, "content": "pub fn supervise() {}\n"})),
+        result(3, &edit, "File created", false),
+        uses(4, &test, "Bash", json!({"command": "cargo test --workspace"})),
+        result(5, &test, "test stop_twice ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed", true),
+        line(
+            "assistant",
+            6,
+            json!({"message": {"content": [{"type": "text", "text": "The supervisor still deadlocks."}]}}),
+        ),
+    ];
+    lines.extend(more.iter().cloned());
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Imports transcripts into the project of the environment.
+pub fn import(env: &TestEnv, name: &str, text: &str) -> Value {
+    let file = env.root().join(format!("{name}.jsonl"));
+    fs::write(&file, text).unwrap();
+    env.json(&["import", "claude-code", "--project", env.project().to_str().unwrap(), file.to_str().unwrap()])
+}
+
+fn two_sessions(env: &TestEnv) {
+    let title = json!({"type": "ai-title", "aiTitle": "E2E checkpoint tests", "sessionId": "aaaa-1"});
+    import(env, "a", &transcript("aaaa-1", 19, "hi, please write the checkpoint tests", "tests/e2e.rs", &[title]));
+    import(env, "b", &transcript("bbbb-2", 20, "hello\nfix the race in process.rs, please", "src/process.rs", &[]));
+}
+
+#[test]
+fn the_log_lists_sessions_newest_first_with_titles() {
+    let env = env();
+    two_sessions(&env);
+    let log = env.json(&["log"]);
+    let of = |name: &str| log.as_array().unwrap().iter().map(|one| one[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("title"), ["Fix the race in process.rs", "E2E checkpoint tests"]);
+    assert_eq!(of("started_at"), ["2026-01-20T10:00:01Z", "2026-01-19T10:00:01Z"]);
+    let first = &log[0];
+    assert_eq!(
+        first.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["agent", "duration_minutes", "ended_at", "failing", "files", "id", "project", "started_at", "status", "title"]
+    );
+    assert_eq!((&first["project"], &first["agent"]), (&json!("hydra"), &json!("claude-code")));
+    assert_eq!((&first["files"], &first["failing"]), (&json!(1), &json!(1)));
+    assert_eq!((&first["status"], &first["ended_at"]), (&json!("ended"), &json!("2026-01-20T10:00:06Z")));
+    assert_eq!(first["duration_minutes"], json!(0.1));
+}
+
+#[test]
+fn the_log_is_filtered() {
+    let env = env();
+    two_sessions(&env);
+    let titles = |args: &[&str]| {
+        let log = env.json(&[&["log"], args].concat());
+        log.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let (first, second) = ("20260119-100001".to_string(), "20260120-100001".to_string());
+    assert_eq!(titles(&["--file", "e2e.rs"]), [first.clone()]);
+    assert_eq!(titles(&["--file", "2e.rs"]), [""; 0]);
+    assert_eq!(titles(&["--since", "2026-01-20"]), [second.clone()]);
+    assert_eq!(titles(&["--since", "55h"]), [second.clone()]);
+    assert_eq!(titles(&["--failing"]).len(), 2);
+    assert_eq!(titles(&["checkpoint"]), [first]);
+    assert_eq!(titles(&["--agent", "codex"]), [""; 0]);
+    assert_eq!(titles(&["--project", "hydra"]).len(), 2);
+    assert_eq!(titles(&["--project", "."]).len(), 2);
+    assert_eq!(titles(&["-n", "1"]), [second]);
+    let failed = env.run(&["log", "--project", "nowhere"]);
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn a_page_tells_the_whole_story() {
+    let env = env();
+    two_sessions(&env);
+    let page = env.json(&["show", "20260120"]);
+    assert_eq!(page["title"], "Fix the race in process.rs");
+    assert_eq!(page["asked"], json!(["hello\nfix the race in process.rs, please"]));
+    assert_eq!(page["said"], json!(["The supervisor still deadlocks."]));
+    assert_eq!(page["files"][0]["path"], "src/process.rs");
+    assert_eq!((&page["files"][0]["edits"], &page["files"][0]["functions"]), (&json!(1), &json!(["supervise"])));
+    assert_eq!(page["tests"]["failing"], json!(["stop_twice"]));
+    assert!(page["left"].to_string().contains("stop_twice"), "{}", page["left"]);
+    for name in ["done", "decided", "commits", "told", "used"] {
+        assert!(page[name].is_array(), "{name}");
+    }
+    let text = env.ok(&["show", "20260120"]);
+    for part in ["Fix the race", "asked", "left", "stop_twice", "src/process.rs", "1 edit"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn what_was_told_is_compared_with_what_was_used() {
+    let env = env();
+    two_sessions(&env);
+    env.start("s", "startup");
+    env.write_file("s", "t1", "src/process.rs", "fn supervise() {}\n");
+    env.hook("s", "SessionEnd", json!({"reason": "exit"}));
+    let page = env.json(&["show"]);
+    let has = |name: &str, start: &str| {
+        page[name].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with(start))
+    };
+    assert!(has("told", "impl:process.rs") && has("told", "impl:e2e.rs"), "{page:#}");
+    assert!(has("used", "impl:process.rs") && !has("used", "impl:e2e.rs"), "{page:#}");
+}
+
+#[test]
+fn a_session_is_found_by_a_unique_prefix_or_its_title() {
+    let env = env();
+    two_sessions(&env);
+    for text in ["20260119-100001", "20260119", "aaaa", "E2E checkpoint"] {
+        assert_eq!(env.json(&["show", text])["id"], "20260119-100001", "{text}");
+    }
+    let fails = |args: &[&str], said: &str| {
+        let output = env.run(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains(said), "{told}");
+    };
+    fails(&["show", "202601"], "several sessions: 20260120-100001, 20260119-100001");
+    fails(&["show", "aaa"], "no session");
+    fails(&["show", "nothing of this"], "no session");
+    for command in [&["memory", "session-status", "--id"][..], &["session", "complete"]] {
+        env.ok(&[command, &["20260120"]].concat());
+        fails(&[command, &["202601"]].concat(), "several sessions");
+    }
+    env.ok(&["forget", "--session", "20260120", "--yes"]);
+    assert_eq!(env.json(&["log"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_session_is_resumed_by_its_own_agent() {
+    let env = env();
+    two_sessions(&env);
+    let output = env.run(&["resume", "20260119", "--print"]);
+    let line = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(line, format!("cd {} && claude --resume aaaa-1\n", env.project().display()));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not on this machine"));
+    // A program of that name shows where and how it was started.
+    let bin = env.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("claude"), "#!/bin/sh\necho \"$PWD $*\"\n").unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let output = env.command().args(["resume", "20260119"]).env("PATH", path).output().unwrap();
+    let started = format!("{} --resume aaaa-1\n", env.project().canonicalize().unwrap().display());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), started);
+    env.ok(&["record", "next", "measure it"]);
+    assert_eq!(env.run(&["resume"]).status.code(), Some(1), "nothing resumes a manual session");
+}
+
+#[test]
+fn a_title_follows_hooks_privacy_and_forgetting() {
+    let env = env();
+    env.start("s", "startup");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "hi"}));
+    assert_eq!(env.json(&["log"])[0]["title"], "Hi", "nothing better is known");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "upload secrets/prod.yaml with key AKIAIOSFODNN7EXAMPLE"}));
+    let title = env.json(&["log"])[0]["title"].as_str().unwrap().to_string();
+    assert!(title.starts_with("Upload [private]") && !title.contains("AKIA"), "{title}");
+    assert!(env.json(&["search", "AKIAIOSFODNN7EXAMPLE"]).as_array().unwrap().is_empty());
+    assert!(env.json(&["search", "prod.yaml"]).as_array().unwrap().is_empty());
+    assert_eq!(env.json(&["search", "upload"])[0]["kind"], "title");
+    env.write_file("s", "t1", "uploads.rs", "fn put() {}\n");
+    env.ok(&["forget", "--path", "uploads.rs", "--yes"]);
+    assert!(env.json(&["search", "uploads.rs"]).to_string().find("\"uploads.rs\"").is_none());
+    let id = env.json(&["log"])[0]["id"].as_str().unwrap().to_string();
+    env.ok(&["forget", "--session", &id, "--yes"]);
+    assert_eq!(env.json(&["log"]), json!([]));
+    assert_eq!(env.json(&["search", "upload"]), json!([]));
+    for file in fs::read_dir(env.home()).unwrap().flatten().filter(|file| file.path().is_file()) {
+        let bytes = fs::read(file.path()).unwrap();
+        let holds = |word: &[u8]| bytes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
+        assert!(!holds(b"upload"), "{}", file.path().display());
+    }
+}
