@@ -164,13 +164,13 @@ impl Store {
     fn entry_texts(&self, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT row, session, kind, at, CASE kind
-                WHEN 'prompt' THEN (SELECT text FROM prompt WHERE event = source)
-                WHEN 'said' THEN (SELECT text FROM message WHERE event = source)
-                WHEN 'command' THEN (SELECT text FROM command WHERE event = source)
-                WHEN 'title' THEN (SELECT text FROM title WHERE event = source)
-                ELSE (SELECT text FROM fact WHERE fact.row = source) END
-             FROM entry WHERE row IN ({list}) AND at <= ?1 ORDER BY row"
+            "SELECT entry.row, entry.session, entry.kind, entry.at, CASE entry.kind
+                WHEN 'prompt' THEN (SELECT text FROM prompt WHERE event = entry.source)
+                WHEN 'said' THEN (SELECT text FROM message WHERE event = entry.source)
+                WHEN 'command' THEN (SELECT text FROM command WHERE event = entry.source)
+                WHEN 'title' THEN (SELECT text FROM title WHERE event = entry.source)
+                ELSE (SELECT text FROM fact WHERE fact.row = entry.source) END
+             FROM entry WHERE entry.row IN ({list}) AND entry.at <= ?1 ORDER BY entry.row"
         );
         let read = self.rows(&sql, [now.millis()], |row| {
             let (at, text) = (Timestamp::from_millis(row.get(3)?), row.get::<_, Option<String>>(4)?);

@@ -7,7 +7,7 @@ mod forget;
 mod handoff;
 mod import;
 mod install;
-mod log;
+pub mod log;
 mod loops;
 mod man;
 mod mcp;

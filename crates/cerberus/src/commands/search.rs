@@ -125,7 +125,10 @@ impl Search {
 pub fn hits(context: &Context, text: &str, limit: u16, kind: Option<&str>, only: &Only) -> Result<Vec<Hit>> {
     let mut store = context.view()?;
     let (projects, names) = only.projects(context, &store)?;
-    let scopes: Vec<String> = names.into_iter().map(|name| Scope::Project(name).to_string()).collect();
+    let mut scopes: Vec<String> = names.into_iter().map(|name| Scope::Project(name).to_string()).collect();
+    if !scopes.is_empty() {
+        scopes.push(Scope::Universal.to_string());
+    }
     let query = SearchQuery {
         text,
         limit: usize::from(limit),

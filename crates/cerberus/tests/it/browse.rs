@@ -206,3 +206,63 @@ fn a_title_follows_hooks_privacy_and_forgetting() {
         assert!(!holds(b"upload"), "{}", file.path().display());
     }
 }
+
+#[test]
+fn everything_kept_is_found() {
+    let env = env();
+    two_sessions(&env);
+    env.ok(&["record", "decision", "use a mutex per process", "--why", "Stop is re-entrant"]);
+    env.ok(&["record", "blocker", "no access to the staging cluster"]);
+    env.ok(&["memory", "learn", "Always format the changelog"]);
+    let found = |query: &[&str]| -> Vec<(String, String)> {
+        let hits = env.json(&[&["search"], query].concat());
+        let text = |hit: &Value, name: &str| hit[name].as_str().unwrap().to_string();
+        hits.as_array().unwrap().iter().map(|hit| (text(hit, "kind"), text(hit, "text"))).collect()
+    };
+    for (query, kind, text) in [
+        ("checkpoint", "title", "E2E checkpoint tests"),
+        ("checkpiont", "title", "E2E checkpoint tests"),
+        ("write the checkpoint tests", "prompt", "hi, please write the checkpoint tests"),
+        ("deadlocks", "said", "The supervisor still deadlocks."),
+        ("mutex", "decision", "use a mutex per process: Stop is re-entrant"),
+        ("staging", "blocker", "no access to the staging cluster"),
+        ("src/process.rs", "file", "src/process.rs"),
+        ("supervise", "function", "supervise"),
+        ("cargo workspace", "command", "cargo test --workspace"),
+        ("changelog", "memory", "Always format the changelog"),
+    ] {
+        let hits = found(&[query]);
+        assert!(hits.iter().any(|hit| *hit == (kind.to_string(), text.to_string())), "{query}: {hits:?}");
+    }
+    assert_eq!(found(&["checkpoint"])[0].0, "title", "the best comes first");
+    assert_eq!(found(&["zzzzzz"]), []);
+    assert!(found(&["process", "--kind", "file"]).iter().all(|(kind, _)| kind == "file"));
+    assert_eq!(found(&["checkpoint", "--since", "2026-01-20"]), []);
+    assert_eq!(found(&["tests", "-n", "1"]).len(), 1);
+    let hit = env.json(&["search", "checkpoint"])[0].clone();
+    assert_eq!(hit["session"], "20260119-100001");
+    assert_eq!((&hit["title"], &hit["project"]), (&json!("E2E checkpoint tests"), &json!("hydra")));
+    assert!(hit["score"].as_f64().unwrap() > 0.5 && hit["at"] == "2026-01-19T10:00:06Z");
+    let memory = env.json(&["search", "changelog"])[0].clone();
+    assert!(memory.get("session").is_none() && memory["project"] == "", "{memory}");
+    let text = env.ok(&["search", "checkpoint"]);
+    assert!(text.contains("20260119-100001") && text.contains("E2E checkpoint tests"), "{text}");
+    assert_eq!(env.run(&["search", "zzzzzz"]).status.code(), Some(0));
+}
+
+#[test]
+fn the_index_follows_what_is_new_and_what_is_past() {
+    let env = env();
+    two_sessions(&env);
+    let count = |args: &[&str]| env.json(&[&["search", "jitter"], args].concat()).as_array().unwrap().len();
+    assert_eq!(count(&[]), 0);
+    env.start("s", "startup");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "add jitter to the retries"}));
+    assert_eq!(count(&[]), 2, "the title and the prompt");
+    assert_eq!(count(&[]), 2, "nothing is indexed twice");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "more jitter"}));
+    assert_eq!(count(&[]), 3);
+    assert_eq!(count(&["--now", "2026-01-22T13:00:00Z"]), 0, "it had not happened yet");
+    env.rebuild();
+    assert_eq!(count(&[]), 3);
+}
