@@ -34,8 +34,18 @@ const QUERIES: [(&str, &str); 6] = [
 ];
 
 const SUBJECTS: [&str; 12] = [
-    "scheduler", "uploader", "parser", "supervisor", "journal", "billing queue", "login page", "cache", "proxy", "view",
-    "lexer", "metrics",
+    "scheduler",
+    "uploader",
+    "parser",
+    "supervisor",
+    "journal",
+    "billing queue",
+    "login page",
+    "cache",
+    "proxy",
+    "view",
+    "lexer",
+    "metrics",
 ];
 const VERBS: [&str; 8] = ["fix", "split", "measure", "rewrite", "test", "document", "speed up", "rename"];
 const TROUBLES: [&str; 6] = [

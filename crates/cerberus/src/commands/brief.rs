@@ -18,10 +18,12 @@ use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::find::recent_sessions;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::store::Store;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
 
 use super::stats;
+
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -38,7 +40,7 @@ pub struct BriefCommand {
     prompt_file: Option<PathBuf>,
 
     /// How the session starts: startup, resume, clear, compact or fork
-    #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = source)]
+    #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = sources(), hide_possible_values = true)]
     source: StartSource,
 
     /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 1000 for sessions, or
@@ -48,7 +50,7 @@ pub struct BriefCommand {
 
     /// Format of the session part: codes, summary (of the last session, written by a model) or both. If there is no
     /// summary, codes are used [default: `summary.format` in config.toml, else summary if a provider is set]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
     format: Option<Format>,
 
     /// Show why each line was chosen and what it costs, and list what was left out
@@ -61,18 +63,14 @@ const DOCTOR: &str = "run `cerberus doctor` for details";
 /// Far more than a prompt that was typed or pasted.
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-fn source(text: &str) -> std::result::Result<StartSource, String> {
-    StartSource::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = StartSource::ALL.into_iter().map(StartSource::name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+fn sources() -> impl TypedValueParser<Value = StartSource> {
+    PossibleValuesParser::new(StartSource::ALL.map(StartSource::name))
+        .try_map(|name| StartSource::from_name(&name).ok_or(format!("{name:?} is not a source")))
 }
 
-fn format(text: &str) -> std::result::Result<Format, String> {
-    Format::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = Format::ALL.into_iter().map(Format::name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .try_map(|name| Format::from_name(&name).ok_or(format!("{name:?} is not a format")))
 }
 
 impl BriefCommand {

@@ -16,9 +16,9 @@ use crate::render::style::Screen;
 use crate::render::time::Local;
 use crate::render::{page, sessions};
 
-/// Search everything kept: prompts, answers, decisions, blockers, files, functions, commands, commits, memories
+/// Search everything kept, best match first
 ///
-/// Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *
+/// Titles, prompts, closing words, decisions, blockers, files, functions, commands, commits and memories. Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *
 /// matches any ending. `cerberus memory search` searches memories only.
 #[derive(clap::Args)]
 pub struct Search {

@@ -10,7 +10,9 @@ use crate::render::style::Screen;
 use crate::render::time::Local;
 use crate::render::{page as pager, sessions};
 
-/// Show one session: what was asked, done, decided and left, its files and tests, and what it was told
+/// Show one session: asked, done, decided, left, files, tests
+///
+/// Also its commits, what it had been told, and what of that it used.
 #[derive(clap::Args)]
 pub struct Show {
     /// The session: the beginning of its id, or words of its title [default: the newest session of this project]

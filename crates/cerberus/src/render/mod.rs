@@ -56,6 +56,17 @@ pub fn talk(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(&text.replace('\n', " ")));
 }
 
+/// Why a command failed and what to do next. With `--json`, one line of JSON; results are on standard output alone.
+pub fn failure(json: bool, error: &str, hint: &str) {
+    if json {
+        let line = serde_json::json!({"error": error, "hint": hint}).to_string();
+        let _ = writeln!(std::io::stderr(), "{}", printable_json(&line));
+        return;
+    }
+    talk(&format!("cerberus: {error}"));
+    talk(&format!("          {hint}"));
+}
+
 /// Asks for confirmation of something that cannot be undone. Without a terminal, `--yes` is required.
 pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     if is_given {

@@ -17,7 +17,7 @@ pub struct List {
     category: Option<String>,
 
     /// Only memories of this source, proposals and rejected ones included: prompt, user, import, mcp, agent, pasted, …
-    #[arg(long, value_name = "SOURCE", value_parser = super::source)]
+    #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
     source: Option<Source>,
 
     /// Also list proposals and rejected memories
