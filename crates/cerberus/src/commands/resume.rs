@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use cerberus_core::agents;
+use cerberus_core::settings::shell_word;
 use cerberus_engine::sessions::recover;
 use serde_json::json;
 
@@ -43,8 +44,8 @@ impl Resume {
         }
         let line = format!(
             "cd {} && {}",
-            quoted(&session.cwd),
-            words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+            shell_word(&session.cwd),
+            words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
         );
         if context.json {
             render::json(&json!({"id": session.id, "cwd": session.cwd, "command": words, "line": line}));
@@ -64,27 +65,5 @@ impl Resume {
         Err(error)
             .with_context(|| format!("cannot run {}", words[0]))
             .hint(format!("install {} or put it on PATH, then run: {line}", words[0]))
-    }
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '=' | ':' | '@' | '+' | ',');
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [("claude", "claude"), ("/a b", "'/a b'"), ("it's", "'it'\\''s'"), ("", "''")] {
-            assert_eq!(quoted(word), expected);
-        }
     }
 }

@@ -6,6 +6,7 @@
 pub mod keys;
 pub mod loops;
 pub mod memory;
+pub mod overview;
 pub mod page;
 pub mod progress;
 pub mod sessions;

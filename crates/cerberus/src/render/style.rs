@@ -15,6 +15,9 @@ const COLUMNS_MIN: usize = 40;
 /// If the output is not a terminal and `COLUMNS` is not set.
 const COLUMNS_ELSEWHERE: usize = 120;
 
+/// The width of a label in front of a text.
+const LABEL_COLUMNS: usize = 10;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Plain,
@@ -166,6 +169,8 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     pub columns: usize,
+    /// Whether the width is known, so that long texts should be wrapped.
+    pub is_bounded: bool,
     /// `None` if the output is not a terminal.
     pub rows: Option<usize>,
     pub is_colored: bool,
@@ -174,6 +179,14 @@ pub struct Screen {
 }
 
 impl Screen {
+    /// A text after a label, in as many lines as it needs.
+    pub fn labelled(&self, label: &str, text: &str) -> Vec<Line> {
+        let columns = if self.is_bounded { self.columns.saturating_sub(LABEL_COLUMNS) } else { usize::MAX };
+        let texts = wrapped(&text.replace('\n', " "), columns);
+        let label = |at: usize| Line::new().faint(if at == 0 { label } else { "" }).pad(LABEL_COLUMNS);
+        texts.into_iter().enumerate().map(|(at, text)| label(at).plain(text)).collect()
+    }
+
     pub fn of_stdout() -> Screen {
         let stdout = std::io::stdout();
         let is_terminal = stdout.is_terminal();
@@ -186,6 +199,7 @@ impl Screen {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
         Screen {
             columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
+            is_bounded: size.is_some() || asked.is_some(),
             rows: is_terminal.then(|| size.map_or(24, |size| usize::from(size.ws_row))),
             is_colored: is_terminal && !is_plain,
             is_utf8: locale.is_none_or(|locale| is_utf8(&locale)),

@@ -266,3 +266,63 @@ fn the_index_follows_what_is_new_and_what_is_past() {
     env.rebuild();
     assert_eq!(count(&[]), 3);
 }
+
+#[test]
+fn an_import_ends_with_what_it_found_and_what_to_type() {
+    let env = env();
+    two_sessions(&env);
+    let file = env.root().join("c.jsonl");
+    let said = "No, never hold the lock while calling wait. Always release it first.";
+    fs::write(&file, transcript("cccc-3", 21, said, "src/lock.rs", &[])).unwrap();
+    let project = env.project();
+    let args = ["import", "claude-code", "--project", project.to_str().unwrap(), file.to_str().unwrap()];
+    let text = env.ok(&args);
+    for part in
+        ["3 sessions in 1 project", "last work", "hydra", "left open", "stop_twice", "cerberus log", "cerberus search"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let known = env.json(&args)["known"].clone();
+    assert_eq!((&known["sessions"], &known["since"]), (&json!(3), &json!("2026-01-19T10:00:01Z")));
+    assert_eq!(known["projects"][0]["name"], "hydra");
+    assert_eq!(known["projects"][0]["last"]["id"], "20260121-100001");
+    let waiting =
+        env.json(&["memory", "propose"]).as_array().unwrap().iter().filter(|one| one["status"] == "proposed").count();
+    assert_eq!(known["to_review"], json!(waiting));
+    assert_eq!(text.contains("cerberus review"), waiting > 0);
+}
+
+#[test]
+fn status_is_never_empty_when_something_is_known() {
+    let mut env = env();
+    let text = env.ok(&["status"]);
+    assert!(text.contains("none yet") && !text.contains("elsewhere"), "{text}");
+    two_sessions(&env);
+    env.set_now(Some("2026-03-01T12:00:00Z"));
+    let text = env.ok(&["status"]);
+    for part in ["2 archived", "Fix the race in process.rs", "stop_twice", "none of the last seven days", "weeks ago"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let status = env.json(&["status"]);
+    assert_eq!(status["last"]["title"], "Fix the race in process.rs");
+    assert!(status["left"].to_string().contains("stop_twice"));
+    let other = env.add_repository("lerna");
+    let text = env.ok(&["status", "--cwd", other.to_str().unwrap()]);
+    for part in ["2 sessions in 1 other project", "hydra: Fix the race in process.rs", "cerberus log"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(
+        env.json(&["status", "--cwd", other.to_str().unwrap()])["elsewhere"],
+        json!({"projects": 1, "sessions": 2})
+    );
+}
+
+#[test]
+fn install_says_what_happens_next() {
+    let env = env();
+    let output = env.run(&["install", "--agent", "claude-code"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    for part in ["From now on", "cerberus import", "cerberus status"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
