@@ -8,6 +8,7 @@ use cerberus_core::model::time::Timestamp;
 use rusqlite::params;
 
 use super::read::{row_list, time};
+use super::write::json;
 use super::{Result, SessionRow, Store};
 
 /// What a session was told at one time: codes, and the ids of memories.
@@ -71,6 +72,18 @@ impl Store {
         self.rows(sql, params![session.row, now.millis()], |row| {
             Ok((time(row, 0)?, list(row.get(1)?), list(row.get(2)?)))
         })
+    }
+
+    /// The sessions of these projects that were completed last, all at the same time.
+    pub fn last_completed(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionRow>> {
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
+        let sql = "SELECT session.row FROM mark JOIN session ON session.row = mark.session
+            WHERE what = 'completed' AND mark.at = (SELECT max(mark.at) FROM mark
+                JOIN session ON session.row = mark.session WHERE what = 'completed' AND mark.at <= ?2
+                AND project IN (SELECT value FROM json_each(?1)))
+            AND project IN (SELECT value FROM json_each(?1))";
+        let rows = self.rows(sql, params![json(&projects), now.millis()], |row| row.get(0))?;
+        self.sessions_at(&rows, now)
     }
 
     /// The projects with this name, in any case.

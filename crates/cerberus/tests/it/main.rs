@@ -28,6 +28,7 @@ mod layers;
 mod learn;
 mod lifecycle;
 mod loops;
+mod manners;
 mod mcp;
 mod memories;
 mod odd_paths;

@@ -13,6 +13,7 @@ use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// List, recover or discard crashed sessions
 ///
@@ -68,9 +69,10 @@ fn list(context: &Context) -> Result<()> {
     if shown.is_empty() {
         render::line("no crashed sessions");
     }
+    let local = Local::new(context.clock.now);
     for (session, facts, corrections) in shown {
         let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
-        let line = format!("{}  {}  last active {}", session.id, session.project_name, session.last_activity);
+        let line = format!("{}  {}  active {}", session.id, session.project_name, local.ago(session.last_activity));
         let (facts, corrections) = (render::count(facts, "fact"), render::count(corrections, "correction"));
         render::line(&format!("{line}, {facts}, {corrections}: {evidence}"));
     }
