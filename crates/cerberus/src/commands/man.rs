@@ -1,7 +1,9 @@
 use anyhow::anyhow;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use serde_json::json;
 
+use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -82,7 +84,7 @@ const LOOP_EXITS: &[(&str, &str)] = &[
 ];
 
 impl ManPage {
-    pub fn run(self) -> Result<()> {
+    pub fn run(self, context: &Context) -> Result<()> {
         const BUG: &str = "this is a bug; please report it";
         let mut program = super::program();
         program.build();
@@ -96,7 +98,11 @@ impl ManPage {
         let mut page = Vec::new();
         Man::new(command).render(&mut page).hint(BUG)?;
         more(&self.command.join(" ")).to_writer(&mut page).hint(BUG)?;
-        render::block(String::from_utf8(page).hint(BUG)?.trim_end());
+        let page = String::from_utf8(page).hint(BUG)?;
+        match context.json {
+            true => render::json(&json!({"page": page})),
+            false => render::block(page.trim_end()),
+        }
         Ok(())
     }
 }

@@ -23,6 +23,7 @@ mod identity;
 mod import;
 mod import_agents;
 mod install;
+mod json;
 mod kill;
 mod layers;
 mod learn;

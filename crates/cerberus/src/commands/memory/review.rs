@@ -167,7 +167,7 @@ fn show(row: &MemoryRow, at: usize, of: usize) {
     evidence.iter().for_each(|said| add(who, &said.text));
     // The reason quotes the words that were just shown.
     let is_quoted = |why: &str| evidence.iter().any(|said| why.contains(&*said.text));
-    for why in &memory.background.rationale {
+    if let Some(why) = &memory.background.rationale {
         let reason = if is_quoted(why) { why.split(": \"").next().unwrap_or_default() } else { why };
         add("why", reason);
     }
