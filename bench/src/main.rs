@@ -23,6 +23,7 @@ mod quotes;
 mod rank;
 mod scale;
 mod scratch;
+mod search;
 mod secrets;
 mod simulation;
 mod status_line;
@@ -54,6 +55,7 @@ Benchmarks:
   loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or repeated, no orphan
   simulation  a thousand seeds of everything that can happen to a home: a rebuilt view equals the one that grew
   scale     brief and hook with 10 to 10,000 recorded sessions
+  search    search over everything with 100 and 10,000 recorded sessions, in a fresh process
   locomo    quality of memory search, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
@@ -90,6 +92,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),
+    ("search", search::run),
     ("simulation", simulation::run),
     ("loop", loops::run),
     ("locomo", locomo::run),

@@ -129,6 +129,7 @@ impl Hiding<'_> {
         Some(match event {
             Event::Tool(used) => self.tool(used)?,
             Event::Prompt { text } => Event::Prompt { text: spoken(text, Keep::PROMPT)? },
+            Event::Title { text, is_users } => Event::Title { text: spoken(text, Keep::SUBJECT)?, is_users: *is_users },
             Event::Stop { message } => Event::Stop { message: spoken(message, Keep::MESSAGE)? },
             Event::SubagentStop { message } => Event::SubagentStop { message: spoken(message, Keep::MESSAGE)? },
             Event::Compact { stage, summary: Some(summary) } => {

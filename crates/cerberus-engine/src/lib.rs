@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod brief;
+pub mod browse;
 pub mod config;
 pub mod erase;
 pub mod hook;

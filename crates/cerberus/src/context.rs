@@ -10,6 +10,7 @@ use cerberus_core::clean::Cleaner;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_core::model::time::{NotATime, Timestamp};
 use cerberus_engine::agents;
+use cerberus_engine::browse::find;
 use cerberus_engine::config::{self, Config, ConfigError, Key};
 use cerberus_engine::erase::retention;
 use cerberus_engine::memory::change::MemoryWriter;
@@ -20,6 +21,7 @@ use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
 use cerberus_engine::project::privacy;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::same_project::repository::{self, Effort};
 use cerberus_engine::sessions::caller::{self, CalledBy};
 use cerberus_engine::sessions::legacy;
@@ -126,6 +128,23 @@ impl Context {
         }
     }
 
+    /// The session with this id. The beginning of an id is enough if no other id begins with it.
+    pub fn session(&self, store: &Store, id: &str) -> Result<SessionRow> {
+        the_one(find::by_id(store, &self.clock, id).hint(DOCTOR)?, id)
+    }
+
+    /// Like `session`, but words of a title are accepted too, and nothing means the newest session of this project.
+    pub fn session_or_newest(&self, store: &mut Store, text: &str) -> Result<SessionRow> {
+        if !text.trim().is_empty() {
+            return the_one(find::by_id_or_title(store, &self.clock, text).hint(DOCTOR)?, text);
+        }
+        let projects = joined(store, &self.located(), self.clock.now).hint(DOCTOR)?.ids;
+        let newest = store.sessions(&projects, Timestamp::EPOCH, self.clock.now).hint(DOCTOR)?.pop();
+        let missing = || anyhow::anyhow!("no session of this project is known");
+        let newest = newest.ok_or_else(missing).hint("give the id of a session; `cerberus log` lists them")?;
+        Ok(sweep::derive_state(newest, &self.clock, IDLE_AFTER).0)
+    }
+
     pub fn located(&self) -> Located {
         identity::locate(&self.cwd)
     }
@@ -143,7 +162,6 @@ impl Context {
     /// To be called after sessions ended. Turns corrections into proposals, and the most certain of them into memories.
     /// If a provider is set, starts a background process per session that writes its summary.
     pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
-        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let mut store = self.view()?;
         distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
         self.record_repository(&mut store, Effort::WithGit)?;
@@ -216,6 +234,23 @@ impl Context {
                 .hint("run `cerberus doctor` to see what is wrong")?;
         }
         Ok(store)
+    }
+}
+
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
+
+/// The only session of a list; `text` is what was asked for.
+pub fn the_one(mut found: Vec<SessionRow>, text: &str) -> Result<SessionRow> {
+    match (found.pop(), found.as_slice()) {
+        (Some(one), []) => Ok(one),
+        (None, _) => {
+            Err(anyhow::anyhow!("there is no session {text:?}")).hint("`cerberus log` lists the sessions and their ids")
+        }
+        (Some(last), others) => {
+            let ids: Vec<&str> = others.iter().chain([&last]).take(5).map(|session| session.id.as_str()).collect();
+            Err(anyhow::anyhow!("{text:?} may mean several sessions: {}", ids.join(", ")))
+                .hint("give more of the id; `cerberus log` lists the sessions")
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Profile {
     pub title: &'static str,
     /// The name of the executable on PATH.
     pub program: &'static str,
+    /// The arguments that continue a session on a terminal; `{}` is its id.
+    resume: &'static [&'static str],
     /// Parses a hook payload. Returns `None` for events we do not capture.
     parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError>,
     /// Whether this agent sent a payload that arrived through another agent's hook.
@@ -98,6 +100,13 @@ pub fn profile(agent: Agent) -> Option<&'static Profile> {
 /// The agent with this name, if it is supported.
 pub fn find(name: &str) -> Option<Agent> {
     Agent::from_name(name).filter(|agent| profile(*agent).is_some())
+}
+
+/// The program and its arguments that continue a session on a terminal; `None` if nothing is known to do that.
+pub fn resume_command(agent: &str, agent_session_id: &str) -> Option<Vec<String>> {
+    let profile = profile(find(agent)?)?;
+    let arguments = profile.resume.iter().map(|argument| argument.replace("{}", agent_session_id));
+    Some(std::iter::once(profile.program.to_string()).chain(arguments).collect())
 }
 
 /// The names of the matching agents, joined for display: `a, b, c`.
@@ -280,6 +289,17 @@ mod tests {
             assert!(matches!(parse(&BUILT_IN, agent, b"{}"), Err(PayloadError::NoHooks(_))), "{agent}");
             assert_eq!(reply(agent, Occasion::Start, "x", None), None);
         }
+    }
+
+    #[test]
+    fn a_session_is_resumed_as_its_agent_wants() {
+        let line = |agent: &str| resume_command(agent, "x").map(|words| words.join(" "));
+        assert_eq!(line("claude-code").as_deref(), Some("claude --resume x"));
+        assert_eq!(line("codex").as_deref(), Some("codex resume x"));
+        assert_eq!(line("copilot").as_deref(), Some("copilot --resume=x"));
+        assert_eq!(line("opencode").as_deref(), Some("opencode --session x"));
+        assert!(ALL.iter().all(|profile| line(profile.agent.name()).is_some_and(|line| line.contains('x'))));
+        assert_eq!(line("manual"), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod relevance;
 pub mod repository;
 mod shorten;
 pub mod stopped;
+pub mod title;
 mod told;
 pub mod usage;
 
@@ -28,8 +29,7 @@ use crate::model::fact::{Closing, Fact, Kind};
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-pub(crate) use gather::open_items;
-pub use gather::{Worked, done_by_reference};
+pub use gather::{Worked, done_by_reference, open_items};
 pub use memories::MemoryItem;
 pub use notice::notice;
 pub use prompted::{Prompted, on_prompt};

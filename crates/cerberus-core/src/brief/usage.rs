@@ -70,6 +70,37 @@ impl Usage {
     }
 }
 
+/// What a session did after it was told something.
+#[derive(Debug, Default)]
+pub struct Later<'a> {
+    /// Files it edited or read.
+    pub touched: Vec<&'a str>,
+    pub functions: HashSet<&'a str>,
+    /// Codes of steps and blockers that it settled.
+    pub settled: HashSet<&'a str>,
+    pub passing_tests: Vec<&'a str>,
+}
+
+impl Later<'_> {
+    /// Whether the session used a line it was told: it touched the file, worked on the function, settled the step. A
+    /// quotation or a decision is never seen to be used.
+    pub fn uses(&self, code: &str) -> bool {
+        let named = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()));
+        if let Some(names) = named {
+            let mut words = names.split(' ');
+            let path = words.next().unwrap_or_default();
+            let is_touched = |path: &str| self.touched.iter().any(|touched| ends_with_path(touched, path));
+            return is_touched(path)
+                || is_touched(names)
+                || self.functions.contains(path)
+                || words.any(|name| self.functions.contains(name));
+        }
+        let is_open = [Kind::Next, Kind::Blocker].into_iter().any(|kind| code.starts_with(kind.prefix()));
+        let is_passing = || self.passing_tests.iter().any(|test| code.split([' ', ':']).any(|word| word == *test));
+        is_open && (self.settled.contains(code) || is_passing())
+    }
+}
+
 fn file_name<'a>(code: &'a str, bases: &HashSet<&str>) -> Option<&'a str> {
     let name = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
     bases.contains(base(name)).then_some(name)
@@ -100,5 +131,28 @@ mod tests {
         assert_eq!(usage.of_file("src/a.rs"), FileUsage { told: 2, used: 2 });
         assert_eq!(usage.of_file("src/store/mod.rs"), FileUsage { told: 1, used: 0 });
         assert_eq!(usage.of_file("src/b.rs"), FileUsage::default());
+    }
+
+    #[test]
+    fn a_line_is_used_if_its_file_or_step_comes_up_later() {
+        let later = Later {
+            touched: vec!["src/a.rs"],
+            functions: ["Stop"].into(),
+            settled: ["next:Add a mutex"].into(),
+            passing_tests: vec!["TestStopTwice"],
+        };
+        for used in [
+            "impl:a.rs",
+            "see:a.rs",
+            "impl:b.rs Stop Wait",
+            "impl:Stop",
+            "next:Add a mutex",
+            "block:test:TestStopTwice fails",
+        ] {
+            assert!(later.uses(used), "{used}");
+        }
+        for unused in ["impl:b.rs", "impl:b.rs Wait", "next:Add", "block:other", "said:a.rs is done", "proj:a.rs"] {
+            assert!(!later.uses(unused), "{unused}");
+        }
     }
 }

@@ -148,8 +148,17 @@ pub enum Event<'a> {
     /// A summary of the session by a model, checked against its facts.
     #[serde(borrow)]
     Summary(Summary<'a>),
+    /// What the session is called: by its agent, or by its user in the agent.
+    Title {
+        #[serde(borrow)]
+        text: Clean<'a>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_users: bool,
+    },
     /// The session's items no longer carry over.
     Complete,
+    /// The user took a [`Event::Complete`] back.
+    Reopen,
     /// The session is too old for the brief and left it for good.
     Archive,
     /// A file of the original tool.

@@ -1,10 +1,11 @@
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::forget::ForgetRequest;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::find;
 use cerberus_engine::erase::checkpoints::{self, InRepository};
 use cerberus_engine::erase::forget;
 use cerberus_engine::erase::forget::Forgotten;
+use cerberus_engine::os::clock::Clock;
 use cerberus_engine::same_project::joined::{Joined, joined};
 use cerberus_engine::store::Store;
 use serde_json::json;
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::memory::DOCTOR;
 use super::memory::forget::Forget as ForgetMemories;
 use super::project::{self, Folders};
-use crate::context::Context;
+use crate::context::{Context, the_one};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -119,15 +120,15 @@ impl Forget {
         }
         let mut sessions = Vec::new();
         for id in &self.session {
-            let found = match store.session(&SessionId::new(id.as_str()), END).hint(DOCTOR)? {
-                Some(session) => vec![session],
-                None => store.agent_sessions(id, END).hint(DOCTOR)?,
-            };
-            if found.is_empty() {
-                return Err(anyhow::anyhow!("there is no session {id:?}; nothing was forgotten"))
-                    .hint("`cerberus memory session-status --all` lists the sessions");
+            // Two agents may use the same id of their own.
+            let own = store.agent_sessions(id, END).hint(DOCTOR)?;
+            if !own.is_empty() {
+                sessions.extend(own);
+                continue;
             }
-            sessions.extend(found);
+            // Also one that began after the time that the command is asked about.
+            let found = find::by_id(store, &Clock::new(Some(END)), id).hint(DOCTOR)?;
+            sessions.push(the_one(found, id)?);
         }
         Ok(forget::of_sessions(&sessions))
     }

@@ -264,6 +264,15 @@ fn print_next_steps(outcomes: &[Outcome], command: &str) {
             shown.push(agent);
         }
     }
+    if outcomes.iter().any(|outcome| outcome.change.is_ok()) {
+        render::talk("");
+        render::talk(
+            "From now on, every session of these agents is captured, and the next one is told where it stopped.",
+        );
+        render::talk("  cerberus import    read the sessions that they had before");
+        render::talk("  cerberus status    what is known about this project");
+        render::talk("  cerberus doctor    whether everything works");
+    }
     if command.contains("/target/") {
         render::talk(
             "cerberus: this binary is in a build folder; copy it to a permanent place and run `install` from there",

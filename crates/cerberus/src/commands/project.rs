@@ -72,7 +72,7 @@ fn show(context: &Context) -> Result<()> {
     for (what, value) in [("origin", origin), ("commit", root_commit), ("name", name)] {
         value.iter().for_each(|value| render::line(&format!("{what:<8}  {value}")));
     }
-    folders.print();
+    folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
     Ok(())
 }
 
@@ -98,7 +98,7 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
         false => {
             let what = if is_same { "joined with" } else { "kept apart from" };
             render::line(&format!("{} is {what} {meant}", located.name));
-            folders.print();
+            folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
         }
     }
     Ok(())
@@ -134,12 +134,11 @@ impl Folders {
         json!({"joined": joined, "may_be_same": questions})
     }
 
-    pub fn print(&self) {
-        for member in &self.joined {
-            let why = member.reason.map(|reason| format!(": {}", reason.words())).unwrap_or_default();
-            render::line(&format!("joined    {}{why}", path(member)));
-        }
-        self.questions().iter().for_each(|question| render::line(&format!("asked     {question}")));
+    /// With a label each.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let why = |member: &Member| member.reason.map(|reason| format!(": {}", reason.words())).unwrap_or_default();
+        let joined = self.joined.iter().map(|member| ("joined", format!("{}{}", path(member), why(member))));
+        joined.chain(self.questions().into_iter().map(|question| ("asked", question))).collect()
     }
 
     /// One question per project that may be the same, until the user has answered.

@@ -7,6 +7,7 @@ use cerberus_engine::project::identity;
 use cerberus_engine::project::opted_out::OptedOut;
 use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::sessions::find::live_session;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -21,7 +22,7 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct RecordCommand {
     /// done, next, decision, blocker, file, function, objective or note
-    #[arg(value_parser = kind)]
+    #[arg(value_parser = words_of(KINDS.map(Kind::word)).try_map(|word| kind(&word)), hide_possible_values = true)]
     pub kind: Kind,
 
     /// The text of the fact
@@ -36,7 +37,8 @@ pub struct RecordCommand {
     pub sort: Option<String>,
 
     /// How bad a blocker is: low, medium, high or critical
-    #[arg(long, value_parser = severity)]
+    #[arg(long, value_parser = words_of(Severity::ALL.map(Severity::word)).try_map(|word| severity(&word)))]
+    #[arg(hide_possible_values = true)]
     pub severity: Option<Severity>,
 
     /// Mark open items with this text as resolved; they no longer carry over
@@ -59,6 +61,10 @@ pub struct Recorded {
 
 pub const KINDS: [Kind; 8] =
     [Kind::Done, Kind::Next, Kind::Decision, Kind::Blocker, Kind::File, Kind::Function, Kind::Objective, Kind::Note];
+
+fn words_of<const N: usize>(words: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(words)
+}
 
 pub fn kind(text: &str) -> std::result::Result<Kind, String> {
     let names = || KINDS.map(Kind::word).join(", ");

@@ -19,6 +19,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Codex",
     program: "codex",
+    resume: &["resume", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let has_rollout = marks.transcript_name.is_some_and(|name| name.starts_with("rollout-"));
