@@ -159,6 +159,8 @@ fn commit_words(known: &Known) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
     use crate::brief::rank::Touched;
     use crate::extract::git;
@@ -238,11 +240,11 @@ mod tests {
         let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
         let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
         let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
-        assert_eq!(left(&[before.clone()], &[]), ["c.rs", "b.rs", "a.rs"]);
+        assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
         // A commit that git does not list here was made elsewhere, of files that nobody knows.
         let own = |secs: i64| [commit("b", secs, "[fix 1111111] one")];
-        assert_eq!(left(&[before.clone()], &own(2_500)), ["c.rs"]);
+        assert_eq!(left(slice::from_ref(&before), &own(2_500)), ["c.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs"]), before.clone()], &own(2_510)), ["c.rs", "a.rs"]);
         // What happened before the oldest commit is not known.
         assert_eq!(left(&[listed(1_500, &["x.rs"])], &[]), ["c.rs", "b.rs"]);

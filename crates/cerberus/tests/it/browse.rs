@@ -86,10 +86,10 @@ fn the_log_is_filtered() {
         log.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
     };
     let (first, second) = ("20260119-100001".to_string(), "20260120-100001".to_string());
-    assert_eq!(titles(&["--file", "e2e.rs"]), [first.clone()]);
+    assert_eq!(titles(&["--file", "e2e.rs"]), std::slice::from_ref(&first));
     assert_eq!(titles(&["--file", "2e.rs"]), [""; 0]);
-    assert_eq!(titles(&["--since", "2026-01-20"]), [second.clone()]);
-    assert_eq!(titles(&["--since", "55h"]), [second.clone()]);
+    assert_eq!(titles(&["--since", "2026-01-20"]), std::slice::from_ref(&second));
+    assert_eq!(titles(&["--since", "55h"]), std::slice::from_ref(&second));
     assert_eq!(titles(&["--failing"]).len(), 2);
     assert_eq!(titles(&["checkpoint"]), [first]);
     assert_eq!(titles(&["--agent", "codex"]), [""; 0]);
