@@ -1,4 +1,4 @@
-//! Stores what an attempt printed: without secrets, up to a limit, readable by the owner only.
+//! Stores what an attempt printed: without secrets and private passages, up to a limit, readable by the owner only.
 //!
 //! Best effort: if the disk is full, the output is lost and the loop goes on.
 
@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use cerberus_core::clean::Cleaner;
+use cerberus_core::clean::tag::Passages;
 
 use crate::os::home::{Access, Home};
 
@@ -18,11 +19,13 @@ pub struct Output {
     file: Option<File>,
     written_bytes: usize,
     cleaner: Cleaner,
+    passages: Passages,
 }
 
 impl Output {
     pub fn create(home: &Home, path: &Path) -> Output {
-        Output { file: home.open(path, Access::AppendOrCreate).ok(), written_bytes: 0, cleaner: home.cleaner().clone() }
+        let file = home.open(path, Access::AppendOrCreate).ok();
+        Output { file, written_bytes: 0, cleaner: home.cleaner().clone(), passages: Passages::default() }
     }
 
     pub fn cleaner(&self) -> &Cleaner {
@@ -32,7 +35,8 @@ impl Output {
     pub fn keep(&mut self, line: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let text = String::from_utf8_lossy(line);
-        let kept = self.cleaner.redact_words(text.trim_end_matches('\n'));
+        let open = self.passages.outside(text.trim_end_matches('\n'));
+        let kept = self.cleaner.redact_words(&open);
         self.written_bytes += kept.len() + 1;
         if self.written_bytes > OUTPUT_BYTES_MAX {
             let _ = writeln!(file, "… the rest was discarded");
@@ -53,11 +57,15 @@ mod tests {
         let path = dir.path().join("out.log");
         let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path);
         output.keep(concat!("key gh", "p_0123456789abcdefghijABCDEFGHIJ012345 end\n").as_bytes());
+        for line in ["a <private>harbour\n", "pier\n", "lantern</private> b\n"] {
+            output.keep(line.as_bytes());
+        }
         for _ in 0..9 {
             output.keep(&[b'x'; 1024 * 1024]);
         }
         let kept = std::fs::read_to_string(&path).unwrap();
         assert!(kept.starts_with("key [redacted") && kept.ends_with("the rest was discarded\n"));
+        assert!(kept.contains("\na \n\n b\n") && !kept.contains("pier"), "a passage may extend over lines");
         assert!(kept.len() <= OUTPUT_BYTES_MAX + 100);
     }
 }
