@@ -27,6 +27,7 @@ mod secrets;
 mod simulation;
 mod status_line;
 mod summary;
+mod told;
 mod trace;
 
 use std::path::PathBuf;
@@ -62,6 +63,7 @@ Benchmarks:
   attack    every attack class through every door: tried and passed (--data: attacks of your own, as a file)
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
+  told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
@@ -93,6 +95,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("locomo", locomo::run),
     ("memories", memories::run),
     ("quotes", quotes::run),
+    ("told", told::run),
     ("rank", rank::run),
     ("prompts", prompts::run),
     ("train", prompts::train::run),

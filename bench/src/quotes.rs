@@ -18,7 +18,7 @@ use cerberus_core::model::event::Event;
 use cerberus_core::model::id::SessionId;
 use serde::Deserialize;
 
-use crate::continuity::lines;
+use crate::continuity::{Row, lines};
 use crate::measure::{say, table};
 use crate::programs::Programs;
 
@@ -33,15 +33,8 @@ const WORTH_MAX: f64 = 3.0;
 const PIECE_CHARS: usize = 240;
 
 #[derive(Deserialize)]
-struct Row {
-    chain: String,
-    file: String,
-    start: String,
-}
-
-#[derive(Deserialize)]
-struct Gold {
-    boundary: String,
+pub struct Gold {
+    pub boundary: String,
     continues: bool,
     #[serde(default)]
     stopped: Wanted,
@@ -59,28 +52,39 @@ struct Wanted {
 }
 
 /// One moment between two sessions.
-struct Moment {
-    person: String,
-    gold: Gold,
+pub struct Moment {
+    pub person: String,
+    pub gold: Gold,
     candidates: Vec<Candidate>,
 }
 
 #[derive(Default)]
-struct Figures {
+pub struct Figures {
     open: (f64, f64),
     stopped: (f64, f64),
     decisions: (f64, f64),
 }
 
+/// The columns of [`Figures::row`].
+pub const COLUMNS: [&str; 4] = ["person", "open told", "where it stopped", "decisions told"];
+pub const ALL_LEFT_OUT: &str = "all, each left out";
+
+/// The folder of the user's sessions, if it has a gold standard. Otherwise this says what is needed.
+pub fn data(programs: &Programs) -> Result<Option<&Path>> {
+    let data = programs.data.as_deref().filter(|data| data.join("gold.jsonl").is_file());
+    if data.is_none() {
+        say("needs consecutive sessions with gold: --data DIR with sessions.jsonl, transcripts and gold.jsonl")?;
+    }
+    Ok(data)
+}
+
 pub fn run(programs: &Programs) -> Result<()> {
-    let Some(data) = programs.data.as_deref().filter(|data| data.join("gold.jsonl").is_file()) else {
-        return say("needs consecutive sessions with gold: --data DIR with sessions.jsonl, transcripts and gold.jsonl");
-    };
+    let Some(data) = data(programs)? else { return Ok(()) };
     let moments = moments(data)?;
     let people: BTreeSet<&str> = moments.iter().map(|moment| moment.person.as_str()).collect();
     let (mut rows, mut all, mut shipped) = (Vec::new(), Figures::default(), Figures::default());
     for person in people {
-        let weights = fit(moments.iter().filter(|moment| moment.person != person));
+        let weights = fit_without(&moments, person);
         let mut own = Figures::default();
         for moment in moments.iter().filter(|moment| moment.person == person) {
             own.add(moment, &weights);
@@ -89,9 +93,9 @@ pub fn run(programs: &Programs) -> Result<()> {
         }
         rows.push(own.row(person));
     }
-    rows.push(all.row("all, each left out"));
+    rows.push(all.row(ALL_LEFT_OUT));
     rows.push(shipped.row("all, weights as shipped"));
-    table(&["person", "open told", "where it stopped", "decisions told"], &rows)?;
+    table(&COLUMNS, &rows)?;
     let fitted = fit(moments.iter());
     for (name, weight) in FEATURES.iter().zip(fitted) {
         say(&format!("{name:24} {weight:+.2}"))?;
@@ -99,7 +103,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-fn moments(data: &Path) -> Result<Vec<Moment>> {
+pub fn moments(data: &Path) -> Result<Vec<Moment>> {
     let rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
     let mut chains: BTreeMap<String, Vec<Row>> = BTreeMap::new();
     rows.into_iter().for_each(|row| chains.entry(row.chain.clone()).or_default().push(row));
@@ -148,8 +152,12 @@ impl Figures {
     fn add(&mut self, moment: &Moment, weights: &Features) {
         let chosen = stopped::choose(&moment.candidates, weights, QUOTES_TOKENS);
         let quoted: Vec<String> = chosen.iter().flat_map(|at| pieces(&moment.candidates[*at].text)).collect();
-        let told = |wanted: &Wanted| quoted.iter().any(|piece| wanted.is_in(piece));
-        let gold = &moment.gold;
+        self.count(&moment.gold, &quoted);
+    }
+
+    /// Counts what these pieces tell.
+    pub fn count(&mut self, gold: &Gold, pieces: &[String]) {
+        let told = |wanted: &Wanted| pieces.iter().any(|piece| wanted.is_in(piece));
         for open in &gold.open {
             self.open.1 += open.weight.unwrap_or(1.0);
             self.open.0 += if told(open) { open.weight.unwrap_or(1.0) } else { 0.0 };
@@ -165,7 +173,7 @@ impl Figures {
         }
     }
 
-    fn row(&self, name: &str) -> Vec<String> {
+    pub fn row(&self, name: &str) -> Vec<String> {
         let percent = |(told, all): (f64, f64)| match all > 0.0 {
             true => format!("{:.0} %", 100.0 * told / all),
             false => "–".to_string(),
@@ -199,7 +207,7 @@ impl Wanted {
 }
 
 /// A sentence in pieces of limited length, in lower case with signs made blanks.
-fn pieces(sentence: &str) -> Vec<String> {
+pub fn pieces(sentence: &str) -> Vec<String> {
     let chars: Vec<char> = sentence.chars().collect();
     chars.chunks(PIECE_CHARS).map(|chunk| plain(&chunk.iter().collect::<String>())).collect()
 }
@@ -215,6 +223,11 @@ fn plain(text: &str) -> String {
     };
     let spaced: String = chars.iter().enumerate().map(kept).collect();
     format!(" {} ", spaced.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The weights fitted on everybody else.
+pub fn fit_without(moments: &[Moment], person: &str) -> Features {
+    fit(moments.iter().filter(|moment| moment.person != person))
 }
 
 /// Logistic regression by Newton's method.

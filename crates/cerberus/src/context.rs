@@ -15,7 +15,7 @@ use cerberus_engine::erase::retention;
 use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
 use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
+use cerberus_engine::os::home::{Home, UnsafeHome};
 use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
@@ -48,9 +48,12 @@ pub struct Context {
 impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
         let home = home().hint("set CERBERUS_HOME to a folder for the data")?;
-        let (home, privacy_rules_unknown) = match with_privacy_rules(home.clone()) {
-            Ok(home) => (home, None),
-            Err(error) => (home, Some(error.to_string())),
+        let (home, privacy_rules_unknown) = match home.unsafe_home() {
+            Some(problem) => (home, Some(problem.to_string())),
+            None => match with_privacy_rules(home.clone()) {
+                Ok(home) => (home, None),
+                Err(error) => (home, Some(error.to_string())),
+            },
         };
         let given = given_now().hint("unset CERBERUS_NOW, or set it to a time like 2026-01-22T13:35:14Z")?;
         let here =
@@ -68,6 +71,16 @@ impl Context {
         let privacy_rules_unknown = self.privacy_rules_unknown.clone();
         let (home, cwd) = (self.home.clone(), self.cwd.clone());
         Context { home, clock: Clock::new(given), cwd, json: self.json, privacy_rules_unknown }
+    }
+
+    /// Fails if somebody else can write to the home, or owns it.
+    pub fn require_safe_home(&self) -> Result<()> {
+        match self.home.unsafe_home() {
+            Some(problem) => {
+                Err(anyhow::anyhow!("{problem}, so nothing is stored, read or run")).hint(home_repair(&problem))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Fails while the privacy rules cannot be read: nothing may be stored then.
@@ -211,6 +224,21 @@ pub fn only_the_user(what: &str, command: &str) -> Failure {
     Failure {
         error: anyhow::anyhow!("only the user can {what}, and this command was run by an agent; nothing was changed"),
         hint: format!("the user can type this in a terminal of their own: {command}"),
+    }
+}
+
+/// How the user makes an unsafe home safe.
+pub fn home_repair(problem: &UnsafeHome) -> String {
+    match problem {
+        UnsafeHome::Foreign { root, .. } => {
+            format!(
+                "if it is yours, run `sudo chown -R $(id -u) '{}'`; otherwise set CERBERUS_HOME to a folder of yours",
+                root.display()
+            )
+        }
+        UnsafeHome::Writable { root, .. } => {
+            format!("check that config.toml in it is as you wrote it, then run `chmod -R go= '{}'`", root.display())
+        }
     }
 }
 

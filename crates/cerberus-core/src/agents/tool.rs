@@ -105,6 +105,11 @@ pub(crate) struct Question<'a> {
     pub question: Text<'a>,
 }
 
+/// The folder that the agent had a command run in.
+pub(crate) fn in_folder<'a>(used: &mut Use<'a>, folder: Text<'a>) {
+    used.folder = folder.0.filter(|folder| !folder.is_empty()).map(|folder| used.cleaner.clean(folder, Keep::NAME));
+}
+
 /// A shell command. The output is kept only where it shows the result. `error` is the output of a failed command.
 pub(crate) fn shell<'a>(
     used: &mut Use<'a>,

@@ -234,7 +234,7 @@ pub fn compose(request: &Request) -> Brief {
     if is_brief && request.worked.len() > 1 {
         likely::trim_statements(&mut items, &mut dropped);
     }
-    items.extend(repository::item(&request.likely.repository, request.facts, request.now));
+    items.extend(repository::item(&request.likely.repository, request.facts, request.worked, request.now));
     told::count(&mut items);
     if let Some(known) = request.known {
         items.retain(|item| !known.shown_codes.contains(&item.receipt_code()));
@@ -280,7 +280,7 @@ pub fn remind(
     let mut items = stopped::items(std::slice::from_ref(turn), now, REMINDER_TOKENS, &stopped::Told::default());
     items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
     if !items.is_empty() {
-        items.extend(repository::item(&likely.repository, facts, now));
+        items.extend(repository::item(&likely.repository, facts, &[], now));
         items.extend(likely.files.iter().take(rank::weights::FILES_MAX).map(|ranked| likely::seen(ranked, now)));
     }
     shorten::name_files(&mut items, files);

@@ -1,6 +1,9 @@
 //! The state of the repository in one line: branch, work that is not committed or not pushed, the last session's commits.
 
-use super::{Item, Known, Section, base};
+use std::cmp::Reverse;
+
+use super::rank::{Commit, SessionWork};
+use super::{Item, Known, Section, Worked, base};
 use crate::clean::instruction::harmless;
 use crate::clean::text;
 use crate::language::tokens;
@@ -9,6 +12,7 @@ use crate::model::time::Timestamp;
 
 /// More names say no more.
 const FILES_MAX: usize = 3;
+const LEFT_MAX: usize = 4;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 100;
 
@@ -18,8 +22,39 @@ pub struct Repository {
     pub branch: Option<String>,
     /// Files that sessions edited and that differ from the last commit's index.
     pub changed: Vec<String>,
+    /// Other files that the last session edited and did not commit.
+    pub left: Vec<String>,
     pub pushed: Pushed,
 }
+
+/// The files that the last session at work edited and nobody committed since, the last edited first. The session may
+/// have committed them on another branch: a commit of its own that is not among `commits` counts as one of all files.
+pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> Vec<String> {
+    let is_at_work = |worked: &&SessionWork| worked.touched.iter().any(|touched| touched.edits > 0);
+    let Some(last) = sessions.iter().find(is_at_work) else { return Vec::new() };
+    let is_listed =
+        |at: Timestamp| commits.iter().any(|commit| (commit.at.millis() - at.millis()).abs() <= SAME_COMMIT_MILLIS);
+    let elsewhere = facts.iter().filter(|known| known.fact.kind == Kind::Commit && known.session == last.session);
+    let elsewhere = elsewhere.map(|known| known.at).filter(|at| !is_listed(*at)).max();
+    // What was edited before the oldest commit that is known may have been committed.
+    let oldest = commits.last().map(|commit| commit.at);
+    let is_committed = |path: &str, edited: Timestamp| {
+        oldest.is_none_or(|oldest| edited < oldest)
+            || elsewhere.is_some_and(|at| at >= edited)
+            || commits.iter().any(|commit| commit.at >= edited && commit.files.iter().any(|file| file == path))
+    };
+    let mut left: Vec<(Timestamp, &str)> = last
+        .touched
+        .iter()
+        .filter_map(|touched| Some((touched.last_edit?, touched.path.as_str())))
+        .filter(|(edited, path)| !is_committed(path, *edited))
+        .collect();
+    left.sort_by_key(|(edited, path)| (Reverse(*edited), *path));
+    left.into_iter().map(|(_, path)| path.to_string()).collect()
+}
+
+/// A commit that a session made and one that git lists at about the same time are the same.
+const SAME_COMMIT_MILLIS: i64 = 120_000;
 
 /// How the branch compares with its remote one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,17 +70,17 @@ pub enum Pushed {
     },
 }
 
-/// The line, if there is something to say. The commits are those of the session that committed last.
-pub fn item(repository: &Repository, facts: &[Known], now: Timestamp) -> Option<Item> {
-    let made = commits(facts);
+/// The line, if there is something to say. The commits are those of the session that committed last, unless another
+/// one of those that `worked` changed something since.
+pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
+    let made = commits(facts, worked);
     let mut parts: Vec<String> =
         repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
     if !repository.changed.is_empty() {
-        let names: Vec<_> =
-            repository.changed.iter().take(FILES_MAX).map(|path| harmless(base(path), "a file")).collect();
-        let more = repository.changed.len().saturating_sub(FILES_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        parts.push(format!("not committed: {}{more}", names.join(", ")));
+        parts.push(format!("not committed: {}", names(&repository.changed, FILES_MAX)));
+    }
+    if !repository.left.is_empty() {
+        parts.push(format!("not committed by the last session: {}", names(&repository.left, LEFT_MAX)));
     }
     match repository.pushed {
         Pushed::Never => parts.push("branch not pushed".to_string()),
@@ -84,14 +119,25 @@ pub fn item(repository: &Repository, facts: &[Known], now: Timestamp) -> Option<
     })
 }
 
+/// `a.rs, b.rs and 2 more`.
+fn names(paths: &[String], max: usize) -> String {
+    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(base(path), "a file")).collect();
+    let more = paths.len().saturating_sub(max);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
 fn commits_word(count: usize) -> &'static str {
     if count == 1 { "commit" } else { "commits" }
 }
 
 /// The last commits of the session that committed last, oldest first.
-fn commits(facts: &[Known]) -> Vec<&Known> {
+fn commits<'a>(facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
     let all: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::Commit).collect();
     let Some(last) = all.iter().max_by_key(|known| (known.at, known.event)) else { return Vec::new() };
+    if worked.iter().any(|worked| worked.session != last.session && worked.at > last.at) {
+        return Vec::new();
+    }
     let mut made: Vec<&Known> = all.iter().copied().filter(|known| known.session == last.session).collect();
     made.dedup_by_key(|known| known.fact.code.clone());
     made.drain(..made.len().saturating_sub(COMMITS_MAX));
@@ -114,6 +160,7 @@ fn commit_words(known: &Known) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::brief::rank::Touched;
     use crate::extract::git;
     use crate::model::id::SessionId;
 
@@ -123,7 +170,7 @@ mod tests {
     }
 
     fn line(repository: &Repository, facts: &[Known]) -> Option<String> {
-        item(repository, facts, Timestamp::EPOCH).map(|item| item.code)
+        item(repository, facts, &[], Timestamp::EPOCH).map(|item| item.code)
     }
 
     #[test]
@@ -131,7 +178,7 @@ mod tests {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
         let changed = ["src/a.rs", "src/b.rs", "c.rs", "d.rs"].map(str::to_string).to_vec();
         let pushed = Pushed::Compared { ahead: 1, behind: 2 };
-        let repository = Repository { branch: Some("fix/x".to_string()), changed, pushed };
+        let repository = Repository { branch: Some("fix/x".to_string()), changed, pushed, ..Repository::default() };
         assert_eq!(
             line(&repository, &facts).unwrap(),
             "git:on fix/x; not committed: a.rs, b.rs, c.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
@@ -155,6 +202,51 @@ mod tests {
             assert_eq!(line(&facts), both);
         }
         assert!(!line(&[opened("a", 1), made("b", 2)]).contains(address));
+    }
+
+    #[test]
+    fn commits_are_not_told_once_a_later_session_worked() {
+        let facts = [commit("a", 1, "[main 1111111] one")];
+        let repository = Repository { branch: Some("main".to_string()), ..Repository::default() };
+        let told = |session: &str, secs: i64| {
+            let worked = Worked { session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000) };
+            item(&repository, &facts, &[worked], Timestamp::EPOCH).is_some()
+        };
+        assert!(told("a", 2) && told("b", 0));
+        assert!(!told("b", 2));
+    }
+
+    fn edited(session: &str, files: &[(&str, i64)]) -> SessionWork {
+        let touched = files.iter().map(|(path, secs)| {
+            let at = Timestamp::from_millis(secs * 1_000);
+            let path = path.to_string();
+            Touched { path, edits: 1, reads: 0, last_at: at, last_edit: Some(at), last_read: None }
+        });
+        let session = SessionId::new(session);
+        SessionWork { session, touched: touched.collect(), mentions: Vec::new(), prompts: Vec::new() }
+    }
+
+    fn listed(secs: i64, files: &[&str]) -> Commit {
+        let files = files.iter().map(|path| path.to_string()).collect();
+        Commit { at: Timestamp::from_millis(secs * 1_000), files, renamed: Vec::new(), deleted: Vec::new() }
+    }
+
+    #[test]
+    fn what_the_last_session_at_work_edited_and_nobody_committed_since_was_left() {
+        let read_only = SessionWork { touched: Vec::new(), ..edited("c", &[]) };
+        let last = edited("b", &[("a.rs", 1_000), ("b.rs", 2_000), ("c.rs", 3_000)]);
+        let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
+        let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
+        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
+        assert_eq!(left(&[before.clone()], &[]), ["c.rs", "b.rs", "a.rs"]);
+        assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
+        // A commit that git does not list here was made elsewhere, of files that nobody knows.
+        let own = |secs: i64| [commit("b", secs, "[fix 1111111] one")];
+        assert_eq!(left(&[before.clone()], &own(2_500)), ["c.rs"]);
+        assert_eq!(left(&[listed(2_500, &["b.rs"]), before.clone()], &own(2_510)), ["c.rs", "a.rs"]);
+        // What happened before the oldest commit is not known.
+        assert_eq!(left(&[listed(1_500, &["x.rs"])], &[]), ["c.rs", "b.rs"]);
+        assert_eq!(left(&[], &[]), [""; 0]);
     }
 
     #[test]

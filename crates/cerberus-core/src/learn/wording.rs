@@ -27,6 +27,9 @@ const OPENERS: &str = "i would really like you to|i would like you to|i'd really
     hello|ok|okay|yes|yeah|yep|thanks|thank you|one more thing|the rule is that|hold on|first of all|maybe|perhaps|nah|nope|seriously|\
     that's wrong|that is wrong|this is wrong|not what i asked|always remember to|is it possible to|would it be possible to|how about we";
 
+/// The same in other languages, one per line.
+const OTHER_OPENERS: &str = include_str!("wording/openers.txt");
+
 /// Carry no meaning only if punctuation follows; otherwise they are part of the instruction.
 const ANSWERS: &str = "no|no no|no no no|already|stop|stop it|don't|never mind|good|great|nice|cool|perfect|right|sure|wrong|first|now|then|rule|\
     the rule is|preference|important|reminder|sorry|rather|instead|again|remember|well|wait|claude|codex|fyi|though|alright|correct";
@@ -42,9 +45,10 @@ const HEADS: [(&str, &str); 19] = [
     ("Do not ~", "why do you keep ~|why are you ~|you keep on ~|you keep ~|stop ~|quit ~|no more ~"),
     (
         "Do not",
-        "do not|don't|dont|not|shouldn't|mustn't|should not|must not|you shouldn't|you mustn't|you don't need to|you can't|you cannot|\
+        "do not|don't|dont|not|not to|shouldn't|mustn't|should not|must not|you shouldn't|you mustn't|you don't need to|you can't|you cannot|\
          you don't have to|no need to|there is no need to|we don't want to|i don't want you to|i do not want you to|i don't want to|\
-         we don't|we do not|we shouldn't|you don't",
+         we don't|we do not|we shouldn't|you don't|i didn't ask you to|i did not ask you to|i never asked you to|\
+         i didn't tell you to|i did not tell you to|i never told you to",
     ),
     ("", "you didn't|you did not"),
     ("Do not forget", "you forgot"),
@@ -113,6 +117,8 @@ pub(crate) fn plain(text: &str) -> String {
         let says_more = |after: &&str| after.contains(char::is_alphanumeric);
         const ENDS: [char; 7] = [',', '.', '!', ';', ':', '-', '—'];
         rest = after_longest(rest, OPENERS).filter(says_more).unwrap_or(rest);
+        let others = OTHER_OPENERS.lines().filter_map(|list| after_longest(rest, list));
+        rest = others.filter(says_more).min_by_key(|after| after.len()).unwrap_or(rest);
         let ended = after_longest(rest, ANSWERS).filter(|after| after.starts_with(ENDS) && says_more(after));
         rest = ended.map_or(rest, |after| after.trim_start_matches(ENDS).trim_start());
         if rest == before {
@@ -149,13 +155,19 @@ fn is_opening(c: char) -> bool {
 fn after_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let head = text.get(..words.len())?;
     let rest = &text[words.len()..];
-    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '-' | '_' | '/'));
-    (head.eq_ignore_ascii_case(words) && ends).then(|| rest.trim_start_matches(' '))
+    let is_apart = !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '-' | '_' | '/'));
+    let is_same = head.eq_ignore_ascii_case(words) || head.to_lowercase() == words;
+    (is_same && (is_apart || words.ends_with(is_unspaced))).then(|| rest.trim_start_matches(' '))
 }
 
 /// The rest of `text` after the longest phrase of `list` that it starts with.
 fn after_longest<'a>(text: &'a str, list: &str) -> Option<&'a str> {
     list.split('|').filter_map(|words| after_words(text, words)).min_by_key(|after| after.len())
+}
+
+/// Whether its script puts no blanks between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
 fn is_one_of(word: &str, list: &str) -> bool {
@@ -350,11 +362,13 @@ pub(crate) fn is_code(text: &str) -> bool {
 
 fn finish(text: &str) -> String {
     let text = text.trim_end_matches(['.', ',', ';', ':', '!', '?', '-', '—', ' ', '(']);
+    let text = text.trim_end_matches(['。', '！', '？']);
+    let end = if text.ends_with(is_unspaced) { '。' } else { '.' };
     let mut chars = text.chars();
     match chars.next() {
         None => String::new(),
-        Some(_) if is_code(text) => format!("{text}."),
-        Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str()),
+        Some(_) if is_code(text) => format!("{text}{end}"),
+        Some(first) => format!("{}{}{end}", first.to_uppercase(), chars.as_str()),
     }
 }
 
@@ -406,6 +420,14 @@ mod tests {
             ("good variable names matter", "Good variable names matter."),
             ("`make check` must pass before you push", "`make check` must pass before you push."),
             ("snake_case for functions. I said that before.", "snake_case for functions."),
+            ("I told you not to commit", "Do not commit."),
+            ("no, I never asked you to push", "Do not push."),
+            ("De ahora en adelante usa siempre pnpm", "Usa siempre pnpm."),
+            ("Por favor, nunca hagas commit sin preguntarme", "Nunca hagas commit sin preguntarme."),
+            ("À partir de maintenant, réponds en français", "Réponds en français."),
+            ("ab jetzt bitte immer deutsch antworten", "Immer deutsch antworten."),
+            ("今後はコミットする前に必ずテストを実行してください。", "コミットする前に必ずテストを実行してください。"),
+            ("从现在开始总是使用 pnpm", "总是使用 pnpm."),
         ] {
             assert_eq!(sentence(typed), said, "{typed}");
         }

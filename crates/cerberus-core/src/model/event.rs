@@ -320,6 +320,9 @@ pub struct ToolUse<'a> {
     /// Tasks that were added or changed, for agents that change several at once.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task<'a>>,
+    /// The folder that the agent had a command run in, if it named one. Only to see whose files it was about; never stored.
+    #[serde(skip)]
+    pub folder: Option<Clean<'a>>,
 }
 
 impl ToolUse<'_> {
@@ -338,6 +341,7 @@ impl ToolUse<'_> {
             todos: self.todos.map(|todos| todos.into_iter().map(Task::into_owned).collect()),
             task: self.task.map(Task::into_owned),
             tasks: self.tasks.into_iter().map(Task::into_owned).collect(),
+            folder: owned(self.folder),
         }
     }
 }

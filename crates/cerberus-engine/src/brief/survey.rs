@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use cerberus_core::brief::Likely;
 use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, SessionWork};
-use cerberus_core::brief::repository::{Pushed, Repository};
+use cerberus_core::brief::repository::{self, Pushed, Repository};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
@@ -82,7 +82,11 @@ pub fn survey(
         gone: &gone,
         prompt,
     });
-    let repository = repository(view, &changed, ask)?;
+    let is_known = |path: &String| changed.contains(path) || gone.contains(path);
+    let mut left = repository::left_uncommitted(&history, &commits, &carried.facts);
+    left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
+    let left = without_ignored(view, left, &is_tracked, ask)?;
+    let repository = Repository { left, ..repository(view, &changed, ask)? };
     let mut looked_at = 0;
     files.retain(|ranked| {
         looked_at += 1;
@@ -126,7 +130,38 @@ fn repository(view: &View, changed: &HashSet<String>, ask: AskGit) -> store::Res
         Some(branch) => pushed(view, branch, ask)?,
         None => Pushed::Unknown,
     };
-    Ok(Repository { branch, changed, pushed })
+    Ok(Repository { branch, changed, left: Vec::new(), pushed })
+}
+
+/// At most this many files are asked about.
+const ASKED_ABOUT_MAX: usize = 20;
+
+/// Files that git ignores are never committed. Git is asked only when there are other files to ask about.
+fn without_ignored(
+    view: &View,
+    mut left: Vec<String>,
+    tracked: &HashSet<&str>,
+    ask: AskGit,
+) -> store::Result<Vec<String>> {
+    left.truncate(ASKED_ABOUT_MAX);
+    let untracked: Vec<&str> = left.iter().map(String::as_str).filter(|path| !tracked.contains(path)).collect();
+    if untracked.is_empty() {
+        return Ok(left);
+    }
+    let key = format!("{}\0ignored", view.located.root.to_string_lossy());
+    let asked = untracked.join("\0");
+    let kept = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked).map(|(_, printed)| printed);
+    let printed = match kept {
+        None if ask == AskGit::WhenNew => git::ignored(view.located, &untracked),
+        kept => kept,
+    };
+    let Some(printed) = printed else {
+        left.retain(|path| tracked.contains(path.as_str()));
+        return Ok(left);
+    };
+    view.store.cache_git_log(&key, &asked, &printed);
+    left.retain(|path| !printed.split('\0').any(|ignored| ignored == path));
+    Ok(left)
 }
 
 /// Git counts the commits only when the branch or the remote one moved.

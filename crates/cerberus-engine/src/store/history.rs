@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cerberus_core::brief::rank::weights::SESSIONS_MAX;
+use cerberus_core::brief::rank::weights::{PROMPTED_SESSIONS_MAX, SESSIONS_MAX};
 use cerberus_core::brief::rank::{PastPrompt, SessionWork, Touched};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{ProjectId, SessionId};
@@ -22,12 +22,13 @@ impl Store {
             let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, SessionId::new(row.get::<_, String>(1)?)));
             sessions.extend(self.rows(sql, params![project.as_str(), now.millis(), SESSIONS_MAX], read)?);
         }
+        let lately: Vec<i64> = sessions.iter().take(PROMPTED_SESSIONS_MAX).map(|(row, _)| *row).collect();
         let ids: HashMap<i64, SessionId> = sessions.into_iter().collect();
         // With an empty list SQLite cannot use the indexes named below, and reports an error.
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let mut prompts = self.past_prompts(&ids, now)?;
+        let mut prompts = self.past_prompts(&lately, now)?;
         let mut worked = self.touched(&ids, &mut prompts, now)?;
         let mut order: Vec<(Timestamp, i64)> = worked.iter().map(|(row, touched)| (last_at(touched), *row)).collect();
         order.sort_unstable_by(|a, b| b.cmp(a));
@@ -44,11 +45,11 @@ impl Store {
     }
 
     /// The prompts of each session, oldest first.
-    fn past_prompts(&self, sessions: &HashMap<i64, SessionId>, now: Timestamp) -> Result<Prompts> {
+    fn past_prompts(&self, sessions: &[i64], now: Timestamp) -> Result<Prompts> {
         let sql = format!(
             "SELECT session, at, terms, paths FROM prompt INDEXED BY prompt_by_session
              WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, event",
-            row_list(sessions)
+            row_list(sessions.to_vec())
         );
         let mut prompts = Prompts::new();
         self.rows(&sql, [now.millis()], |row| {
@@ -67,7 +68,7 @@ impl Store {
         prompts: &mut Prompts,
         now: Timestamp,
     ) -> Result<HashMap<i64, Vec<Touched>>> {
-        let rows = row_list(sessions);
+        let rows = row_list(sessions.keys().copied().collect());
         let sql = format!(
             "SELECT session, path, kind, at FROM fact INDEXED BY fact_files
              WHERE kind IN ('file', 'read') AND session IN ({rows}) AND path IS NOT NULL AND at <= ?1
@@ -139,8 +140,7 @@ fn add_to_prompt(prompts: &mut [(Timestamp, PastPrompt)], place: usize, touch: T
     }
 }
 
-fn row_list(sessions: &HashMap<i64, SessionId>) -> String {
-    let mut rows: Vec<i64> = sessions.keys().copied().collect();
+fn row_list(mut rows: Vec<i64>) -> String {
     rows.sort_unstable();
     rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }

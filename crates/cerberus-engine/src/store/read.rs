@@ -141,6 +141,15 @@ impl Store {
         self.one_session("agent = ?1 AND agent_session_id = ?2", [agent.name(), agent_session_id], now)
     }
 
+    /// The sessions that their agents know by this id. Two agents may use the same one.
+    pub fn agent_sessions(&self, agent_session_id: &str, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE agent_session_id = ?1 ORDER BY started_at, row");
+        let mut found = self.rows(&sql, [agent_session_id], session_row)?;
+        found.retain(|session| session.started_at <= now);
+        self.settle(&mut found, now)?;
+        Ok(found)
+    }
+
     fn one_session(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Option<SessionRow>> {
         let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter}");
         let found = self.rows(&sql, params, session_row)?.into_iter().find(|session| session.started_at <= now);

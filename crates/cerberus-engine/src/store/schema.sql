@@ -103,14 +103,15 @@ CREATE TABLE IF NOT EXISTS mention (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS mention_by_session ON mention (session, at);
 
--- The user's prompts, with their words and the possible paths in them, for comparing them with later ones.
+-- The user's prompts, with their words and the possible paths in them, for comparing them with later ones. A long text
+-- comes last, so that it need not be read for the rest.
 CREATE TABLE IF NOT EXISTS prompt (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    text TEXT NOT NULL,
     terms TEXT NOT NULL,
-    paths TEXT NOT NULL
+    paths TEXT NOT NULL,
+    text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS prompt_by_session ON prompt (session, at);
 

@@ -215,8 +215,9 @@ impl<'a> FoldTransaction<'a> {
             Event::Seed(codes) => self.seed_summary(source, codes)?,
             Event::Prompt { text } => {
                 let (terms, paths) = PastPrompt::words(text);
+                let (at, paths) = (source.at.millis(), paths.join("\n"));
                 let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-                self.run(sql, params![source.event, session, source.at.millis(), &**text, terms, paths.join("\n")])?;
+                self.run(sql, params![source.event, session, at, terms, paths, &**text])?;
             }
             Event::Stop { message } => {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";

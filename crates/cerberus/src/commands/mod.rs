@@ -92,6 +92,21 @@ enum Command {
     Man(man::ManPage),
 }
 
+impl Command {
+    /// Whether the command uses what is in the home. `doctor` and the status line say themselves that it is unsafe.
+    fn needs_home(&self) -> bool {
+        !matches!(
+            self,
+            Command::Try(_)
+                | Command::Doctor(_)
+                | Command::StatusLine(_)
+                | Command::Hook(_)
+                | Command::Completions(_)
+                | Command::Man(_)
+        )
+    }
+}
+
 /// Process one hook payload from standard input (called by agents, not by people)
 ///
 /// Always exits with 0. Prints nothing, or exactly the reply that the agent expects. Errors are shown by
@@ -113,6 +128,9 @@ pub fn run() -> ExitCode {
     };
     let run = || -> Result<()> {
         let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
+        if arguments.command.needs_home() {
+            context.require_safe_home()?;
+        }
         match arguments.command {
             Command::Try(command) => command.run(),
             Command::Install(command) => command.run(&context),

@@ -80,6 +80,9 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     let located = context.located();
     context.may_store(&located)?;
     let mut store = context.store()?;
+    let verb = if is_same { "same-as" } else { "separate" };
+    let command = format!("cerberus project {verb} {}", shell_word(meant));
+    context.require_person(&store, "join or separate projects", &command)?;
     let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no project is known at {meant:?}");
     let other =

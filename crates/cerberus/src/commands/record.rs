@@ -4,6 +4,7 @@ use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::project::identity;
+use cerberus_engine::project::opted_out::OptedOut;
 use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::sessions::find::live_session;
 use schemars::JsonSchema;
@@ -93,6 +94,10 @@ impl RecordCommand {
         if self.kind == Kind::File && context.home.privacy_rules().is_private(&text) {
             return Err(anyhow::anyhow!("this file is private"))
                 .hint("to make an exception, add its pattern with a leading `!` to private.paths in config.toml");
+        }
+        if self.kind == Kind::File && OptedOut::new(&context.home).is_shut(&located.root, &located.root.join(&text)) {
+            return Err(anyhow::anyhow!("nothing is stored about the project of this file"))
+                .hint("change that setting, or record another file");
         }
         let note = Note {
             kind: self.kind,

@@ -44,7 +44,10 @@ fn git_completes_what_sessions_left() {
     commit(&env, "by somebody else");
     assert_eq!(env.brief(), "", "git alone carries nothing over");
     write(&env, "s1", "src/mine.rs");
-    assert_eq!(env.brief(), "proj:hydra\nimpl:mine.rs\nsee:others.rs\nsee:quiet.rs");
+    assert_eq!(
+        env.brief(),
+        "proj:hydra\ngit:on main; not committed by the last session: mine.rs\nimpl:mine.rs\nsee:others.rs\nsee:quiet.rs"
+    );
     env.set_now(Some("2026-01-22T12:59:59Z"));
     assert_eq!(env.brief(), "", "neither session nor commit had happened");
 }
@@ -127,6 +130,25 @@ fn what_differs_from_git_is_told_before_what_was_committed() {
 }
 
 #[test]
+fn what_the_last_session_did_not_commit_is_told_unless_git_ignores_it() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
+    write(&env, "s1", "a.rs");
+    write(&env, "s1", ".gitignore");
+    std::fs::write(env.project().join(".gitignore"), "*.log\n").unwrap();
+    commit(&env, "all");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    assert!(!env.brief().contains("git:"), "all is committed");
+    for path in ["new.rs", "out.log"] {
+        write(&env, "s2", path);
+    }
+    let line = |env: &TestEnv| env.brief().lines().find(|line| line.starts_with("git:")).map(str::to_string);
+    assert_eq!(line(&env).unwrap(), "git:on main; not committed by the last session: new.rs");
+    std::fs::remove_file(env.project().join("new.rs")).unwrap();
+    assert_eq!(line(&env), None, "it is gone");
+}
+
+#[test]
 fn a_later_prompt_is_answered_only_when_the_topic_clearly_changes() {
     let env = env();
     for n in 0..25 {
@@ -177,7 +199,7 @@ fn a_prompt_brings_up_what_was_not_told_once() {
     assert_eq!(prompt(&env, "s2", "Hello, are you there?"), "");
     assert_eq!(prompt(&env, "s2", "have a look at docs/pagination.md, please"), "see:pagination.md");
     assert_eq!(prompt(&env, "s2", "and docs/pagination.md once more"), "", "what was told is not told again");
-    let first = told.lines().nth(1).unwrap().strip_prefix("impl:").unwrap();
+    let first = told.lines().find_map(|line| line.strip_prefix("impl:")).unwrap();
     assert_eq!(prompt(&env, "s2", &format!("what does {first} do?")), "", "it was told at the start");
 }
 
@@ -249,7 +271,8 @@ fn a_completed_session_leaves_no_reminder() {
 
 #[test]
 fn git_says_what_is_not_pushed() {
-    let env = env();
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
     let remote = env.root().join("remote.git");
     env.git(&env.root(), &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
     env.git(&env.project(), &["remote", "add", "origin", remote.to_str().unwrap()]);
@@ -260,6 +283,7 @@ fn git_says_what_is_not_pushed() {
     assert_eq!(lines(&env, "git:"), [""; 0], "all is pushed");
     write(&env, "s1", "b.rs");
     commit(&env, "second");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
     assert_eq!(lines(&env, "git:"), ["git:on main; 1 commit not pushed"]);
     env.git(&env.project(), &["checkout", "--quiet", "-b", "side"]);
     assert_eq!(lines(&env, "git:"), ["git:on side; branch not pushed"]);

@@ -28,7 +28,7 @@ pub(super) static PROFILE: Profile = Profile {
     reply,
     // Codex truncates at about 2,500 tokens by its own count.
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
-    shows_notice: false,
+    shows_notice: true,
     brief_occasion: Occasion::Start,
     forgets_when_resumed: false,
     has_exact_starts: false,

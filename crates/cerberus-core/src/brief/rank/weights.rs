@@ -119,7 +119,9 @@ pub const COMMITS_MAX: usize = 150;
 /// The last prompts of the last sessions, for the files they name.
 pub const REQUESTING_SESSIONS_MAX: usize = 8;
 pub const REQUESTS_MAX: usize = 6;
-/// Past prompts that are compared with the current one, and how many of the most similar count.
+/// The sessions and prompts of the past that are compared with the current prompt, and how many of the most similar
+/// count.
+pub const PROMPTED_SESSIONS_MAX: usize = 60;
 pub const PAST_PROMPTS_MAX: usize = 600;
 pub const SIMILAR_PROMPTS_MAX: usize = 20;
 pub const PAST_PROMPT_BYTES_MAX: usize = 3_000;

@@ -113,9 +113,11 @@ const APPROVED_MIN: f64 = 0.9;
 const ASKED_MAX: f64 = 0.89;
 const FIX_LIKELY: f64 = 0.7;
 
-/// With one of these, a correction is only temporary.
+/// With one of these, a correction is only temporary. What the user did not say is about what was just done.
 static LIMITS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
+        "i did not say|mean",
+        "i didn't|didnt|never say|said|mean|meant",
         "for|right|just|until|only now",
         "yet|today|tonight|currently|temporarily",
         "this|that time|once",

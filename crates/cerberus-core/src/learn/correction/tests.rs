@@ -533,3 +533,12 @@ fn long_and_hostile_texts_are_read_in_time() {
         assert!(corrections(&Turn { prompt: &prompt, before: DONE, is_interruption: true }).len() <= CORRECTIONS_MAX);
     }
 }
+
+#[test]
+fn what_was_not_said_is_no_rule() {
+    let unsaid = ["I did not say commit anything.", "I didn't say push", "no, I never said delete the tests"];
+    for read in [first, after, stopped] {
+        let durable = unsaid.iter().flat_map(|prompt| read(prompt)).filter(|one| one.kind.is_durable());
+        assert_eq!(durable.collect::<Vec<_>>(), []);
+    }
+}

@@ -159,6 +159,12 @@ pub fn counts(printed: &str) -> Option<(usize, usize)> {
     Some((left.parse().ok()?, right.parse().ok()?))
 }
 
+/// Those of these untracked files that git ignores, each followed by a NUL.
+pub fn ignored(located: &Located, paths: &[&str]) -> Option<String> {
+    let asked = ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
+    run(located, &[&asked, paths].concat())
+}
+
 /// Those of these branches that exist and have commits that are not in what is checked out.
 pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
     let Some(git_dir) = &located.git_dir else { return Vec::new() };
