@@ -1,5 +1,5 @@
-//! Stores what an attempt printed: without secrets and without lines that name an opted-out project, up to a limit,
-//! readable by the owner only.
+//! Stores what an attempt printed: without secrets, private passages and lines that name an opted-out project, up to a
+//! limit, readable by the owner only.
 //!
 //! Best effort: if the disk is full, the output is lost and the loop goes on.
 
@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
+use cerberus_core::clean::tag::Passages;
 
 use crate::os::home::{Access, Home};
 use crate::project::identity::locate;
@@ -23,6 +24,7 @@ pub struct Output {
     home: Home,
     root: PathBuf,
     cwd: PathBuf,
+    passages: Passages,
 }
 
 impl Output {
@@ -30,7 +32,8 @@ impl Output {
     pub fn create(home: &Home, path: &Path, cwd: &Path) -> Output {
         let located = locate(cwd);
         let file = home.open(path, Access::AppendOrCreate).ok();
-        Output { file, written_bytes: 0, home: home.clone(), root: located.root, cwd: located.cwd }
+        let passages = Passages::default();
+        Output { file, written_bytes: 0, home: home.clone(), root: located.root, cwd: located.cwd, passages }
     }
 
     pub fn cleaner(&self) -> &Cleaner {
@@ -40,10 +43,11 @@ impl Output {
     pub fn keep(&mut self, line: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let text = String::from_utf8_lossy(line);
-        if OptedOut::new(&self.home).is_named_in(&self.root, &self.cwd, &text) {
+        let open = self.passages.outside(text.trim_end_matches('\n'));
+        if OptedOut::new(&self.home).is_named_in(&self.root, &self.cwd, &open) {
             return;
         }
-        let kept = self.home.cleaner().redact_words(text.trim_end_matches('\n'));
+        let kept = self.home.cleaner().redact_words(&open);
         self.written_bytes += kept.len() + 1;
         if self.written_bytes > OUTPUT_BYTES_MAX {
             let _ = writeln!(file, "… the rest was discarded");
@@ -64,11 +68,15 @@ mod tests {
         let path = dir.path().join("out.log");
         let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path, dir.path());
         output.keep(concat!("key gh", "p_0123456789abcdefghijABCDEFGHIJ012345 end\n").as_bytes());
+        for line in ["a <private>harbour\n", "pier\n", "lantern</private> b\n"] {
+            output.keep(line.as_bytes());
+        }
         for _ in 0..9 {
             output.keep(&[b'x'; 1024 * 1024]);
         }
         let kept = std::fs::read_to_string(&path).unwrap();
         assert!(kept.starts_with("key [redacted") && kept.ends_with("the rest was discarded\n"));
+        assert!(kept.contains("\na \n\n b\n") && !kept.contains("pier"), "a passage may extend over lines");
         assert!(kept.len() <= OUTPUT_BYTES_MAX + 100);
     }
 }
