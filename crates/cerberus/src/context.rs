@@ -27,6 +27,7 @@ use cerberus_engine::sessions::caller::{self, CalledBy};
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
+use cerberus_engine::sessions::title;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::health;
 use cerberus_engine::store::{SessionRow, Store};
@@ -223,6 +224,7 @@ impl Context {
         if !self.clock.is_given {
             let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
             let mut ended = swept.hint("run `cerberus doctor` to see what is wrong")?;
+            title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings()).hint(DOCTOR)?;
             // Crashed sessions are summarized when they are recovered.
             ended.retain(|session| session.state.status == Status::Ended);
             if !ended.is_empty() {
@@ -274,6 +276,13 @@ pub fn home_repair(problem: &UnsafeHome) -> String {
         UnsafeHome::Writable { root, .. } => {
             format!("check that config.toml in it is as you wrote it, then run `chmod -R go= '{}'`", root.display())
         }
+    }
+}
+
+impl Context {
+    /// This process's environment, and the project it is in.
+    pub fn agent_surroundings(&self) -> agents::Surroundings<'static> {
+        agents::Surroundings::new(&|name| env::var_os(name), self.located().root)
     }
 }
 

@@ -53,15 +53,9 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("record", &[("cerberus record decision \"use WAL\" --why \"readers must not wait\"", "Record a decision.")]),
     ("learn", &[("cerberus learn \"use pnpm\" --scope project", "A rule for this project.")]),
     ("forget", &[("cerberus forget --path 'secrets/**' --dry-run", "Show what would be forgotten.")]),
-    ("import", &[("cerberus import codex", "Only the sessions of one agent.")]),
+    ("import", &[("cerberus import", "Everything that the agents on this machine keep.")]),
     ("pause", &[("cerberus pause --for 2h", "Store nothing for two hours.")]),
-    (
-        "loop run",
-        &[(
-            "cerberus loop run --agent claude-code --prompt-file TASK.md --until \"cargo test\"",
-            "Until the tests pass.",
-        )],
-    ),
+    ("loop run", &[("cerberus loop run --prompt-file TASK.md --until \"cargo test\"", "Until the tests pass.")]),
     ("session complete", &[("cerberus session complete --undo", "Take the last completion back.")]),
 ];
 

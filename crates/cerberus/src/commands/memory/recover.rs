@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
-use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -87,7 +86,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = context.session(&store, id)?;
     let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
-    let recovered = recover::recover(&mut recorder, &surroundings(context), &session, false).hint(DOCTOR)?;
+    let recovered = recover::recover(&mut recorder, &context.agent_surroundings(), &session, false).hint(DOCTOR)?;
     drop(recorder);
     if recovered.is_some() {
         context.ended(std::slice::from_ref(&session))?;
