@@ -36,6 +36,19 @@ impl Local {
         }
     }
 
+    /// `Today`, `Yesterday`, `Mon 16 Nov`, `12 Nov`, `12 Nov 2025`.
+    pub fn day(&self, at: Timestamp) -> String {
+        let (then, now) = (self.civil(at), self.civil(self.now));
+        let date = format!("{} {}", then.day(), month(then.month()));
+        match (now.date() - then.date()).get_days() {
+            0 => "Today".to_string(),
+            1 => "Yesterday".to_string(),
+            2..=6 => format!("{} {date}", weekday(then.weekday())),
+            _ if then.year() == now.year() => date,
+            _ => format!("{date} {}", then.year()),
+        }
+    }
+
     /// `12 Nov 2025`.
     pub fn date(&self, at: Timestamp) -> String {
         let then = self.civil(at);
@@ -130,6 +143,15 @@ mod tests {
             let at = Timestamp::parse(at).unwrap();
             assert_eq!((here.when(at), here.ago(at)), (when.to_string(), ago.to_string()));
         }
+    }
+
+    #[test]
+    fn days_have_names() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        let days = ["2026-11-14T22:30:00Z", "2026-11-14T21:30:00Z", "2026-11-12T08:00:00Z", "2026-11-02T08:00:00Z"];
+        let named = days.map(|at| here.day(Timestamp::parse(at).unwrap()));
+        assert_eq!(named, ["Today", "Yesterday", "Thu 12 Nov", "2 Nov"]);
+        assert_eq!(here.day(Timestamp::parse("2025-06-01T12:00:00Z").unwrap()), "1 Jun 2025");
     }
 
     #[test]
