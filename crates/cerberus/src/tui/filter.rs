@@ -1,16 +1,20 @@
 //! Which sessions of the list match what was typed. Pure.
 
+use cerberus_engine::browse::find::START_CHARS_MIN;
 use cerberus_engine::browse::log::Listed;
 
 /// A word may be spread over this many times its length: `prxy` finds `proxy`.
 const SPREAD: usize = 2;
 
-/// Whether every word of `text` occurs in the title, the project, the agent or the branch, perhaps with gaps.
+/// Whether every word of `text` occurs in the title, the project, the agent or the branch, perhaps with gaps, or begins
+/// the id.
 pub fn matches(text: &str, listed: &Listed) -> bool {
     let session = &listed.session;
     let branch = session.branch.as_deref().unwrap_or_default();
-    let names = [listed.title.as_str(), &session.project_name, &session.agent, branch, session.id.as_str()];
-    text.split_whitespace().all(|word| names.iter().any(|name| is_in(word, name)))
+    let names = [listed.title.as_str(), &session.project_name, &session.agent, branch];
+    // An id is mostly digits, which would match nearly any number.
+    let is_id = |word: &str| word.len() >= START_CHARS_MIN && session.id.as_str().starts_with(word);
+    text.split_whitespace().all(|word| names.iter().any(|name| is_in(word, name)) || is_id(word))
 }
 
 /// Whether the letters of `word` occur in `text` in this order and close together, in any case.

@@ -122,19 +122,22 @@ fn preview(state: &State, screen: &Screen) -> Vec<Row> {
     let mut rows: Vec<Row> = vec![rule(screen.columns).into()];
     if let Some(listed) = state.selected() {
         let session = &listed.session;
-        let about = format!("   {}  {}", session.agent, duration(listed.duration()));
         let branch = session.branch.as_deref().map(|branch| format!("  {branch}")).unwrap_or_default();
-        let title = screen.columns.saturating_sub(Line::new().plain(format!("{about}{branch}")).width() + 1);
+        let about = match screen.columns < WORD_COLUMNS {
+            true => String::new(),
+            false => format!("   {}  {}{branch}", session.agent, duration(listed.duration())),
+        };
+        let title = screen.columns.saturating_sub(Line::new().plain(&about).width() + 1);
         let title = Line::of(Style::Strong, format!(" {}", listed.title)).cut(title);
-        rows.push(title.faint(about).faint(branch).into());
+        rows.push(title.faint(about).into());
     }
     if let Some(loaded) = state.page() {
         let page = &loaded.page;
         let label = |name: &str, text: &str| {
             Line::new().faint(format!(" {name}")).pad(8).plain(text::line(text, TEXT_CHARS_MAX))
         };
-        let said = page.done.last().or(page.said.last().map(|said| &said.text));
-        rows.extend(said.map(|text| label("done", text).into()));
+        let said = page.said.last().map(|said| label("said", &said.text));
+        rows.extend(page.done.last().map(|text| label("done", text)).or(said).map(Row::from));
         rows.extend(page.left.first().map(|text| label("left", text).into()));
         let (green, red, _) = signs(state);
         let runs = page.tests.runs.iter().rev().take(10).rev();

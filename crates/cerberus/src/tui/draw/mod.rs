@@ -98,6 +98,7 @@ fn footer(state: &State, columns: usize) -> Line {
         return Line::of(Style::Strong, format!(" {message}"));
     }
     let keys = match (&state.dialog, state.tab) {
+        (Some(Dialog::Text { .. }), _) => " ↑↓ scroll  any other key closes this",
         (Some(_), _) => " any key closes this",
         (None, Tab::Log | Tab::Told) if state.open.is_some() => {
             " ↑↓ scroll  ←→ other sessions  r resume  b brief  Esc back  ? help  q quit"

@@ -96,7 +96,7 @@ fn if_kept(state: &State, proposal: &Proposal) -> Line {
     let line = Line::new().plain(format!(" If kept: told at every start {place}, {}", count(tokens, "token")));
     match (&own, state.is_for_all) {
         (Scope::Universal, _) => line,
-        (own, true) => line.faint(format!("   s: only {}", scope_words(own))),
+        (own, true) => line.faint(format!("   s: {}", scope_words(own))),
         (_, false) => line.faint("   s: all projects"),
     }
 }

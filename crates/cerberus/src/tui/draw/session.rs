@@ -1,8 +1,8 @@
 //! The page of one session, as `cerberus show` prints it.
 
 use super::{Row, rule};
-use crate::render::sessions;
 use crate::render::style::{Line, Screen};
+use crate::render::{counted, sessions};
 use crate::tui::state::{State, Tab};
 
 pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
@@ -21,7 +21,7 @@ pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
     rows.extend(lines.into_iter().skip(first).take(visible).map(|line| Line::new().plain(" ").join(line).into()));
     if below > 0 {
         rows.pop();
-        rows.push(Line::new().faint(format!(" {} more below", crate::render::count(below + 1, "line"))).into());
+        rows.push(Line::new().faint(format!(" {} below", counted(below + 1, "more line", "more lines"))).into());
     }
     rows
 }

@@ -5,14 +5,14 @@ use cerberus_core::model::fact::Kind;
 use cerberus_engine::browse::page::ToldLine;
 
 use super::{Row, around, rule, signs, titled_rule};
+use crate::render::count;
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::rough;
-use crate::render::{count, counted};
 use crate::tui::state::{Loaded, State};
 
 /// Below this width the reasons are left out.
 const WHY_COLUMNS: usize = 70;
-const WHY_WIDTH: usize = 30;
+const WHY_WIDTH: usize = 26;
 const STATE_WIDTH: usize = 12;
 
 pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
@@ -52,7 +52,7 @@ fn table(state: &State, screen: &Screen, loaded: &Loaded) -> Vec<Row> {
         let is_chosen = at == state.line_at;
         let start = Line::new().plain(if is_chosen { ">" } else { " " });
         let start = start.join(used(state, line).pad(STATE_WIDTH));
-        let row = start.join(Line::new().plain(line.code.clone()).cut(code)).pad(1 + STATE_WIDTH + code + 1);
+        let row = start.join(Line::new().plain(readable(state, &line.code)).cut(code)).pad(1 + STATE_WIDTH + code + 1);
         let why = if has_why { why(loaded, at) } else { String::new() };
         Row { line: row.faint(why), is_chosen }
     };
@@ -69,13 +69,13 @@ fn used(state: &State, line: &ToldLine) -> Line {
     }
 }
 
-/// `edited in 3 sessions, 2 h before`.
+/// `edited 2 h before`.
 fn why(loaded: &Loaded, at: usize) -> String {
     let Some(line) = loaded.page.told.get(at) else { return String::new() };
     if line.memory.is_some() {
         return "you want it remembered".to_string();
     }
-    let Some(Earlier { kind, sessions, last_at, .. }) = loaded.reasons.get(at).and_then(Option::as_ref) else {
+    let Some(Earlier { kind, last_at, .. }) = loaded.reasons.get(at).and_then(Option::as_ref) else {
         return match line.code.split(':').next() {
             Some("asked" | "said" | "last") => "where the work stopped",
             Some("git") => "the state of the repository",
@@ -83,13 +83,28 @@ fn why(loaded: &Loaded, at: usize) -> String {
         }
         .to_string();
     };
-    let before = format!("{} before", rough(line.at.since(*last_at)));
-    match kind {
-        Kind::File | Kind::Function => format!("edited in {}, {before}", count(*sessions, "session")),
-        Kind::Read => format!("read in {}, {before}", count(*sessions, "session")),
-        Kind::Next | Kind::Blocker => format!("left open {before}"),
-        Kind::Decision => format!("decided {before}"),
-        _ => format!("recorded {before}"),
+    let did = match kind {
+        Kind::File | Kind::Function => "edited",
+        Kind::Read => "read",
+        Kind::Next | Kind::Blocker => "left open",
+        Kind::Decision => "decided",
+        _ => "recorded",
+    };
+    format!("{did} {} before", rough(line.at.since(*last_at)))
+}
+
+/// The line as a person reads it. A quotation is stored as its session and time, never as its words.
+fn readable(state: &State, code: &str) -> String {
+    let quotation = code.split_once(':').and_then(|(kind, rest)| Some((kind, rest.split_once('@')?.0)));
+    let (whose, id) = match quotation {
+        Some(("asked", id)) => ("your words", id),
+        Some(("last", id)) => ("your last words", id),
+        Some(("said", id)) => ("the agent's words", id),
+        _ => return code.to_string(),
+    };
+    match state.data.sessions.iter().find(|listed| listed.session.id.as_str() == id) {
+        Some(listed) => format!("{whose} in “{}”", listed.title),
+        None => format!("{whose} in session {id}"),
     }
 }
 
@@ -97,11 +112,10 @@ fn why(loaded: &Loaded, at: usize) -> String {
 fn chosen(state: &State, screen: &Screen) -> Vec<Row> {
     let (Some(line), Some(loaded)) = (state.told_line(), state.page()) else { return Vec::new() };
     let mut rows: Vec<Row> = vec![rule(screen.columns).into()];
-    let texts = wrapped(&line.code, screen.columns.saturating_sub(2));
+    let texts = wrapped(&readable(state, &line.code), screen.columns.saturating_sub(2));
     rows.extend(texts.into_iter().take(2).map(|text| Line::new().plain(format!(" {text}")).into()));
-    let why = why(loaded, state.line_at);
-    let same = loaded.page.told.iter().filter(|other| other.code == line.code).count();
-    let again = if same > 1 { format!("  told {}", counted(same, "time", "times")) } else { String::new() };
-    rows.push(Line::new().faint(format!(" {why}{again}")).into());
+    let reason = loaded.reasons.get(state.line_at).and_then(Option::as_ref);
+    let sessions = reason.map(|reason| format!(", in {}", count(reason.sessions, "session"))).unwrap_or_default();
+    rows.push(Line::new().faint(format!(" {}{sessions}", why(loaded, state.line_at))).into());
     rows
 }
