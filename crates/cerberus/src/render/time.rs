@@ -22,6 +22,12 @@ impl Local {
         Local { zone: TimeZone::system(), now }
     }
 
+    /// In UTC, so that a test does not depend on the machine.
+    #[cfg(test)]
+    pub fn utc(now: Timestamp) -> Local {
+        Local { zone: TimeZone::UTC, now }
+    }
+
     /// `today 11:40`, `yesterday 15:59`, `Mon 16:20`, `12 Nov 16:20`, `12 Nov 2025`.
     pub fn when(&self, at: Timestamp) -> String {
         let (then, now) = (self.civil(at), self.civil(self.now));
