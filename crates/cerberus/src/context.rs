@@ -27,6 +27,7 @@ use cerberus_engine::sessions::caller::{self, CalledBy};
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
+use cerberus_engine::sessions::title;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::health;
 use cerberus_engine::store::{SessionRow, Store};
@@ -215,6 +216,7 @@ impl Context {
         if !self.clock.is_given {
             let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
             let mut ended = swept.hint("run `cerberus doctor` to see what is wrong")?;
+            title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings()).hint(DOCTOR)?;
             // Crashed sessions are summarized when they are recovered.
             ended.retain(|session| session.state.status == Status::Ended);
             if !ended.is_empty() {
@@ -251,6 +253,13 @@ pub fn only_the_user(what: &str, command: &str) -> Failure {
     Failure {
         error: anyhow::anyhow!("only the user can {what}, and this command was run by an agent; nothing was changed"),
         hint: format!("the user can type this in a terminal of their own: {command}"),
+    }
+}
+
+impl Context {
+    /// This process's environment, and the project it is in.
+    pub fn agent_surroundings(&self) -> agents::Surroundings<'static> {
+        agents::Surroundings::new(&|name| env::var_os(name), self.located().root)
     }
 }
 

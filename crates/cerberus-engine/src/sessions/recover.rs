@@ -169,7 +169,7 @@ pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &
     complete_from_transcript(recorder, surroundings, session, &mut Vec::new()).map(drop)
 }
 
-fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
+pub(super) fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
     let agent = Agent::from_name(&session.agent)?;
     Some((agent, Profile::of(agent)?.transcripts?))
 }

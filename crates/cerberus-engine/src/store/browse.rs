@@ -10,6 +10,7 @@ use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
 use super::read::{row_list, time};
+use super::write::json;
 use super::{Result, SessionRow, Store};
 
 /// What a session was told at one time: codes, and the ids of memories.
@@ -101,6 +102,18 @@ impl Store {
         let sql = "SELECT project_name FROM session WHERE project = ?1 AND started_at <= ?2
             ORDER BY started_at DESC LIMIT 1";
         Ok(self.rows(sql, params![project.as_str(), now.millis()], |row| row.get(0))?.pop())
+    }
+
+    /// The sessions of these projects that were completed last, all at the same time.
+    pub fn last_completed(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionRow>> {
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
+        let sql = "SELECT session.row FROM mark JOIN session ON session.row = mark.session
+            WHERE what = 'completed' AND mark.at = (SELECT max(mark.at) FROM mark
+                JOIN session ON session.row = mark.session WHERE what = 'completed' AND mark.at <= ?2
+                AND project IN (SELECT value FROM json_each(?1)))
+            AND project IN (SELECT value FROM json_each(?1))";
+        let rows = self.rows(sql, params![json(&projects), now.millis()], |row| row.get(0))?;
+        self.sessions_at(&rows, now)
     }
 
     /// The projects with this name, in any case.

@@ -133,6 +133,12 @@ CREATE TABLE IF NOT EXISTS title (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS title_by_session ON title (session, rank);
 
+-- The last activity of sessions whose transcript was searched for a title. Not from the journal.
+CREATE TABLE IF NOT EXISTS title_asked (
+    session INTEGER PRIMARY KEY,
+    last_activity INTEGER NOT NULL
+) STRICT;
+
 -- Commands that the agent ran, for searching.
 CREATE TABLE IF NOT EXISTS command (
     event INTEGER PRIMARY KEY,

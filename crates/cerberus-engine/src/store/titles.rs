@@ -46,6 +46,25 @@ impl Store {
         Ok(titles.remove(&session.row).unwrap_or_else(|| UNTITLED.to_string()))
     }
 
+    /// Sessions of agents that were active since `since`, have no title of their own, and whose transcript was not
+    /// searched for one since, newest first.
+    pub fn untitled(&self, since: Timestamp, now: Timestamp, limit: usize) -> Result<Vec<SessionRow>> {
+        let sql = "SELECT row FROM session WHERE last_activity BETWEEN ?1 AND ?2 AND transcript IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM title WHERE title.session = session.row AND rank < ?3)
+            AND NOT EXISTS (SELECT 1 FROM title_asked WHERE title_asked.session = session.row
+                AND title_asked.last_activity = session.last_activity)
+            ORDER BY last_activity DESC LIMIT ?4";
+        let asked = params![since.millis(), now.millis(), Rank::Request.number(), limit];
+        let rows = self.rows(sql, asked, |row| row.get(0))?;
+        self.sessions_at(&rows, now)
+    }
+
+    /// Remembers that the transcript was searched. If that fails, it is searched again.
+    pub fn set_title_asked(&self, session: &SessionRow) {
+        let sql = "INSERT OR REPLACE INTO title_asked VALUES (?1, ?2)";
+        let _ = self.connection.execute(sql, params![session.row, session.last_activity.millis()]);
+    }
+
     /// For a session without a request: its files, its first prompt, or the first thing recorded about it.
     fn fallback_title(&self, session: &SessionRow, prompt: Option<String>, now: Timestamp) -> Result<String> {
         let sql = "SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL AND at <= ?2

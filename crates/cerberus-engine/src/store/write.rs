@@ -85,7 +85,7 @@ impl<'a> FoldTransaction<'a> {
         let tables =
             "segment session event mark fact run mention prompt message title command unnamed closing receipt file
             correction memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
-            repository project_answer root_asked entry unindexed";
+            repository project_answer root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
         let clear = format!("{clear} INSERT INTO entry_terms (entry_terms) VALUES ('delete-all');");

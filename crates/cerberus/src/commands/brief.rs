@@ -27,6 +27,7 @@ use super::stats;
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// Show what the next session would be told
 #[derive(clap::Args)]
@@ -210,7 +211,12 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Resu
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
     }
     if let Some(Summarized { session, row }) = &briefing.summary {
-        render::line(&format!("{}  summary of {session}, written {} by {}", row.text, row.at, row.provider));
+        render::line(&format!(
+            "{}  summary of {session}, written {} by {}",
+            row.text,
+            Local::new(context.clock.now).when(row.at),
+            row.provider
+        ));
     }
     for item in &brief.items {
         let why = format!("{}{}", item.why(), usefulness(&usage, item));

@@ -1,6 +1,7 @@
 use cerberus_core::model::memory::Status;
 use cerberus_core::model::time::Timestamp;
 use clap_complete::Shell;
+use serde_json::json;
 
 use super::memory::DOCTOR;
 use crate::context::Context;
@@ -70,7 +71,10 @@ impl Completions {
             Shell::Fish => script + FISH,
             _ => script,
         };
-        render::block(script.trim_end());
+        match context.json {
+            true => render::json(&json!({"script": script})),
+            false => render::block(script.trim_end()),
+        }
         Ok(())
     }
 }

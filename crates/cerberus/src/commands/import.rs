@@ -13,7 +13,6 @@ use cerberus_engine::store::Store;
 use cerberus_engine::store::fold;
 use serde_json::{Map, Value, json};
 
-use super::install::surroundings;
 use super::log::ListedJson;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -130,7 +129,7 @@ impl Import {
     /// The files to import, agent by agent.
     fn files(&self, context: &Context) -> Result<Vec<(Agent, PathBuf)>> {
         let mut found = Vec::new();
-        let surroundings = surroundings(context);
+        let surroundings = context.agent_surroundings();
         for (agent, transcripts) in known().filter(|(agent, _)| self.agent.is_none_or(|wanted| wanted == *agent)) {
             let kept = (transcripts.roots)(&surroundings);
             if self.agent.is_some() && self.paths.is_empty() && kept.is_empty() {

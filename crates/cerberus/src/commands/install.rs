@@ -73,7 +73,7 @@ const TRIES_MAX: usize = 5;
 
 impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
-        let mut surroundings = surroundings(context);
+        let mut surroundings = context.agent_surroundings();
         surroundings.wants_status_line = self.statusline;
         let selection = &self.selection;
         let profiles: Vec<_> =
@@ -116,7 +116,7 @@ impl Install {
 
 impl Uninstall {
     pub fn run(self, context: &Context) -> Result<()> {
-        let surroundings = surroundings(context);
+        let surroundings = context.agent_surroundings();
         let selection = &self.selection;
         let plan = |profile: &'static Profile, file: &SettingsFile, _: Option<Version>| {
             wiring::plan_uninstall(&context.home, profile.agent, file)
@@ -315,11 +315,6 @@ fn all_succeeded(outcomes: &[Outcome], hint: &str) -> Result<()> {
             Err(Failure { error, hint: hint.to_string() })
         }
     }
-}
-
-/// This process's environment, and the project it is in.
-pub fn surroundings(context: &Context) -> Surroundings<'static> {
-    Surroundings::new(&|name| env::var_os(name), context.located().root)
 }
 
 /// The path by which agents will call this binary. A path from PATH is preferred: it survives updates.

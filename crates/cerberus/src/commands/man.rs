@@ -1,7 +1,9 @@
 use anyhow::anyhow;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use serde_json::json;
 
+use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -51,15 +53,9 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("record", &[("cerberus record decision \"use WAL\" --why \"readers must not wait\"", "Record a decision.")]),
     ("learn", &[("cerberus learn \"use pnpm\" --scope project", "A rule for this project.")]),
     ("forget", &[("cerberus forget --path 'secrets/**' --dry-run", "Show what would be forgotten.")]),
-    ("import", &[("cerberus import codex", "Only the sessions of one agent.")]),
+    ("import", &[("cerberus import", "Everything that the agents on this machine keep.")]),
     ("pause", &[("cerberus pause --for 2h", "Store nothing for two hours.")]),
-    (
-        "loop run",
-        &[(
-            "cerberus loop run --agent claude-code --prompt-file TASK.md --until \"cargo test\"",
-            "Until the tests pass.",
-        )],
-    ),
+    ("loop run", &[("cerberus loop run --prompt-file TASK.md --until \"cargo test\"", "Until the tests pass.")]),
     ("session complete", &[("cerberus session complete --undo", "Take the last completion back.")]),
 ];
 
@@ -82,7 +78,7 @@ const LOOP_EXITS: &[(&str, &str)] = &[
 ];
 
 impl ManPage {
-    pub fn run(self) -> Result<()> {
+    pub fn run(self, context: &Context) -> Result<()> {
         const BUG: &str = "this is a bug; please report it";
         let mut program = super::program();
         program.build();
@@ -96,7 +92,11 @@ impl ManPage {
         let mut page = Vec::new();
         Man::new(command).render(&mut page).hint(BUG)?;
         more(&self.command.join(" ")).to_writer(&mut page).hint(BUG)?;
-        render::block(String::from_utf8(page).hint(BUG)?.trim_end());
+        let page = String::from_utf8(page).hint(BUG)?;
+        match context.json {
+            true => render::json(&json!({"page": page})),
+            false => render::block(page.trim_end()),
+        }
         Ok(())
     }
 }

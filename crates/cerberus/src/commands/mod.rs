@@ -144,7 +144,7 @@ pub fn run() -> ExitCode {
     let run = || -> Result<()> {
         let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
         match arguments.command {
-            Command::Try(command) => command.run(),
+            Command::Try(command) => command.run(json),
             Command::Install(command) => command.run(&context),
             Command::Uninstall(command) => command.run(&context),
             Command::Doctor(command) => command.run(&context),
@@ -176,7 +176,7 @@ pub fn run() -> ExitCode {
             Command::Mcp(command) => command.run(&context),
             Command::Summarize(command) => command.run(&context),
             Command::Completions(command) => command.run(&context),
-            Command::Man(command) => command.run(),
+            Command::Man(command) => command.run(&context),
         }
     };
     ended(json, run())

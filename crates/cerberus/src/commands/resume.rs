@@ -8,7 +8,6 @@ use cerberus_core::settings::shell_word;
 use cerberus_engine::sessions::recover;
 use serde_json::json;
 
-use super::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -39,7 +38,7 @@ impl Resume {
         let words = agents::resume_command(&session.agent, &session.agent_session_id);
         let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
         let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
-        if recover::has_transcript(&surroundings(context), &session) == Some(false) {
+        if recover::has_transcript(&context.agent_surroundings(), &session) == Some(false) {
             render::talk(&format!(
                 "cerberus: the transcript of session {} is not on this machine, so {} may not find it; `cerberus brief` \
                  shows what the next session is told",

@@ -11,13 +11,14 @@ use cerberus_engine::erase::retention;
 use cerberus_engine::erase::retention::Stored;
 use cerberus_engine::os::failures::{self, Failure};
 use cerberus_engine::project::identity::Located;
-use cerberus_engine::project::privacy;
+use cerberus_engine::project::privacy::{self, StorageBlock};
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::{FactFilter, Store};
 use serde_json::{Value, json};
 
 use super::log::ListedJson;
+use super::pause::storing;
 use super::project::Folders;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -59,7 +60,7 @@ struct Glance {
     proposed: usize,
     kept: Kept,
     folders: Folders,
-    shut: Option<String>,
+    shut: Option<StorageBlock>,
     settings_problem: Option<String>,
     failures: Vec<Failure>,
 }
@@ -100,7 +101,7 @@ impl Glance {
             proposed: count(MemoryStatus::Proposed),
             kept: Kept::of(context, store)?,
             folders: Folders::load(context, store, &located)?,
-            shut: privacy::storage_block(&context.home, now, &located).map(|shut| shut.to_string()),
+            shut: privacy::storage_block(&context.home, now, &located),
             settings_problem: context.settings_problem(),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
@@ -123,7 +124,7 @@ impl Glance {
             "elsewhere": self.elsewhere.as_ref().map(elsewhere),
             "memories": {"approved": self.approved, "proposed": self.proposed},
             "home": render::path(context.home.root()), "failures": failed,
-            "stores_nothing": self.shut, "settings_problem": self.settings_problem,
+            "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
             "store": self.kept.json(), "folders": self.folders.json(),
         })
     }
@@ -133,7 +134,9 @@ impl Glance {
         let branch = self.located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
         let head = Line::of(Style::Strong, format!("{}{branch}", self.located.name));
         let mut lines = vec![head.faint(format!("  ({})", self.located.root.display()))];
-        for (label, text) in self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(&local)) {
+        for (label, text) in
+            self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(context, &local))
+        {
             lines.extend(screen.labelled(label, &text));
         }
         page_of(&screen, &lines);
@@ -165,7 +168,7 @@ impl Glance {
         lines
     }
 
-    fn upkeep(&self, local: &Local) -> Vec<(&'static str, String)> {
+    fn upkeep(&self, context: &Context, local: &Local) -> Vec<(&'static str, String)> {
         let waiting = match self.proposed {
             0 => String::new(),
             proposed => format!(", {proposed} proposed: `cerberus review`"),
@@ -178,7 +181,7 @@ impl Glance {
         let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
         let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
         lines.push(("health", health));
-        lines.extend(self.shut.clone().map(|shut| ("storing", shut)));
+        lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
         lines
     }
 }

@@ -68,6 +68,13 @@ pub fn failure(json: bool, error: &str, hint: &str) {
     talk(&format!("          {hint}"));
 }
 
+/// A question whose answer is typed behind it.
+pub fn ask(question: &str) {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{}", printable(&question.replace('\n', " ")));
+    let _ = stderr.flush();
+}
+
 /// Asks for confirmation of something that cannot be undone. Without a terminal, `--yes` is required.
 pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     if is_given {
@@ -78,7 +85,7 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
         return Err(anyhow::anyhow!("confirmation needed, but the input is not a terminal: {question}"))
             .hint("add --yes to confirm");
     }
-    eprint!("{} [y/N] ", printable(&question.replace('\n', " ")));
+    ask(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let _ = stdin.read_line(&mut answer);
     match answer.trim() {

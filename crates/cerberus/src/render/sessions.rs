@@ -5,6 +5,7 @@ use cerberus_core::search::query::Query;
 use cerberus_engine::browse::log::Listed;
 use cerberus_engine::browse::page::{Page, Said};
 use cerberus_engine::browse::search::Hit;
+use cerberus_engine::store::SessionRow;
 
 use super::style::{Line, Screen, Style, wrapped};
 use super::time::{Local, duration};
@@ -31,6 +32,14 @@ pub fn sign(screen: &Screen, status: Status) -> Line {
     Line::of(style, if screen.is_utf8 { utf8 } else { ascii })
 }
 
+/// The state for people: that a session is too old for a brief says nothing about how it went.
+fn state(session: &SessionRow) -> Status {
+    match session.state.status {
+        Status::Archived => Status::Ended,
+        status => status,
+    }
+}
+
 /// The list, newest first, one or two lines for each session.
 pub fn list(screen: &Screen, local: &Local, sessions: &[Listed]) -> Vec<Line> {
     let widest = |of: &dyn Fn(&Listed) -> String| {
@@ -38,13 +47,13 @@ pub fn list(screen: &Screen, local: &Local, sessions: &[Listed]) -> Vec<Line> {
     };
     let id = widest(&|listed| listed.session.id.to_string());
     let when = widest(&|listed| local.when(listed.session.started_at));
-    let status = widest(&|listed| listed.session.state.status.word().to_string());
+    let status = widest(&|listed| state(&listed.session).word().to_string());
     let project = widest(&|listed| listed.session.project_name.clone()).min(PROJECT_COLUMNS_MAX);
     let facts = widest(&|listed| facts(screen, listed));
     let mut lines = Vec::new();
     for listed in sessions {
         let session = &listed.session;
-        let start = Line::new().faint(session.id.to_string()).pad(id + 2).join(sign(screen, session.state.status));
+        let start = Line::new().faint(session.id.to_string()).pad(id + 2).join(sign(screen, state(session)));
         if screen.columns < ONE_LINE_COLUMNS {
             lines.push(start.plain(format!(" {}", local.when(session.started_at))));
             let about = Line::new().plain("  ").add(Style::Strong, listed.title.clone());
@@ -54,8 +63,8 @@ pub fn list(screen: &Screen, local: &Local, sessions: &[Listed]) -> Vec<Line> {
             continue;
         }
         let word = Style::Plain;
-        let word = if session.state.status == Status::Crashed { Style::Bad } else { word };
-        let start = start.plain(" ").add(word, session.state.status.word()).pad(id + 2 + 2 + status + 2);
+        let word = if state(session) == Status::Crashed { Style::Bad } else { word };
+        let start = start.plain(" ").add(word, state(session).word()).pad(id + 2 + 2 + status + 2);
         let start = start.plain(local.when(session.started_at)).pad(id + 2 + 2 + status + 2 + when + 2);
         let name = Line::new().faint(session.project_name.clone()).cut(project).pad(project + 2);
         let start = start.join(name);
@@ -91,14 +100,14 @@ pub fn page(screen: &Screen, local: &Local, page: &Page) -> Vec<Line> {
     let branch = session.branch.as_deref().map(|branch| format!(" · {branch}")).unwrap_or_default();
     let mut lines = vec![
         Line::of(Style::Strong, listed.title.clone()),
-        sign(screen, session.state.status).plain(format!(" {} · ", session.state.status.word())).plain(format!(
+        sign(screen, state(session)).plain(format!(" {} · ", state(session).word())).plain(format!(
             "{} · {}",
             local.when(session.started_at),
             duration(listed.duration())
         )),
         Line::new().faint(format!("{} · {}{branch} · {}", session.project_name, session.agent, session.id)),
     ];
-    if let Some((_, reason)) = session.state.ended.as_ref().filter(|_| session.state.status == Status::Crashed) {
+    if let Some((_, reason)) = session.state.ended.as_ref().filter(|_| state(session) == Status::Crashed) {
         lines.push(Line::of(Style::Bad, format!("crashed: {reason}")));
     }
     let mut pen = Pen { screen, local, lines };

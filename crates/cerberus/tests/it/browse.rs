@@ -85,11 +85,11 @@ fn the_log_is_filtered() {
         let log = env.json(&[&["log"], args].concat());
         log.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
     };
-    let (first, second) = ("20260119-100001".to_string(), "20260120-100001".to_string());
-    assert_eq!(titles(&["--file", "e2e.rs"]), [first.clone()]);
+    let (first, second) = ("20260119-100001", "20260120-100001");
+    assert_eq!(titles(&["--file", "e2e.rs"]), [first]);
     assert_eq!(titles(&["--file", "2e.rs"]), [""; 0]);
-    assert_eq!(titles(&["--since", "2026-01-20"]), [second.clone()]);
-    assert_eq!(titles(&["--since", "55h"]), [second.clone()]);
+    assert_eq!(titles(&["--since", "2026-01-20"]), [second]);
+    assert_eq!(titles(&["--since", "55h"]), [second]);
     assert_eq!(titles(&["--failing"]).len(), 2);
     assert_eq!(titles(&["checkpoint"]), [first]);
     assert_eq!(titles(&["--agent", "codex"]), [""; 0]);
@@ -325,4 +325,29 @@ fn install_says_what_happens_next() {
     for part in ["From now on", "cerberus import", "cerberus status"] {
         assert!(told.contains(part), "{part}: {told}");
     }
+}
+
+#[test]
+fn the_agents_own_title_is_read_from_the_transcript_of_a_live_session() {
+    let mut env = env();
+    env.set_now(None);
+    let file = env.root().join("live.jsonl");
+    let said = |extra: Value| {
+        let mut line = json!({"sessionId": "s", "cwd": env.project(), "timestamp": "2026-01-22T10:00:00.000Z"});
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let asked = said(json!({"type": "user", "uuid": "u1", "message": {"content": "fix the race"}}));
+    fs::write(&file, &asked).unwrap();
+    env.hook("s", "SessionStart", json!({"source": "startup", "transcript_path": file}));
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "fix the race", "transcript_path": file}));
+    assert_eq!(env.json(&["log"])[0]["title"], "Fix the race");
+    let title = said(json!({"type": "ai-title", "aiTitle": "Supervisor deadlock"}));
+    fs::write(&file, format!("{asked}{title}")).unwrap();
+    assert_eq!(env.json(&["log"])[0]["title"], "Fix the race", "it is looked at once after each activity");
+    env.hook("s", "Stop", json!({"last_assistant_message": "Done.", "transcript_path": file}));
+    assert_eq!(env.json(&["log"])[0]["title"], "Supervisor deadlock");
+    fs::remove_file(&file).unwrap();
+    env.rebuild();
+    assert_eq!(env.json(&["log"])[0]["title"], "Supervisor deadlock", "it is on record");
 }

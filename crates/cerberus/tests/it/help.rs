@@ -13,7 +13,7 @@ type Name = Vec<String>;
 
 /// Every command of the binary, hidden ones too, as its completions for bash know them: `parent_id,name)` on one line
 /// and `cmd="child_id"` on the next.
-fn all_commands(env: &TestEnv) -> Vec<Name> {
+pub fn all_commands(env: &TestEnv) -> Vec<Name> {
     let script = env.ok(&["completions", "bash"]);
     let lines: Vec<&str> = script.lines().map(str::trim).collect();
     let mut children: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();

@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
-use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// List, recover or discard crashed sessions
 ///
@@ -68,9 +68,10 @@ fn list(context: &Context) -> Result<()> {
     if shown.is_empty() {
         render::line("no crashed sessions");
     }
+    let local = Local::new(context.clock.now);
     for (session, facts, corrections) in shown {
         let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
-        let line = format!("{}  {}  last active {}", session.id, session.project_name, session.last_activity);
+        let line = format!("{}  {}  active {}", session.id, session.project_name, local.ago(session.last_activity));
         let (facts, corrections) = (render::count(facts, "fact"), render::count(corrections, "correction"));
         render::line(&format!("{line}, {facts}, {corrections}: {evidence}"));
     }
@@ -85,7 +86,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = context.session(&store, id)?;
     let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
-    let recovered = recover::recover(&mut recorder, &surroundings(context), &session, false).hint(DOCTOR)?;
+    let recovered = recover::recover(&mut recorder, &context.agent_surroundings(), &session, false).hint(DOCTOR)?;
     drop(recorder);
     if recovered.is_some() {
         context.ended(std::slice::from_ref(&session))?;

@@ -17,6 +17,7 @@ use super::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// Show this project's live sessions and what was captured from them
 #[derive(clap::Args)]
@@ -65,14 +66,15 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     if shown.is_empty() {
         render::line("no live sessions; --all also shows ended ones");
     }
-    for session in &shown {
+    let local = Local::new(now);
+    for (session, row) in shown.iter().zip(&sessions) {
         let text = |name: &str| session[name].as_str().unwrap_or_default().to_string();
         render::line(&format!(
-            "{}  {}  {}  last active {}",
+            "{}  {}  {}  active {}",
             text("id"),
             text("agent"),
             text("status"),
-            text("last_activity")
+            local.ago(row.last_activity)
         ));
         session["summary"].as_str().iter().for_each(|summary| render::line(&format!("  {summary}")));
         for fact in session["facts"].as_array().into_iter().flatten() {
