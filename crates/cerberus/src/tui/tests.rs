@@ -258,13 +258,13 @@ fn the_log_fills_an_ordinary_terminal() {
  all projects   5 sessions   / search
 {rule}
  Today
- ● active    Add retry with jitter to the uploader          nimbus 14:02 2 files
- ✓ ended     Split proxy.go in three files                  hydra  11:40 12 files
- ✗ crashed   Fix the race in process.go                     hydra  09:15 5 files
+ ● active    Add retry with jitter to the uploader         nimbus 14:02 2 files
+ ✓ ended     Split proxy.go in three files                 hydra  11:40 12 files
+ ✗ crashed   Fix the race in process.go                    hydra  09:15 5 files
  Yesterday
->✓ ended     Investigate why CI failed on main              atlas  16:20 3 files
+>✓ ended     Investigate why CI failed on main             atlas  16:20 3 files
  Tue 10 Nov
- ◌ archived  Adopt the new evaluation contract              atlas  10:05 27 files
+ ◌ archived  Adopt the new evaluation contract             atlas  10:05 27 files
 "
     );
     assert!(screen.starts_with(&expected), "{screen}");
@@ -291,7 +291,7 @@ fn every_page_fits_every_size() {
         shows("4", size, &["● running", "hydra", "TASK.md"]);
         shows("?", size, &["Keys", "Enter, Esc"]);
     }
-    shows("", (120, 40), &["2 files   codex  main"]);
+    shows("", (120, 40), &["2 files  codex  main"]);
     let narrow = shown(&full(), 42, 20);
     assert!(!narrow.contains("ended") && !narrow.contains("cerberus"), "{narrow}");
     assert_eq!(shown(&full(), 30, 8).trim_end(), "40x10 is needed, this is 30x8\nq quits");
@@ -389,9 +389,9 @@ fn what_was_told_has_its_reason_and_its_use() {
         &[
             "hydra · today 11:40 · Split proxy.go in three files",
             "4 lines, 1 used",
-            ">✓ used      block:TestStopTwice fails with race      left open 2 h before",
-            "· not seen  see:docs/process.md                     read 2 weeks before",
-            "your words in “Investigate why CI fa…",
+            ">✓ used       block:TestStopTwice fails with race     left open 2 h before",
+            "· not seen   see:docs/process.md                     read 2 weeks before",
+            "your words in “Investigate why CI fa",
             "where the work stopped",
             "✗ said again rule:Never hold a lock across Wait",
             "left open 2 h before, in 3 sessions",

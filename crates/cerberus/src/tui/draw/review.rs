@@ -48,12 +48,14 @@ fn said(state: &State, screen: &Screen, proposal: &Proposal) -> Vec<Row> {
         (false, _) => format!(" The words ({})", proposal.row.origin().title()),
     };
     let mut rows: Vec<Row> = vec![Line::of(Style::Heading, heading).into()];
-    for quote in proposal.quotes.iter().rev().take(QUOTES_MAX) {
-        rows.extend(quoted(state, screen, quote));
-    }
-    if proposal.quotes.len() > QUOTES_MAX {
-        let more = proposal.quotes.len() - QUOTES_MAX;
-        rows.push(Line::new().faint(format!(" and {} more", count(more, "time"))).into());
+    // What says the same is shown once, with its last time.
+    let mut shown: Vec<String> = Vec::new();
+    for quote in proposal.quotes.iter().rev() {
+        let words = quote.text.trim().to_lowercase();
+        if shown.len() < QUOTES_MAX && !shown.contains(&words) {
+            shown.push(words);
+            rows.extend(quoted(state, screen, quote));
+        }
     }
     rows
 }

@@ -13,7 +13,9 @@ use crate::tui::state::{Loaded, State};
 /// Below this width the reasons are left out.
 const WHY_COLUMNS: usize = 70;
 const WHY_WIDTH: usize = 26;
-const STATE_WIDTH: usize = 12;
+const STATE_WIDTH: usize = 13;
+/// Below this height only the lines are shown.
+const DETAIL_ROOM: usize = 12;
 
 pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
     let sessions = state.told_sessions();
@@ -31,8 +33,8 @@ pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
     let used = loaded.page.told.iter().filter(|line| line.is_used).count();
     let lines = format!("{}, {used} used", count(loaded.page.told.len(), "line"));
     rows.push(titled_rule(&lines, screen.columns).into());
-    let mut end: Vec<Row> = chosen(state, screen);
-    if !state.data.usage.is_empty() {
+    let mut end: Vec<Row> = if room >= DETAIL_ROOM { chosen(state, screen) } else { Vec::new() };
+    if room >= DETAIL_ROOM && !state.data.usage.is_empty() {
         end.push(titled_rule("all projects", screen.columns).into());
         let texts = wrapped(&state.data.usage, screen.columns.saturating_sub(2));
         end.extend(texts.into_iter().take(2).map(|text| Line::new().faint(format!(" {text}")).into()));
