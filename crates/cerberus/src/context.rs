@@ -86,6 +86,11 @@ impl Context {
         }
     }
 
+    /// The same context in another folder.
+    pub fn in_folder(&self, cwd: PathBuf) -> Context {
+        Context { cwd, ..self.now_again() }
+    }
+
     /// Fails while the privacy rules cannot be read: nothing may be stored then.
     pub fn require_privacy_rules(&self) -> Result<()> {
         match &self.privacy_rules_unknown {

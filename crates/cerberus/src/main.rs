@@ -9,6 +9,7 @@ mod failure;
 mod hook;
 mod mcp;
 mod render;
+mod tui;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::base;
 use super::shorten::ends_with_path;
 use crate::model::fact::Kind;
+use crate::model::time::Timestamp;
 
 /// What came of telling sessions about files.
 #[derive(Debug, Default)]
@@ -101,6 +102,31 @@ impl Later<'_> {
     }
 }
 
+/// What sessions had done before a line was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    pub kind: Kind,
+    pub code: String,
+    pub path: Option<String>,
+    pub sessions: usize,
+    pub last_at: Timestamp,
+}
+
+/// What led to a line: the work on its file or function, or the fact itself. `None` if the work is not known any more.
+pub fn reason<'a>(code: &str, earlier: &'a [Earlier]) -> Option<&'a Earlier> {
+    let named = [Kind::File, Kind::Read].into_iter().find(|kind| code.starts_with(kind.prefix()));
+    let Some(kind) = named else {
+        return earlier.iter().find(|fact| fact.code == code);
+    };
+    let name = code[kind.prefix().len()..].split(' ').next().unwrap_or_default();
+    let is_on = |fact: &&Earlier| {
+        let is_path = fact.path.as_deref().is_some_and(|path| ends_with_path(path, name));
+        matches!(fact.kind, Kind::File | Kind::Read) && is_path || fact.code == code
+    };
+    // An edit says more than a read.
+    earlier.iter().filter(is_on).max_by_key(|fact| (fact.kind != Kind::Read, fact.last_at))
+}
+
 fn file_name<'a>(code: &'a str, bases: &HashSet<&str>) -> Option<&'a str> {
     let name = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
     bases.contains(base(name)).then_some(name)
@@ -154,5 +180,27 @@ mod tests {
         for unused in ["impl:b.rs", "impl:b.rs Wait", "next:Add", "block:other", "said:a.rs is done", "proj:a.rs"] {
             assert!(!later.uses(unused), "{unused}");
         }
+    }
+
+    #[test]
+    fn a_line_has_the_work_that_led_to_it() {
+        let earlier = |kind, code: &str, path: Option<&str>, sessions, at| Earlier {
+            kind,
+            code: code.to_string(),
+            path: path.map(str::to_string),
+            sessions,
+            last_at: Timestamp::from_millis(at),
+        };
+        let known = [
+            earlier(Kind::Read, "see:src/a.rs", Some("src/a.rs"), 5, 90),
+            earlier(Kind::File, "impl:src/a.rs", Some("src/a.rs"), 2, 50),
+            earlier(Kind::Next, "next:Add a mutex", None, 1, 60),
+            earlier(Kind::Function, "impl:Stop", Some("src/b.rs"), 1, 70),
+        ];
+        let of = |code: &str| reason(code, &known).map(|fact| (fact.kind, fact.sessions));
+        assert_eq!(of("impl:a.rs Stop"), Some((Kind::File, 2)));
+        assert_eq!(of("impl:Stop"), Some((Kind::Function, 1)));
+        assert_eq!(of("next:Add a mutex"), Some((Kind::Next, 1)));
+        assert_eq!((of("impl:c.rs"), of("said:a.rs is done")), (None, None));
     }
 }

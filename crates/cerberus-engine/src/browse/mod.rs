@@ -5,4 +5,6 @@ pub mod find;
 pub mod log;
 pub mod overview;
 pub mod page;
+pub mod proposals;
 pub mod search;
+pub mod told;

@@ -6,11 +6,12 @@ use cerberus_core::brief::usage::Later;
 use cerberus_core::brief::{Known, Section, failing, open_items};
 use cerberus_core::extract::runs::{Ledger, Verdict};
 use cerberus_core::model::fact::{ClosedAs, Kind, Target};
+use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::time::Timestamp;
 
 use super::log::{self, Listed};
 use crate::os::clock::Clock;
-use crate::store::{self, Carried, FactFilter, SessionRow, Store};
+use crate::store::{self, Carried, CorrectionRow, FactFilter, MemoryRow, SessionRow, Store};
 
 /// Something that was said, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,10 @@ pub struct ToldLine {
     pub at: Timestamp,
     pub code: String,
     pub is_used: bool,
+    /// The memory that it is, if it is one.
+    pub memory: Option<MemoryId>,
+    /// The user had to say the same again in this session.
+    pub is_broken: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -83,10 +88,10 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> store::Result<
         regressed: owned(&mut ledger.regressed()),
         runs: runs.iter().filter_map(|ran| verdict(ran.run.verdict)).collect(),
     };
-    let told = told(store, &sessions[0], &carried, &tests, now)?;
+    let corrected = store.corrections(&[sessions[0].row], CORRECTIONS_MAX, now)?;
+    let told = told(store, &sessions[0], &carried, &tests, &corrected, now)?;
     carried.add(failing::blockers(&runs, &carried.facts));
     let said = |(at, text)| Said { at, text };
-    let corrected = store.corrections(&[sessions[0].row], CORRECTIONS_MAX, now)?.into_iter();
     Ok(Page {
         asked: store.asked(&sessions[0], now)?.into_iter().map(said).collect(),
         said: store.said(&sessions[0], now)?.into_iter().map(said).collect(),
@@ -95,7 +100,10 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> store::Result<
         left: left(&carried),
         files: files(&carried.facts),
         commits: texts(&carried.facts, Kind::Commit),
-        corrected: corrected.map(|row| Said { at: row.at, text: row.correction.text.to_string() }).collect(),
+        corrected: corrected
+            .into_iter()
+            .map(|row| Said { at: row.at, text: row.correction.text.to_string() })
+            .collect(),
         summary: store.summary(&sessions[0], now)?.map(|row| row.text),
         listed: log::described(store, clock, sessions.into())?.remove(0),
         tests,
@@ -155,6 +163,7 @@ fn told(
     session: &SessionRow,
     carried: &Carried,
     tests: &Tests,
+    corrected: &[CorrectionRow],
     now: Timestamp,
 ) -> store::Result<Vec<ToldLine>> {
     let mut lines = Vec::new();
@@ -176,13 +185,22 @@ fn told(
         }
         let passing_tests = tests.passing.iter().map(String::as_str).collect();
         let later = Later { touched, functions, settled, passing_tests };
-        lines.extend(codes.into_iter().map(|code| ToldLine { at, is_used: later.uses(&code), code }));
+        let line = |code: String| ToldLine { at, is_used: later.uses(&code), code, memory: None, is_broken: false };
+        lines.extend(codes.into_iter().map(line));
         for id in memories {
             if let Some(row) = store.memory(&id, now)? {
                 let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
-                lines.push(ToldLine { at, code: format!("{kind}:{}", &*row.memory.content), is_used: false });
+                let is_broken = corrected.iter().any(|one| one.at >= at && is_evidence(&row, one));
+                let code = format!("{kind}:{}", &*row.memory.content);
+                lines.push(ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken });
             }
         }
     }
     Ok(lines)
+}
+
+/// Whether a memory was learned from this correction, among others.
+fn is_evidence(row: &MemoryRow, correction: &CorrectionRow) -> bool {
+    let mut evidence = row.memory.background.evidence.iter();
+    evidence.any(|said| *said.session == correction.agent_session_id && *said.key == correction.key)
 }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use cerberus_core::brief::usage::Earlier;
 use cerberus_core::extract::runs::{Command, Run};
+use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::read::{row_list, time};
 use super::write::json;
@@ -72,6 +74,34 @@ impl Store {
         self.rows(sql, params![session.row, now.millis()], |row| {
             Ok((time(row, 0)?, list(row.get(1)?), list(row.get(2)?)))
         })
+    }
+
+    /// The sessions that were told anything, by row.
+    pub fn told_sessions(&self, now: Timestamp) -> Result<Vec<i64>> {
+        self.rows("SELECT DISTINCT session FROM receipt WHERE at <= ?1", [now.millis()], |row| row.get(0))
+    }
+
+    /// What the sessions of a project had done between two times, by kind and code.
+    pub fn earlier_facts(&self, project: &ProjectId, since: Timestamp, until: Timestamp) -> Result<Vec<Earlier>> {
+        let sql = "SELECT kind, code, path, count(DISTINCT session), max(at) FROM fact
+            WHERE session IN (SELECT row FROM session WHERE project = ?1) AND at >= ?2 AND at < ?3
+            GROUP BY kind, code, path";
+        let read = |row: &Row| {
+            let (kind, last_at) = (row.get::<_, String>(0)?, time(row, 4)?);
+            Ok((kind, row.get(1)?, row.get(2)?, row.get(3)?, last_at))
+        };
+        let found = self.rows(sql, params![project.as_str(), since.millis(), until.millis()], read)?;
+        let earlier = |(kind, code, path, sessions, last_at): (String, _, _, _, _)| {
+            Some(Earlier { kind: Kind::from_word(&kind)?, code, path, sessions, last_at })
+        };
+        Ok(found.into_iter().filter_map(earlier).collect())
+    }
+
+    /// The name of a project in its newest session.
+    pub fn project_name(&self, project: &ProjectId, now: Timestamp) -> Result<Option<String>> {
+        let sql = "SELECT project_name FROM session WHERE project = ?1 AND started_at <= ?2
+            ORDER BY started_at DESC LIMIT 1";
+        Ok(self.rows(sql, params![project.as_str(), now.millis()], |row| row.get(0))?.pop())
     }
 
     /// The sessions of these projects that were completed last, all at the same time.

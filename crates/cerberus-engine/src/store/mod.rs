@@ -264,6 +264,12 @@ impl Store {
         read().map_err(|source| StoreError::Sqlite { path: path.display().to_string(), source })
     }
 
+    /// Differs from the last answer if the view has changed since, through this store or another process.
+    pub fn version(&self) -> Result<(i64, u64)> {
+        let others = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0));
+        Ok((self.with_path(others)?, self.connection.total_changes()))
+    }
+
     /// SQLite's own integrity check.
     pub fn check(&self) -> Result<String> {
         self.with_path(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))

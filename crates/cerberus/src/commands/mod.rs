@@ -15,13 +15,13 @@ pub mod memory;
 mod pause;
 mod project;
 pub mod record;
-mod resume;
+pub mod resume;
 mod run;
 mod scan;
 pub mod search;
 mod session;
 mod show;
-mod stats;
+pub mod stats;
 mod status;
 mod statusline;
 mod summarize;
@@ -44,6 +44,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
+use crate::tui;
 
 /// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
@@ -146,6 +147,9 @@ pub fn run() -> ExitCode {
     if is_called_by_old_hook() {
         return ExitCode::SUCCESS;
     }
+    if std::env::args_os().len() <= 1 && tui::is_possible() {
+        return ended(false, Context::new(None, None, false).and_then(|context| tui::run(&context)));
+    }
     let arguments = match parsed(std::env::args_os()) {
         Err(error) if error.use_stderr() => return usage_error(&error),
         Err(help_or_version) => help_or_version.exit(),
@@ -193,7 +197,11 @@ pub fn run() -> ExitCode {
             Command::Man(command) => command.run(&context),
         }
     };
-    match run() {
+    ended(json, run())
+}
+
+fn ended(json: bool, result: Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             render::failure(json, &format!("{:#}", failure.error), &failure.hint);

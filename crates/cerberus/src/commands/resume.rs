@@ -27,6 +27,10 @@ pub struct Resume {
 }
 
 impl Resume {
+    pub fn of(id: String) -> Resume {
+        Resume { id: vec![id], print: false }
+    }
+
     /// Does not return if the agent was started.
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;

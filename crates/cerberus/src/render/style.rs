@@ -30,6 +30,8 @@ pub enum Style {
     Bad,
     /// What a search found.
     Match,
+    /// What is selected.
+    Chosen,
 }
 
 impl Style {
@@ -41,6 +43,7 @@ impl Style {
             Style::Heading => "36",
             Style::Bad => "31",
             Style::Match => "1;4",
+            Style::Chosen => "7",
         }
     }
 }
@@ -74,6 +77,10 @@ impl Line {
     pub fn join(mut self, other: Line) -> Line {
         self.0.extend(other.0);
         self
+    }
+
+    pub fn spans(&self) -> impl Iterator<Item = (Style, &str)> {
+        self.0.iter().map(|(style, text)| (*style, text.as_str()))
     }
 
     pub fn width(&self) -> usize {

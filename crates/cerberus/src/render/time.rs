@@ -22,6 +22,12 @@ impl Local {
         Local { zone: TimeZone::system(), now }
     }
 
+    /// In UTC, so that a test does not depend on the machine.
+    #[cfg(test)]
+    pub fn utc(now: Timestamp) -> Local {
+        Local { zone: TimeZone::UTC, now }
+    }
+
     /// `today 11:40`, `yesterday 15:59`, `Mon 16:20`, `12 Nov 16:20`, `12 Nov 2025`.
     pub fn when(&self, at: Timestamp) -> String {
         let (then, now) = (self.civil(at), self.civil(self.now));
@@ -33,6 +39,19 @@ impl Local {
             2..=6 => format!("{} {clock}", weekday(then.weekday())),
             _ if then.year() == now.year() => format!("{} {} {clock}", then.day(), month(then.month())),
             _ => format!("{} {} {}", then.day(), month(then.month()), then.year()),
+        }
+    }
+
+    /// `Today`, `Yesterday`, `Mon 16 Nov`, `12 Nov`, `12 Nov 2025`.
+    pub fn day(&self, at: Timestamp) -> String {
+        let (then, now) = (self.civil(at), self.civil(self.now));
+        let date = format!("{} {}", then.day(), month(then.month()));
+        match (now.date() - then.date()).get_days() {
+            0 => "Today".to_string(),
+            1 => "Yesterday".to_string(),
+            2..=6 => format!("{} {date}", weekday(then.weekday())),
+            _ if then.year() == now.year() => date,
+            _ => format!("{date} {}", then.year()),
         }
     }
 
@@ -130,6 +149,15 @@ mod tests {
             let at = Timestamp::parse(at).unwrap();
             assert_eq!((here.when(at), here.ago(at)), (when.to_string(), ago.to_string()));
         }
+    }
+
+    #[test]
+    fn days_have_names() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        let days = ["2026-11-14T22:30:00Z", "2026-11-14T21:30:00Z", "2026-11-12T08:00:00Z", "2026-11-02T08:00:00Z"];
+        let named = days.map(|at| here.day(Timestamp::parse(at).unwrap()));
+        assert_eq!(named, ["Today", "Yesterday", "Thu 12 Nov", "2 Nov"]);
+        assert_eq!(here.day(Timestamp::parse("2025-06-01T12:00:00Z").unwrap()), "1 Jun 2025");
     }
 
     #[test]

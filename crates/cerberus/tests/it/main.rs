@@ -41,6 +41,7 @@ mod poison;
 mod private;
 mod providers;
 mod recover;
+mod screen;
 mod secrets;
 mod security;
 mod seeds;

@@ -144,7 +144,7 @@ pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
 }
 
 /// Adds a hint to a change that failed.
-fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
+pub fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
     let hint = match &result {
         Err(ChangeError::ChangedMeanwhile(id)) => {
             format!("look at the new version with `cerberus memory show {id}`, then try again")
