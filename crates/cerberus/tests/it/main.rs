@@ -36,6 +36,7 @@ mod poison;
 mod private;
 mod providers;
 mod recover;
+mod report;
 mod secrets;
 mod seeds;
 mod simulation;
