@@ -17,7 +17,7 @@ pub struct FileRow {
     pub by_week: Vec<usize>,
 }
 
-/// The files with most edits first. Files of different projects are different files.
+/// The files with most edits, project by project; the project with the most edited file comes first.
 pub fn most_edited(sessions: &[Session], weeks: Weeks) -> Vec<FileRow> {
     let mut by_file: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for session in sessions {
@@ -35,6 +35,13 @@ pub fn most_edited(sessions: &[Session], weeks: Weeks) -> Vec<FileRow> {
     let mut rows: Vec<FileRow> = by_file.into_iter().map(row).filter(|row| row.edits > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.edits));
     rows.truncate(FILES_MAX);
+    let mut projects: Vec<String> = Vec::new();
+    for row in &rows {
+        if !projects.contains(&row.project) {
+            projects.push(row.project.clone());
+        }
+    }
+    rows.sort_by_key(|row| projects.iter().position(|project| *project == row.project));
     rows
 }
 
@@ -73,7 +80,7 @@ mod tests {
         let rows = most_edited(&all, Weeks::until(today));
         let seen: Vec<(&str, &str, usize)> =
             rows.iter().map(|row| (row.project.as_str(), row.path.as_str(), row.edits)).collect();
-        assert_eq!(seen, [("hydra", "a.rs", 5), ("nimbus", "a.rs", 4), ("hydra", "b.rs", 1)]);
+        assert_eq!(seen, [("hydra", "a.rs", 5), ("hydra", "b.rs", 1), ("nimbus", "a.rs", 4)]);
         assert_eq!(rows[0].by_week[24..], [3, 2]);
     }
 

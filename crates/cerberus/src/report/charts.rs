@@ -70,10 +70,19 @@ pub struct Bar {
     pub label: String,
     /// `None` if it is unknown.
     pub value: Option<f64>,
-    /// The solid part of the bar; everything if `None`.
-    pub solid: Option<f64>,
+    pub fill: Fill,
     /// The value in words.
     pub text: String,
+}
+
+/// How a bar is filled.
+#[derive(Clone, Copy, Debug)]
+pub enum Fill {
+    Solid,
+    /// This part of the value is solid, the rest is pale.
+    Part(f64),
+    /// How much of the value counts is unknown.
+    Hollow,
 }
 
 const ROW: f64 = 27.0;
@@ -90,10 +99,13 @@ pub fn bars(bars: &[Bar]) -> (Markup, f64) {
             @match bar.value {
                 Some(value) => {
                     rect.track x="0" y=(n(y + 14.0)) width=(n(WIDTH)) height="7" rx="2" {}
-                    rect class=(if bar.solid.is_some() { "pale" } else { "bar" }) x="0" y=(n(y + 14.0)) width=(width(value))
-                        height="7" rx="2" {}
-                    @if let Some(solid) = bar.solid {
-                        rect.bar x="0" y=(n(y + 14.0)) width=(width(solid)) height="7" rx="2" {}
+                    @match bar.fill {
+                        Fill::Solid => rect.bar x="0" y=(n(y + 14.0)) width=(width(value)) height="7" rx="2" {},
+                        Fill::Part(solid) => {
+                            rect.pale x="0" y=(n(y + 14.0)) width=(width(value)) height="7" rx="2" {}
+                            rect.bar x="0" y=(n(y + 14.0)) width=(width(solid)) height="7" rx="2" {}
+                        }
+                        Fill::Hollow => rect.unknown x="0.5" y=(n(y + 14.5)) width=(width(value)) height="6" rx="2" {},
                     }
                 }
                 None => rect.unknown x="0.5" y=(n(y + 14.5)) width=(n(WIDTH - 1.0)) height="6" rx="2" {},
@@ -121,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_unknown_value_has_a_hollow_bar_and_no_length() {
-        let bar = |value| Bar { label: "<a>".to_string(), value, solid: None, text: "1 & 2".to_string() };
+        let bar = |value| Bar { label: "<a>".to_string(), value, fill: Fill::Solid, text: "1 & 2".to_string() };
         let (drawing, height) = bars(&[bar(Some(5.0)), bar(None), bar(Some(10.0))]);
         let drawing = drawing.into_string();
         assert_eq!(height, 81.0);

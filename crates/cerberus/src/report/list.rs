@@ -59,9 +59,10 @@ fn meta(session: &Session, local: &Local) -> String {
         session.project.clone(),
         session.agent.clone(),
     ];
-    match session.has_crashed {
-        true => parts.push("✗ crashed".to_string()),
-        false => parts.push(session.status.word().to_string()),
+    if session.has_crashed {
+        parts.push("✗ crashed".to_string());
+    } else if session.status.is_live() {
+        parts.push(session.status.word().to_string());
     }
     if session.failing > 0 {
         parts.push(format!("✗ {} failing", session.failing));

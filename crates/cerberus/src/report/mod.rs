@@ -8,6 +8,8 @@ mod list;
 mod sections;
 mod weekly;
 
+use std::time::Duration;
+
 use cerberus_core::clean::text::printable;
 use cerberus_core::report::scale::percent;
 use cerberus_core::report::told;
@@ -19,7 +21,7 @@ use crate::render::time::{Local, duration};
 
 const STYLE: &str = include_str!("style.css");
 /// The hash of [`STYLE`]; a test says what it must be.
-const POLICY: &str = "default-src 'none'; style-src 'sha256-BOdNf1CKS0AJuM7uS04mMwxQIaa9j9H8MxXE6acl5ag='";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-7/4Kx471ZTf2hhb/p6PKVddrwK1NkSVqJQOFLSijnVo='";
 
 const UNKNOWN: &str = "unknown";
 
@@ -103,7 +105,7 @@ fn head(report: &Report, local: &Local) -> Markup {
 }
 
 /// Long sums are in hours: days would be misread as working days.
-fn hours(time: std::time::Duration) -> String {
+fn hours(time: Duration) -> String {
     match time.as_secs() / 3600 {
         0..10 => duration(time),
         hours => format!("{hours} h"),

@@ -1,5 +1,7 @@
 //! The sections of the report that are not drawn by week.
 
+use std::time::Duration;
+
 use cerberus_core::loops::redline::Level;
 use cerberus_core::report::Session;
 use cerberus_core::report::context::{BARS_MAX, drawn};
@@ -11,8 +13,8 @@ use cerberus_core::report::told::{by_kind, seen};
 use cerberus_engine::report::Report;
 use maud::{Markup, html};
 
-use super::charts::{Bar, Caption, WIDTH, bars, figure, hatch, legend, n, sample, table};
-use super::{Prompts, UNKNOWN, count};
+use super::charts::{Bar, Caption, Fill, WIDTH, bars, figure, hatch, legend, n, sample, table};
+use super::{Prompts, UNKNOWN, count, hours};
 use crate::render::time::{Local, duration};
 
 /// Time and tokens by project and by agent.
@@ -33,16 +35,16 @@ pub fn by_name(report: &Report) -> Markup {
     }
 }
 
-fn hours(minutes: f64) -> String {
-    duration(std::time::Duration::from_secs_f64(minutes.max(0.0) * 60.0))
-}
-
 fn minutes(title: &str, shares: &[Share]) -> Markup {
     let bar = |share: &Share| Bar {
         label: share.name.clone(),
         value: Some(share.minutes),
-        solid: None,
-        text: format!("{} · {}", hours(share.minutes), count(share.sessions, "session")),
+        fill: Fill::Solid,
+        text: format!(
+            "{} · {}",
+            hours(Duration::from_secs_f64(share.minutes.max(0.0) * 60.0)),
+            count(share.sessions, "session")
+        ),
     };
     let (drawing, height) = bars(&shares.iter().map(bar).collect::<Vec<_>>());
     let row = |share: &Share| vec![share.name.clone(), share.sessions.to_string(), format!("{:.0}", share.minutes)];
@@ -55,7 +57,7 @@ fn tokens(title: &str, shares: &[Share]) -> Markup {
     let bar = |share: &Share| Bar {
         label: share.name.clone(),
         value: share.tokens.value().map(|tokens| tokens as f64),
-        solid: None,
+        fill: Fill::Solid,
         text: tokens_of(share.tokens),
     };
     let (drawing, height) = bars(&shares.iter().map(bar).collect::<Vec<_>>());
@@ -80,6 +82,7 @@ fn tokens_of(sum: Sum) -> String {
 }
 
 const LEFT: f64 = 28.0;
+const RIGHT: f64 = WIDTH - 24.0;
 const PLOT: f64 = 110.0;
 const BAR_MAX: f64 = 14.0;
 
@@ -88,13 +91,13 @@ pub fn context(report: &Report, local: &Local) -> Markup {
     let drawn = drawn(&report.sessions);
     let known = drawn.iter().filter(|session| session.context.peak_percent.is_some()).count();
     let compacted = drawn.iter().filter(|session| session.compactions > 0).count();
-    let step = ((WIDTH - LEFT) / drawn.len().max(1) as f64).min(BAR_MAX);
+    let step = ((RIGHT - LEFT) / drawn.len().max(1) as f64).min(BAR_MAX);
     let y = |percent: f64| 4.0 + PLOT * (1.0 - part(percent, 100.0));
     let drawing = html! {
         (hatch("compacted", "bar"))
         @for percent in [0.0, 50.0, 100.0] {
             text.s.e x=(n(LEFT - 4.0)) y=(n(y(percent) + 3.0)) { (percent) "%" }
-            line.axis x1=(n(LEFT)) x2=(n(WIDTH)) y1=(n(y(percent))) y2=(n(y(percent))) {}
+            line.axis x1=(n(LEFT)) x2=(n(RIGHT)) y1=(n(y(percent))) y2=(n(y(percent))) {}
         }
         @for (number, session) in drawn.iter().enumerate() {
             @let x = LEFT + number as f64 * step;
@@ -110,12 +113,12 @@ pub fn context(report: &Report, local: &Local) -> Markup {
         }
         @for level in [report.redline.soft, report.redline.hard] {
             @if let Level::Percent(percent) = level {
-                line.redline x1=(n(LEFT)) x2=(n(WIDTH)) y1=(n(y(percent))) y2=(n(y(percent))) {}
-                text.s.e x=(n(WIDTH)) y=(n(y(percent) - 2.0)) { (n(percent)) "%" }
+                line.redline x1=(n(LEFT)) x2=(n(RIGHT)) y1=(n(y(percent))) y2=(n(y(percent))) {}
+                text.s.e x=(n(WIDTH)) y=(n(y(percent) + 3.0)) { (n(percent)) "%" }
             }
         }
         text.s x=(n(LEFT)) y=(n(PLOT + 16.0)) { "oldest" }
-        text.s.e x=(n(WIDTH)) y=(n(PLOT + 16.0)) { "newest" }
+        text.s.e x=(n(RIGHT)) y=(n(PLOT + 16.0)) { "newest" }
     };
     let said = format!(
         "The fill is known for {known} of {}; {} compacted.",
@@ -162,7 +165,7 @@ pub fn told(report: &Report) -> Markup {
     let bar = |kind: &cerberus_core::report::told::ToldKind| Bar {
         label: kind.name.to_string(),
         value: Some(kind.told as f64),
-        solid: Some(kind.used.unwrap_or(0) as f64),
+        fill: kind.used.map_or(Fill::Hollow, |used| Fill::Part(used as f64)),
         text: match kind.used {
             Some(used) => format!("{} told, {used} used ({})", kind.told, share(used, kind.told)),
             None => format!("{} told, use not measured", kind.told),
@@ -174,7 +177,11 @@ pub fn told(report: &Report) -> Markup {
         vec![kind.name.to_string(), kind.told.to_string(), used]
     };
     let table = table(&["lines about", "told", "used"], &kinds.iter().map(row).collect::<Vec<_>>());
-    let meaning = legend(&[(sample("pale"), "told"), (sample("bar"), "used later in the same session")]);
+    let meaning = legend(&[
+        (sample("pale"), "told"),
+        (sample("bar"), "used later in the same session"),
+        (sample("unknown"), "told, use not measured"),
+    ]);
     let said = match percent(used, told) {
         Some(share) => format!("Of {told} lines whose use can be seen, {used} were used ({share})."),
         None => "No line whose use can be seen was told.".to_string(),
@@ -197,7 +204,7 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
     let bar = |row: &cerberus_core::report::memories::SourceRow| Bar {
         label: format!("from {}", row.source.word()),
         value: Some(row.count() as f64),
-        solid: Some(row.approved as f64),
+        fill: Fill::Part(row.approved as f64),
         text: format!("{} kept, {} waiting, {} rejected · {} uses", row.approved, row.proposed, row.rejected, row.uses),
     };
     let (drawing, height) = bars(&sources.iter().map(bar).collect::<Vec<_>>());
@@ -232,7 +239,7 @@ pub fn loops(report: &Report, local: &Local) -> Markup {
     let bar = |run: &&LoopRun| Bar {
         label: format!("{} run {} · {}", run.project, run.number, local.when(run.started_at)),
         value: run.cost_usd,
-        solid: None,
+        fill: Fill::Solid,
         text: cost_of(run),
     };
     let (drawing, height) = bars(&newest.iter().map(bar).collect::<Vec<_>>());

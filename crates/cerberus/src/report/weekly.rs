@@ -71,7 +71,7 @@ fn cell(day: &Day, weeks: Weeks, local: &Local) -> Markup {
     }
 }
 
-const HALF: f64 = 52.0;
+const PLOT: f64 = 104.0;
 
 /// Tests, builds and lints by week: green above the line, red below it.
 pub fn runs(report: &Report, local: &Local) -> Markup {
@@ -80,23 +80,25 @@ pub fn runs(report: &Report, local: &Local) -> Markup {
     if green + red == 0 {
         return html! { p.soft { "No test, build or lint was seen in these weeks." } };
     }
-    let max = runs.iter().map(|week| week.green.max(week.red)).max().unwrap_or(0);
-    let end = axis_end(max as f64);
-    let middle = TOP + HALF;
-    let height = |count: usize| HALF * part(count as f64, end);
+    // One scale above and below the line, which is where both have room.
+    let top = axis_end(runs.iter().map(|week| week.green).max().unwrap_or(0) as f64);
+    let bottom = axis_end(runs.iter().map(|week| week.red).max().unwrap_or(0) as f64);
+    let height = |count: f64| PLOT * part(count, top + bottom);
+    let middle = TOP + height(top);
     let x = |week: usize| LEFT + week as f64 * CELL;
     let drawing = html! {
         (hatch("red-runs", "orange"))
         @for (column, month) in months(report.weeks, local) { text.s x=(n(x(column))) y="9" { (month) } }
-        text.s.e x=(n(LEFT - 4.0)) y=(n(TOP + 8.0)) { (end) }
+        text.s.e x=(n(LEFT - 4.0)) y=(n(TOP + 8.0)) { (top) }
         text.s.e x=(n(LEFT - 4.0)) y=(n(middle + 3.0)) { "0" }
-        text.s.e x=(n(LEFT - 4.0)) y=(n(middle + HALF)) { (end) }
+        text.s.e x=(n(LEFT - 4.0)) y=(n(TOP + PLOT)) { (bottom) }
         @for (week, Runs { green, red }) in runs.iter().enumerate() {
             @if *green > 0 {
-                rect.bar x=(n(x(week))) y=(n(middle - height(*green))) width="11" height=(n(height(*green))) {}
+                @let height = height(*green as f64);
+                rect.bar x=(n(x(week))) y=(n(middle - height)) width="11" height=(n(height)) {}
             }
             @if *red > 0 {
-                rect fill="url(#red-runs)" x=(n(x(week))) y=(n(middle)) width="11" height=(n(height(*red))) {}
+                rect fill="url(#red-runs)" x=(n(x(week))) y=(n(middle)) width="11" height=(n(height(*red as f64))) {}
             }
         }
         line.axis x1=(n(LEFT)) x2=(n(WIDTH)) y1=(n(middle)) y2=(n(middle)) {}
@@ -114,7 +116,7 @@ pub fn runs(report: &Report, local: &Local) -> Markup {
     ]);
     let table = table(&["week from", "green", "red"], &rows);
     let caption = Caption { title: "Tests, builds and lints by week", text: &said };
-    figure(&caption, middle + HALF + 2.0, &drawing, &meaning, &table)
+    figure(&caption, TOP + PLOT + 2.0, &drawing, &meaning, &table)
 }
 
 const NAME: f64 = 128.0;
@@ -129,24 +131,29 @@ pub fn files(report: &Report, local: &Local) -> Markup {
     }
     let step = (WIDTH - NAME) / WEEKS as f64;
     let max = rows.iter().flat_map(|row| &row.by_week).copied().max().unwrap_or(0);
+    // Each project has its own heading, if there are several.
+    let several = rows.iter().any(|row| row.project != rows[0].project);
+    let is_first = |number: usize| several && (number == 0 || rows[number - 1].project != rows[number].project);
+    let headings = |number: usize| (0..=number).filter(|row| is_first(*row)).count();
+    let y = |number: usize| TOP + (number + headings(number)) as f64 * ROW;
     let drawing = html! {
         @for (column, month) in months(report.weeks, local) {
             text.s x=(n(NAME + column as f64 * step)) y="9" { (month) }
         }
         @for (number, row) in rows.iter().enumerate() {
-            @let y = TOP + number as f64 * ROW;
-            text x="0" y=(n(y + 9.0)) { (short_path(&row.path, NAME_CHARS)) title { (row.path) } }
-            (heat(row, max, y, step))
+            @if is_first(number) { text.s x="0" y=(n(y(number) - 4.0)) { (row.project) } }
+            text x="0" y=(n(y(number) + 9.0)) { (short_path(&row.path, NAME_CHARS)) title { (row.path) } }
+            (heat(row, max, y(number), step))
         }
     };
-    let several = report.sessions.iter().any(|session| session.project != rows[0].project);
     let name = |row: &FileRow| if several { format!("{}: {}", row.project, row.path) } else { row.path.clone() };
     let table =
         table(&["file", "edits"], &rows.iter().map(|row| vec![name(row), row.edits.to_string()]).collect::<Vec<_>>());
-    let said = format!("{} was edited most: {}.", rows[0].path, count(rows[0].edits, "edit"));
+    let most = rows.iter().max_by_key(|row| row.edits).unwrap_or(&rows[0]);
+    let said = format!("{} was edited most: {}.", most.path, count(most.edits, "edit"));
     let meaning = legend(&[(sample("l0"), "no edit"), (sample("l1"), "few edits in a week"), (sample("l4"), "most")]);
     let caption = Caption { title: "The most edited files by week", text: &said };
-    figure(&caption, TOP + rows.len() as f64 * ROW, &drawing, &meaning, &table)
+    figure(&caption, y(rows.len() - 1) + ROW, &drawing, &meaning, &table)
 }
 
 /// One row of the heat map. Weeks without an edit share one background.

@@ -119,9 +119,10 @@ impl Drop for Browser {
 
 #[test]
 fn a_browser_renders_every_section_and_loads_nothing() {
-    let env = env();
+    let mut env = env();
     let Some(browser) = Browser::start(&env) else { return };
     made::import(&env, 140, 170);
+    made::crashed(&mut env);
     made::told(&env);
     made::looped(&env);
     let file = env.root().join("report.html");
@@ -143,7 +144,7 @@ fn a_browser_renders_every_section_and_loads_nothing() {
     assert!(!browser.is_wider_than_the_window());
     let paper = || browser.value("getComputedStyle(document.body).backgroundColor");
     let light = paper();
-    browser.picture("light", 1200, 5200);
+    browser.picture("light", 1200, 3400);
     browser.media("", "dark");
     assert_ne!(paper(), light, "it follows the system");
     browser.picture("dark", 1200, 2600);

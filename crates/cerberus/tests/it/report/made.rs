@@ -170,6 +170,14 @@ pub fn told(env: &TestEnv) {
     env.write_file("live-2", "t2", "src/upload.rs", "fn upload() {}\n");
 }
 
+/// A session of an hour ago that nobody ended: its agent is gone.
+pub fn crashed(env: &mut TestEnv) {
+    let earlier = Timestamp::parse(START).unwrap().millis() - 3_600_000;
+    env.set_now(Some(&time(earlier)));
+    env.hook("gone", "UserPromptSubmit", json!({"prompt": "migrate the store to the new schema"}));
+    env.set_now(Some(START));
+}
+
 /// Two runs of a loop: one with costs, one without.
 pub fn looped(env: &TestEnv) {
     let ledger = Ledger::new(&Home::new(env.home()), &identity::locate(&env.project()).project);

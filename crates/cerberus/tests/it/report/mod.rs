@@ -29,21 +29,25 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
 
 #[test]
 fn every_section_shows_what_happened() {
-    let env = env();
+    let mut env = env();
     made::import(&env, 30, 100);
+    made::crashed(&mut env);
     made::told(&env);
     made::looped(&env);
     let page = report(&env, &[]);
     for (id, parts) in [
-        ("when", &["Sessions by day", "class=\"l4\"", "Nov", "As a table"][..]),
+        ("when", &["Sessions by day", "class=\"l4\"", "Nov", "As a table", "class=\"crash\" d=\"M3"][..]),
         ("time", &["Time by project", "Tokens by agent", "hydra", "nimbus", "codex", "sessions unknown"]),
         ("context", &["url(#compacted)", "class=\"ring\"", "70%", "85%", "about ", "compacted"]),
         ("tests", &["green", "url(#red-runs)", "class=\"bar\""]),
         ("files", &["src/supervisor.rs", "…"]),
-        ("told", &["files to change", "used (", "rules and preferences", "use not measured"]),
+        (
+            "told",
+            &["files to change", "used (", "rules and preferences", "use not measured", "class=\"unknown\" x=\"0.5\""],
+        ),
         ("memories", &["from user", "2 kept", "Never hold a lock while calling wait"]),
         ("loops", &["$3.18", "run 2", "unknown", "complete", "3.8 M"]),
-        ("sessions", &["Split proxy.go in three files", "Left open", "claude-code", "cost unknown"]),
+        ("sessions", &["Split proxy.go in three files", "Left open", "claude-code", "cost unknown", "✗ crashed"]),
     ] {
         let section = section(&page, id);
         for part in parts {
