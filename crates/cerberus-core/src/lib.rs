@@ -14,6 +14,7 @@ pub mod loops;
 pub mod model;
 pub mod private;
 pub mod project;
+pub mod report;
 pub mod search;
 pub mod seed;
 pub mod settings;

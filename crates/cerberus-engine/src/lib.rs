@@ -15,6 +15,7 @@ pub mod loops;
 pub mod memory;
 pub mod os;
 pub mod project;
+pub mod report;
 pub mod same_project;
 pub mod sessions;
 pub mod store;

@@ -9,6 +9,7 @@ mod failure;
 mod hook;
 mod mcp;
 mod render;
+mod report;
 mod tui;
 
 use std::process::ExitCode;

@@ -128,6 +128,11 @@ pub fn tells_context_size(agent: Agent) -> bool {
     profile(agent).is_some_and(|profile| profile.shows_notice && profile.context.is_some())
 }
 
+/// Reads from a line of the agent's transcript what it says about the size of the context, if its transcripts say that.
+pub fn context_reader(agent: Agent) -> Option<fn(&[u8]) -> Vec<StreamEvent>> {
+    profile(agent)?.context
+}
+
 /// Parses what an agent passes to the command of a status line.
 pub fn read_status(payload: &[u8]) -> Option<(Agent, Status)> {
     let with_line = ALL.iter().filter_map(|profile| Some((profile.agent, profile.status?)));

@@ -111,6 +111,11 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    /// The last report. Removed with anything that it may show.
+    pub fn report(&self) -> PathBuf {
+        self.root.join("report.html")
+    }
+
     pub fn loops_dir(&self) -> PathBuf {
         self.root.join("loops")
     }

@@ -1,6 +1,6 @@
 //! Queries for the pages that people look at. Every query is as of a given time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_core::brief::usage::Earlier;
 use cerberus_core::extract::runs::{Command, Run};
@@ -45,6 +45,29 @@ impl Store {
             }
         }
         Ok(runs)
+    }
+
+    /// When hooks or transcripts reported compactions of each session, by row, oldest first.
+    pub fn compactions(&self, sessions: &[SessionRow], now: Timestamp) -> Result<HashMap<i64, Vec<Timestamp>>> {
+        let sql = format!(
+            "SELECT session, at FROM event WHERE session IN ({}) AND at <= ?1
+             AND (kind = 'compact' OR start_source = 'compact') ORDER BY session, at",
+            row_list(sessions)
+        );
+        let mut found: HashMap<i64, Vec<Timestamp>> = HashMap::new();
+        for (session, at) in self.rows(&sql, [now.millis()], |row| Ok((row.get(0)?, time(row, 1)?)))? {
+            found.entry(session).or_default().push(at);
+        }
+        Ok(found)
+    }
+
+    /// The sessions that crashed at least once, by row.
+    pub fn ever_crashed(&self, sessions: &[SessionRow], now: Timestamp) -> Result<HashSet<i64>> {
+        let sql = format!(
+            "SELECT DISTINCT session FROM mark WHERE session IN ({}) AND what = 'crashed' AND at <= ?1",
+            row_list(sessions)
+        );
+        Ok(self.rows(&sql, [now.millis()], |row| row.get(0))?.into_iter().collect())
     }
 
     /// The sessions that edited a file whose path is `path` or ends with it, by row.

@@ -15,6 +15,7 @@ pub mod memory;
 mod pause;
 mod project;
 pub mod record;
+mod report;
 pub mod resume;
 mod run;
 mod scan;
@@ -78,6 +79,7 @@ enum Command {
     Search(search::Search),
     Resume(resume::Resume),
     Stats(stats::Stats),
+    Report(report::ReportCommand),
     Brief(brief::BriefCommand),
     Record(record::RecordCommand),
     Learn(memory::learn::Learn),
@@ -171,6 +173,7 @@ pub fn run() -> ExitCode {
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
             Command::Stats(command) => command.run(&context),
+            Command::Report(command) => command.run(&context),
             Command::StatusLine(command) => command.run(&context),
             Command::Log(command) => command.run(&context),
             Command::Show(command) => command.run(&context),

@@ -14,6 +14,7 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
             ("search", "Search everything kept"),
             ("resume", "Continue a session in its own agent"),
             ("stats", "How much of what sessions were told they used"),
+            ("report", "The last 26 weeks as one HTML file"),
         ],
     ),
     (
@@ -62,6 +63,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("log", &["history", "sessions", "list", "ls", "timeline", "session-history"]),
     ("show", &["view", "open", "cat", "details", "session-status"]),
     ("search", &["find", "grep", "query", "lookup"]),
+    ("report", &["html", "chart", "charts", "dashboard", "draw"]),
     ("resume", &["continue", "reopen", "attach"]),
     ("learn", &["remember", "add", "teach", "memorize"]),
     ("forget", &["delete", "remove", "rm", "erase", "purge"]),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cerberus_core::model::time::Timestamp;
-use jiff::civil::{DateTime, Weekday};
+use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::TimeZone;
 
 const MINUTE: u64 = 60;
@@ -61,6 +61,22 @@ impl Local {
         format!("{} {} {}", then.day(), month(then.month()), then.year())
     }
 
+    /// The day of a time, counted from 1970-01-01.
+    pub fn day_number(&self, at: Timestamp) -> i64 {
+        i64::from((self.civil(at).date() - EPOCH).get_days())
+    }
+
+    /// `12 Nov 2025`, of a day counted from 1970-01-01.
+    pub fn date_of(&self, day: i64) -> String {
+        let date = date_of(day);
+        format!("{} {} {}", date.day(), month(date.month()), date.year())
+    }
+
+    /// `Nov`, of a day counted from 1970-01-01.
+    pub fn month_of(&self, day: i64) -> &'static str {
+        month(date_of(day).month())
+    }
+
     /// `11:40`.
     pub fn clock(&self, at: Timestamp) -> String {
         let then = self.civil(at);
@@ -106,6 +122,14 @@ pub fn rough(span: Duration) -> String {
         seconds if seconds < 730 * DAY => many(seconds / (30 * DAY), "month"),
         seconds => many(seconds / (365 * DAY), "year"),
     }
+}
+
+const EPOCH: Date = Date::constant(1970, 1, 1);
+
+/// The date of a day counted from 1970-01-01.
+fn date_of(day: i64) -> Date {
+    let span = jiff::Span::new().try_days(day).unwrap_or_default();
+    EPOCH.checked_add(span).unwrap_or(EPOCH)
 }
 
 fn weekday(day: Weekday) -> &'static str {
@@ -158,6 +182,16 @@ mod tests {
         let named = days.map(|at| here.day(Timestamp::parse(at).unwrap()));
         assert_eq!(named, ["Today", "Yesterday", "Thu 12 Nov", "2 Nov"]);
         assert_eq!(here.day(Timestamp::parse("2025-06-01T12:00:00Z").unwrap()), "1 Jun 2025");
+    }
+
+    #[test]
+    fn days_are_counted_in_the_zone_of_the_user() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        let day = |at: &str| here.day_number(Timestamp::parse(at).unwrap());
+        assert_eq!((day("1970-01-01T00:00:00Z"), day("2026-11-15T21:59:00Z")), (0, 20_772));
+        assert_eq!(day("2026-11-15T22:00:00Z"), 20_773, "it is the next day there");
+        assert_eq!((here.date_of(20_773).as_str(), here.month_of(20_773)), ("16 Nov 2026", "Nov"));
+        assert_eq!(here.date_of(i64::MAX), "1 Jan 1970");
     }
 
     #[test]

@@ -41,6 +41,7 @@ mod poison;
 mod private;
 mod providers;
 mod recover;
+mod report;
 mod screen;
 mod secrets;
 mod security;
