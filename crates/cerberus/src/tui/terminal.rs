@@ -100,7 +100,10 @@ impl Screen {
         kill_current_process_group(Signal::TSTP)?;
         // Here the process stops, and continues.
         enter()?;
-        self.terminal.clear()
+        // The alternate screen is empty now. Clearing the old terminal would ask for the position of the cursor, and the
+        // thread that waits for keys would get the answer.
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(())
     }
 
     /// Ends the process as the signal would have done.

@@ -142,7 +142,7 @@ fn first_names(path: &str) -> Vec<String> {
 }
 
 /// Files outside the agents' folders that may name one, and why.
-const MAY_NAME_AGENTS: [(&str, &str); 10] = [
+const MAY_NAME_AGENTS: [(&str, &str); 12] = [
     ("crates/cerberus-core/src/model/path.rs", "a folder in which worktrees are found"),
     ("crates/cerberus-core/src/loops/meter.rs", "names of models"),
     ("crates/cerberus-core/src/extract/symbols/grammar.rs", "a tree has cursors"),
@@ -153,6 +153,8 @@ const MAY_NAME_AGENTS: [(&str, &str); 10] = [
     ("crates/cerberus-core/src/summary/check.rs", "words that people use"),
     ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
     ("crates/cerberus/src/commands/try_out.rs", "plays a session of one agent"),
+    ("crates/cerberus/src/tui/draw/mod.rs", "a terminal has a cursor"),
+    ("crates/cerberus/src/tui/terminal.rs", "a terminal has a cursor"),
 ];
 
 /// A new agent is a folder in core and a file in the engine: nothing else knows an agent by name.

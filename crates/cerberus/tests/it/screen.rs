@@ -7,12 +7,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::fake_agent::Tongue;
 use cerberus_testkit::process::wait_until;
 use cerberus_testkit::terminal::Terminal;
 use serde_json::json;
+use vt100::Color;
 
 use crate::browse::{import, transcript};
 use crate::env;
+use crate::loops::{Stage, works};
 
 /// Far longer than anything here takes.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -137,13 +140,26 @@ fn proposals_are_decided_and_undone() {
     // It is told to the next session, and never again after x.
     env.start("s3", "startup");
     terminal.type_keys("2").unwrap();
+    terminal.wait_for_text("session 2 of 2", LIMIT).unwrap();
+    terminal.type_keys("h").unwrap();
     terminal.wait_for_text("rule:Always use pnpm", LIMIT).unwrap();
-    terminal.type_keys("gx").unwrap();
+    terminal.type_keys("Gx").unwrap();
     terminal.wait_for_text("again?", LIMIT).unwrap();
     assert_eq!(statuses(), ["approved"]);
     terminal.type_keys("y").unwrap();
     terminal.wait_for_text("never told again", LIMIT).unwrap();
     assert_eq!(statuses(), ["rejected"]);
+}
+
+#[test]
+fn a_loop_shows_its_context_and_its_output() {
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("touch a")]);
+    stage.run(&["--max-iterations", "1"]);
+    let mut terminal = open(&command(&stage.env));
+    terminal.type_keys("4").unwrap();
+    for text in ["hydra", "claude-code", "Build the parser", "5% full", "contexts", "I look around."] {
+        terminal.wait_for_text(text, LIMIT).unwrap();
+    }
 }
 
 #[test]
@@ -220,15 +236,11 @@ fn it_works_without_colour_and_without_utf_8() {
     let screen = terminal.screen();
     assert!(screen.contents().is_ascii(), "{}", screen.contents());
     let cells = (0..24).flat_map(|y| (0..80).map(move |x| (y, x))).filter_map(|(y, x)| screen.cell(y, x));
-    assert!(cells.clone().all(|cell| cell.fgcolor() == vt100_default() && cell.bgcolor() == vt100_default()));
+    assert!(cells.clone().all(|cell| cell.fgcolor() == Color::Default && cell.bgcolor() == Color::Default));
     let row = screen.contents().lines().position(|line| line.starts_with('>')).unwrap() as u16;
     assert!(screen.cell(row, 60).unwrap().inverse() && !screen.cell(row + 1, 60).unwrap().inverse());
     terminal.type_keys("q").unwrap();
     terminal.wait(LIMIT).unwrap();
-}
-
-fn vt100_default() -> vt100::Color {
-    vt100::Color::Default
 }
 
 #[test]
@@ -238,7 +250,7 @@ fn without_a_terminal_nothing_changes() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     // Help is printed where a screen cannot be shown.
     let mut terminal = Terminal::spawn(command(&env).env("TERM", "dumb")).unwrap();
-    terminal.wait_for_text("Usage: cerberus", LIMIT).unwrap();
+    terminal.wait_for_text("Options:", LIMIT).unwrap();
     assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(2));
     assert!(!terminal.printed().contains("\x1b[?1049h"));
 }
