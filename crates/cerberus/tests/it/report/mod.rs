@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::env;
 
-pub const SECTIONS: [&str; 9] = ["when", "time", "context", "tests", "files", "told", "memories", "loops", "sessions"];
+pub const SECTIONS: [&str; 9] = ["when", "context", "time", "tests", "files", "told", "memories", "loops", "sessions"];
 
 fn report(env: &TestEnv, args: &[&str]) -> String {
     let made = env.json(&[&["report"], args].concat());
