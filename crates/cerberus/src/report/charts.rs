@@ -86,6 +86,7 @@ pub enum Fill {
 }
 
 const ROW: f64 = 27.0;
+const LABEL_CHARS_MAX: usize = 28;
 
 /// Horizontal bars, each below its label. Returns the drawing and its height.
 pub fn bars(bars: &[Bar]) -> (Markup, f64) {
@@ -94,7 +95,7 @@ pub fn bars(bars: &[Bar]) -> (Markup, f64) {
     let drawing = html! {
         @for (row, bar) in bars.iter().enumerate() {
             @let y = row as f64 * ROW;
-            text x="0" y=(n(y + 10.0)) { (bar.label) }
+            text x="0" y=(n(y + 10.0)) { (cut(&bar.label)) title { (bar.label) } }
             text.s.e x=(n(WIDTH)) y=(n(y + 10.0)) { (bar.text) }
             @match bar.value {
                 Some(value) => {
@@ -113,6 +114,14 @@ pub fn bars(bars: &[Bar]) -> (Markup, f64) {
         }
     };
     (drawing, bars.len() as f64 * ROW)
+}
+
+/// The beginning of a label, as long as there is room for the value beside it.
+fn cut(label: &str) -> String {
+    match label.chars().count() > LABEL_CHARS_MAX {
+        true => label.chars().take(LABEL_CHARS_MAX - 1).chain(['…']).collect(),
+        false => label.to_string(),
+    }
 }
 
 /// Stripes in the colour of a bar. `id` must be unique in the page.
@@ -141,6 +150,12 @@ mod tests {
         assert_eq!(drawing.matches("class=\"bar\"").count(), 2);
         assert!(drawing.contains("class=\"bar\" x=\"0\" y=\"14\" width=\"180\""), "{drawing}");
         assert!(drawing.contains("&lt;a&gt;") && drawing.contains("1 &amp; 2"), "{drawing}");
+    }
+
+    #[test]
+    fn a_long_label_is_cut() {
+        assert_eq!(cut("requests, decisions, state"), "requests, decisions, state");
+        assert_eq!(cut(&"é".repeat(40)), format!("{}…", "é".repeat(27)));
     }
 
     #[test]

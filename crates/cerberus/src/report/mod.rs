@@ -21,7 +21,7 @@ use crate::render::time::{Local, duration};
 
 const STYLE: &str = include_str!("style.css");
 /// The hash of [`STYLE`]; a test says what it must be.
-const POLICY: &str = "default-src 'none'; style-src 'sha256-7/4Kx471ZTf2hhb/p6PKVddrwK1NkSVqJQOFLSijnVo='";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-oSIbkjX8HSDIjb8RX1S//10Z2gzyumJE/ZLQngtqNbI='";
 
 const UNKNOWN: &str = "unknown";
 
@@ -45,8 +45,8 @@ fn count(number: usize, what: &str) -> String {
 pub fn html(report: &Report, local: &Local, prompts: Prompts) -> String {
     let sections: [(&str, &str, Markup); 9] = [
         ("when", "When", weekly::calendar(report, local)),
-        ("time", "Time and tokens", sections::by_name(report)),
         ("context", "Context", sections::context(report, local)),
+        ("time", "Time and tokens", sections::by_name(report)),
         ("tests", "Tests", weekly::runs(report, local)),
         ("files", "Files", weekly::files(report, local)),
         ("told", "Told and used", sections::told(report)),

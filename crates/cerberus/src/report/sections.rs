@@ -205,7 +205,10 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
         label: format!("from {}", row.source.word()),
         value: Some(row.count() as f64),
         fill: Fill::Part(row.approved as f64),
-        text: format!("{} kept, {} waiting, {} rejected · {} uses", row.approved, row.proposed, row.rejected, row.uses),
+        text: {
+            let uses = count(usize::try_from(row.uses).unwrap_or(usize::MAX), "use");
+            format!("{} kept, {} waiting, {} rejected · {uses}", row.approved, row.proposed, row.rejected)
+        },
     };
     let (drawing, height) = bars(&sources.iter().map(bar).collect::<Vec<_>>());
     let row = |row: &cerberus_core::report::memories::SourceRow| {

@@ -120,7 +120,7 @@ pub fn runs(report: &Report, local: &Local) -> Markup {
 }
 
 const NAME: f64 = 128.0;
-const NAME_CHARS: usize = 25;
+const NAME_CHARS: usize = 24;
 const ROW: f64 = 13.0;
 
 /// The most edited files by week.

@@ -144,7 +144,7 @@ fn a_browser_renders_every_section_and_loads_nothing() {
     assert!(!browser.is_wider_than_the_window());
     let paper = || browser.value("getComputedStyle(document.body).backgroundColor");
     let light = paper();
-    browser.picture("light", 1200, 3400);
+    browser.picture("light", 1200, 1240);
     browser.media("", "dark");
     assert_ne!(paper(), light, "it follows the system");
     browser.picture("dark", 1200, 2600);
@@ -156,11 +156,11 @@ fn a_browser_renders_every_section_and_loads_nothing() {
     assert!(!browser.is_wider_than_the_window(), "at 360 pixels");
     browser.value("document.querySelectorAll('details').forEach(one => one.open = true)");
     assert!(!browser.is_wider_than_the_window(), "at 360 pixels with all details");
-    browser.picture("phone-open", 360, 9000);
+    browser.picture("phone-open", 360, 4000);
     let smallest = "Math.min(...Array.from(document.querySelectorAll('figure > svg text')).map(text => \
         parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a))";
     let smallest = browser.value(smallest);
-    assert!(smallest.as_f64().unwrap() >= 7.5, "text in charts is readable at 360 pixels: {smallest}");
+    assert!(smallest.as_f64().unwrap() >= 8.5, "text in charts is readable at 360 pixels: {smallest}");
     let page = format!("\"file://{}\"", file.display());
     assert_eq!(browser.requested(), [page], "nothing but the page itself is requested");
     assert_eq!(browser.log("browser"), [""; 0], "the console is empty");
