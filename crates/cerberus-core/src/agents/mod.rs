@@ -37,7 +37,7 @@ use crate::model::event::Event;
 use crate::model::id::Agent;
 
 /// Parses a line of a transcript for what it says about the size of the context.
-type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
+pub type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
 
 /// All supported agents, in display order.
 pub static ALL: [&Profile; 7] = [
@@ -129,7 +129,7 @@ pub fn tells_context_size(agent: Agent) -> bool {
 }
 
 /// Reads from a line of the agent's transcript what it says about the size of the context, if its transcripts say that.
-pub fn context_reader(agent: Agent) -> Option<fn(&[u8]) -> Vec<StreamEvent>> {
+pub fn context_reader(agent: Agent) -> Option<ReadContext> {
     profile(agent)?.context
 }
 
