@@ -336,7 +336,7 @@ mod tests {
             let without = (value(Occasion::Start, None), value(Occasion::Prompt, None));
             assert_eq!(without, (at_start.clone(), at_prompt), "{agent}");
             let mut shown = at_start;
-            if [claude_code::AGENT, gemini::AGENT, qwen_code::AGENT].contains(&agent) {
+            if [claude_code::AGENT, codex::AGENT, gemini::AGENT, qwen_code::AGENT].contains(&agent) {
                 shown.as_mut().unwrap()["systemMessage"] = json!("n");
             }
             assert_eq!(value(Occasion::Start, Some("n")), shown, "{agent}");

@@ -11,6 +11,7 @@ use crate::model::fact::Kind;
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
 use crate::model::repository::Repository;
+pub use crate::model::seed_codes::SeedCodes;
 pub use crate::model::summary::{ItemSort, Summary, SummaryItem};
 use crate::model::time::Timestamp;
 
@@ -484,21 +485,4 @@ impl Severity {
     pub fn from_word(word: &str) -> Option<Severity> {
         Severity::ALL.into_iter().find(|severity| severity.word() == word)
     }
-}
-
-/// The codes of a seed file by section, as written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SeedCodes<'a> {
-    #[serde(borrow, default)]
-    pub files: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub functions: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub decisions: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub blockers: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub next_actions: Vec<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Clean<'a>>,
 }

@@ -273,7 +273,7 @@ fn the_log_fills_an_ordinary_terminal() {
  Investigate why CI failed on main   codex  48 min  main
  done   CI pins bun 1.3.11
  left   Open a pull request that pins bun in mise.toml
- work   ✗✓   .github/workflows/ci.yml
+ work   ✗✓ .github/workflows/ci.yml
 {rule}
  ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit"
     );

@@ -241,6 +241,7 @@ fn every_command_prints_what_is_documented() {
         &["search", "race"],
         &["resume", "aaaa", "--print"],
         &["stats"],
+        &["report"],
         &["brief"],
         &["brief", "--explain"],
         &["record", "next", "measure it"],

@@ -282,7 +282,7 @@ fn opencode_exports() {
             (12, "compact-msg_4", json!({"compact": {"stage": "after", "summary": "The lexer is there."}})),
             (9, "stop-msg_2", stop("Lexed.\nNext: parse.")),
             (13, "prompt", prompt("parse it")),
-            (13, "title", json!({"title": {"text": "Lexer"}})),
+            (13, "title-53ec201aa5e0da41-1770109213000", json!({"title": {"text": "Lexer"}})),
             (16, "c8", tool("read", json!({"files": [seen("grammar.txt")]}))),
         ],
     );
