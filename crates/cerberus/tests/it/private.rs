@@ -234,7 +234,7 @@ fn while_paused_hooks_store_and_tell_nothing() {
     let mut env = env();
     env.ok(&["record", "next", "sail"]);
     let before = env.brief();
-    assert_eq!(env.ok(&["pause", "--for", "2h"]), "paused until 2026-01-22T15:35:14Z\n");
+    assert_eq!(env.ok(&["pause", "--for", "2h"]), "paused until today 15:35 (2 h)\n");
     for agent in AGENTS {
         assert_eq!(hooks(&env, agent, &env.project(), PLAIN), "", "{agent} is told nothing");
     }
