@@ -13,8 +13,8 @@ use super::{count, counted};
 
 /// Below this width a session takes two lines.
 const ONE_LINE_COLUMNS: usize = 80;
-/// From this width on, a line also has the duration and the agent.
-const WIDE_COLUMNS: usize = 110;
+/// A title gets at least this much, if it needs it; less important facts make room for it.
+const TITLE_COLUMNS: usize = 44;
 const PROJECT_COLUMNS_MAX: usize = 16;
 /// How many lines of one text, and how many items of one list, a page shows.
 const TEXT_LINES_MAX: usize = 6;
@@ -49,7 +49,15 @@ pub fn list(screen: &Screen, local: &Local, sessions: &[Listed]) -> Vec<Line> {
     let when = widest(&|listed| local.when(listed.session.started_at));
     let status = widest(&|listed| state(&listed.session).word().to_string());
     let project = widest(&|listed| listed.session.project_name.clone()).min(PROJECT_COLUMNS_MAX);
-    let facts = widest(&|listed| facts(screen, listed));
+    let start = id + 2 + 2 + status + 2 + when + 2 + project + 2;
+    let longest = widest(&|listed| listed.title.clone());
+    let title = longest.min(TITLE_COLUMNS);
+    let fits = |detail: &&Detail| start + title + 2 + widest(&|listed| facts(**detail, listed)) <= screen.columns;
+    let detail = match screen.columns < ONE_LINE_COLUMNS {
+        true => Detail::Duration,
+        false => Detail::ALL.iter().find(fits).copied().unwrap_or(Detail::Counts),
+    };
+    let facts_columns = widest(&|listed| facts(detail, listed));
     let mut lines = Vec::new();
     for listed in sessions {
         let session = &listed.session;
@@ -58,28 +66,39 @@ pub fn list(screen: &Screen, local: &Local, sessions: &[Listed]) -> Vec<Line> {
             lines.push(start.plain(format!(" {}", local.when(session.started_at))));
             let about = Line::new().plain("  ").add(Style::Strong, listed.title.clone());
             lines.push(about.cut(screen.columns));
-            let facts = format!("  {} · {}", session.project_name, self::facts(screen, listed));
-            lines.push(Line::new().faint(facts).cut(screen.columns));
+            let about = format!("  {} · {}", session.project_name, facts(detail, listed));
+            lines.push(Line::new().faint(about).cut(screen.columns));
             continue;
         }
-        let word = Style::Plain;
-        let word = if state(session) == Status::Crashed { Style::Bad } else { word };
+        let word = if state(session) == Status::Crashed { Style::Bad } else { Style::Plain };
         let start = start.plain(" ").add(word, state(session).word()).pad(id + 2 + 2 + status + 2);
         let start = start.plain(local.when(session.started_at)).pad(id + 2 + 2 + status + 2 + when + 2);
         let name = Line::new().faint(session.project_name.clone()).cut(project).pad(project + 2);
         let start = start.join(name);
-        let title = screen.columns.saturating_sub(start.width() + facts + 2);
+        let title = screen.columns.saturating_sub(start.width() + facts_columns + 2).min(longest);
         let line = start.join(Line::of(Style::Strong, listed.title.clone()).cut(title).pad(title + 2));
-        lines.push(line.faint(self::facts(screen, listed)).cut(screen.columns));
+        lines.push(line.faint(facts(detail, listed)).cut(screen.columns));
     }
     lines
 }
 
-/// `2 h · 9 files · 1 failing · claude-code`, as much as fits.
-fn facts(screen: &Screen, listed: &Listed) -> String {
+/// How much is said about a session beside its title.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Detail {
+    Counts,
+    Duration,
+    Agent,
+}
+
+impl Detail {
+    /// The most first.
+    const ALL: [Detail; 3] = [Detail::Agent, Detail::Duration, Detail::Counts];
+}
+
+/// `2 h · 9 files · 1 failing · AGENT`.
+fn facts(detail: Detail, listed: &Listed) -> String {
     let mut parts = Vec::new();
-    let is_wide = screen.columns >= WIDE_COLUMNS || screen.columns < ONE_LINE_COLUMNS;
-    if is_wide {
+    if detail >= Detail::Duration {
         parts.push(duration(listed.duration()));
     }
     if listed.files > 0 {
@@ -88,7 +107,7 @@ fn facts(screen: &Screen, listed: &Listed) -> String {
     if listed.failing > 0 {
         parts.push(format!("{} failing", listed.failing));
     }
-    if screen.columns >= WIDE_COLUMNS {
+    if detail >= Detail::Agent {
         parts.push(listed.session.agent.clone());
     }
     parts.join(" · ")
