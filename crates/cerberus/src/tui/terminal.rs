@@ -15,7 +15,6 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::style::force_color_output;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use rustix::process::{Signal, kill_current_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -45,9 +44,6 @@ pub struct Screen {
 
 impl Screen {
     pub fn open() -> io::Result<Screen> {
-        // With NO_COLOR, this version of crossterm also drops the codes that end bold and reversed text. No colour is
-        // used then anyway.
-        force_color_output(true);
         let (sender, inputs) = channel();
         // Caught before the terminal changes, so that no signal can leave it changed.
         let signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;

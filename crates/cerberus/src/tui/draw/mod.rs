@@ -148,6 +148,8 @@ fn put(state: &State, frame: &mut Frame, y: usize, row: Row) {
     frame.render_widget(drawn, place);
 }
 
+/// Without colour not even the default colour is set: with NO_COLOR, this version of crossterm writes a code for it that
+/// also ends bold and reversed text.
 fn look(state: &State, style: Style) -> Look {
     let colored = |color: Color| if state.is_colored { Look::new().fg(color) } else { Look::new() };
     match style {
