@@ -1,6 +1,5 @@
 //! The evidence about one file, and the reasons for its rank in words.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::weights::{
@@ -47,7 +46,6 @@ pub fn of_sessions(evidence: &Evidence, traces: &mut Traces) {
             if touched.edits > 0 {
                 trace.sessions_edited += 1;
                 trace.add(Feature::SessionsEdited, 1.0);
-                trace.add(Feature::EditedInLast, if place == 0 { 1.0 } else { 0.0 });
             }
         }
     }
@@ -62,20 +60,13 @@ fn hours(now: Timestamp, at: Timestamp) -> f64 {
     now.since(at).as_secs_f64() / 3600.0
 }
 
-/// Where the last sessions stopped, and what they touched last.
+/// Where the last sessions stopped.
 pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
     for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
         let last_edit = worked.touched.iter().filter_map(|touched| touched.last_edit).max();
         for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
             traces.of(&touched.path).at_least(Feature::ReadLast, faded(place as f64, STOPS_HALF_SESSIONS));
         }
-    }
-    let here = traces.list.iter_mut().filter(|(path, _)| !evidence.gone.contains(path));
-    let mut touched: Vec<&mut Trace> =
-        here.map(|(_, trace)| trace).filter(|trace| trace.last_touch.is_some()).collect();
-    touched.sort_by_key(|trace| Reverse(trace.last_at()));
-    for (place, trace) in touched.into_iter().enumerate() {
-        trace.add(Feature::TouchedLast, 1.0 / (place as f64 + 1.0).sqrt());
     }
 }
 
