@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-const AGENTS: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"];
+const AGENTS: [&str; 8] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"];
 
 /// The folders whose presence says that an agent is on this machine, in the order of [`AGENTS`].
-const FOLDERS: [&str; 7] = [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot", ".qwen"];
+const FOLDERS: [&str; 8] =
+    [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot", ".qwen", ".cline"];
 
 /// Every file that is touched for the user, with something in it that is not ours.
-const USER_FILES: [(&str, &str); 11] = [
+const USER_FILES: [(&str, &str); 12] = [
     (
         ".claude/settings.json",
         "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n",
@@ -33,6 +34,7 @@ const USER_FILES: [(&str, &str); 11] = [
     (".copilot/hooks/cerberus.json", "{ }\n"),
     (".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
     (".qwen/settings.json", "{\n  \"model\": {\"name\": \"m\"} // mine\n}\n"),
+    (".cline/data/settings/cline_mcp_settings.json", "{\"mcpServers\": {\"x\": {\"command\": \"y\"}}}\n"),
 ];
 
 fn user(env: &TestEnv) -> PathBuf {
