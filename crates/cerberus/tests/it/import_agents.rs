@@ -143,8 +143,9 @@ fn every_agents_transcript_carries_over_once() {
     for (agent, written, below, events) in AGENTS {
         let env = env();
         let file = keep(&env, below, &written("s1", "/home/somebody/project"));
-        // Gemini's files say nothing of their folder; this one stands beside them.
+        // The files of Gemini and Cline say nothing of their folder; these stand beside them.
         keep(&env, ".gemini/tmp/hydra/.project_root", "/home/somebody/project");
+        keep(&env, ".cline/data/sessions/s1/s1.json", "{\"cwd\": \"/home/somebody/project\"}");
         let project = env.project();
         let args = ["import", agent, "--project", project.to_str().unwrap(), file.to_str().unwrap()];
         let report = env.json(&args);
@@ -220,11 +221,11 @@ fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
     keep(&env, ".gemini/tmp/hydra/logs.json", "[]");
     keep(&env, ".copilot/session-state/s1/files/notes.jsonl", "{}");
     let printed = env.ok(&["import"]);
-    let expected = "codex: 1 file: 1 session, 4 new events, 0 already known\n\
+    let expected = "cline: 1 file: 1 session, 3 new events, 0 already known\n\
+        codex: 1 file: 1 session, 4 new events, 0 already known\n\
         copilot: 1 file: 1 session, 3 new events, 0 already known\n\
         gemini: 1 file: 1 session, 3 new events, 0 already known\n\
-        qwen-code: 1 file: 1 session, 3 new events, 0 already known\n\
-        cline: 1 file: 1 session, 3 new events, 0 already known\n";
+        qwen-code: 1 file: 1 session, 3 new events, 0 already known\n";
     assert_eq!(printed, expected, "opencode's exports lie nowhere of their own");
     let report = env.json(&["import"]);
     assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(5), &json!(0), &json!(16)));
@@ -256,7 +257,7 @@ fn a_path_needs_the_agent_that_wrote_it() {
     let output = env.run(&["import", "rollout.jsonl"]);
     assert_eq!(output.status.code(), Some(2), "a usage error");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("give the agent before any PATH, one of claude-code, codex, copilot"), "{said}");
+    assert!(said.contains("give the agent before any PATH, one of claude-code, cline, codex"), "{said}");
 }
 
 #[test]

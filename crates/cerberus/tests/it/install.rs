@@ -105,18 +105,20 @@ fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     assert!(!env.home().exists());
 
     let told = env.ok(&["install"]);
-    assert_eq!(told.matches(": changed").count(), 12, "{told}");
+    assert_eq!(told.matches(": changed").count(), 14, "{told}");
     let after = snapshot(&user(&env));
     for (path, text) in USER_FILES {
         let wired = fs::read_to_string(user(&env).join(path)).unwrap();
         assert!(wired.contains("cerberus") && wired.len() > text.len(), "{path}: {wired}");
     }
     assert!(fs::read_to_string(user(&env).join(".gemini/settings.json")).unwrap().contains("// c"));
-    let plugin = fs::read_to_string(user(&env).join(".config/opencode/plugins/cerberus.js")).unwrap();
-    assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
+    for folder in [".config/opencode", ".cline"] {
+        let plugin = fs::read_to_string(user(&env).join(folder).join("plugins/cerberus.js")).unwrap();
+        assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
+    }
 
     let again = env.ok(&["install"]);
-    assert_eq!(again.matches("nothing to change").count(), 12, "{again}");
+    assert_eq!(again.matches("nothing to change").count(), 14, "{again}");
     assert_eq!(snapshot(&user(&env)), after);
 
     for agent in AGENTS.into_iter().filter(|agent| *agent != "codex") {

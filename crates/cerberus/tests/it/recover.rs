@@ -396,6 +396,12 @@ impl Case {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         match self.agent {
             "opencode" => write_opencode(path, cwd),
+            "cline" => {
+                std::fs::write(path, (self.written)(cwd)).unwrap();
+                // The folder of a session is in a file beside its messages.
+                let about = path.with_file_name(format!("{ID}.json"));
+                std::fs::write(about, json!({ "cwd": cwd }).to_string()).unwrap();
+            }
             _ => std::fs::write(path, (self.written)(cwd)).unwrap(),
         }
     }
