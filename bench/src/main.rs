@@ -3,6 +3,7 @@
 //! A figure never fails a run; only errors do (a program that cannot be built or run, a lost record). Everything
 //! happens in a scratch folder that is removed at the end.
 
+mod attack;
 mod brief;
 mod continuity;
 mod crash;
@@ -14,6 +15,7 @@ mod locomo;
 mod loops;
 mod measure;
 mod memories;
+mod pairs;
 mod payload;
 mod programs;
 mod prompts;
@@ -21,6 +23,7 @@ mod quotes;
 mod rank;
 mod scale;
 mod scratch;
+mod search;
 mod secrets;
 mod simulation;
 mod status_line;
@@ -52,11 +55,15 @@ Benchmarks:
   loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or repeated, no orphan
   simulation  a thousand seeds of everything that can happen to a home: a rebuilt view equals the one that grew
   scale     brief and hook with 10 to 10,000 recorded sessions
+  search    search over everything with 100 and 10,000 recorded sessions, in a fresh process
   locomo    quality of memory search, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
   train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
-  secrets   how well secrets are found on labelled texts (--data DIR), and the time per megabyte
+  secrets   how well secrets are found on labelled texts and attacks (--data DIR), what is cut from the prompts and
+            commands of transcripts (--sessions DIR), and the time per megabyte
+  attack    every attack class through every door: tried and passed (--data: attacks of your own, as a file)
+  pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
@@ -67,6 +74,7 @@ Benchmarks:
 Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
+  --sessions PATH a folder of transcripts, for `secrets`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
   --help          print this help
@@ -84,6 +92,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("import", import::run),
     ("crash", crash::run),
     ("scale", scale::run),
+    ("search", search::run),
     ("simulation", simulation::run),
     ("loop", loops::run),
     ("locomo", locomo::run),
@@ -93,7 +102,9 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("rank", rank::run),
     ("prompts", prompts::run),
     ("train", prompts::train::run),
-    ("secrets", secrets::run),
+    ("attack", attack::run),
+    ("secrets", |programs| secrets::run(programs.data.as_deref(), None)),
+    ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
     ("summary", summary::run),
 ];
@@ -104,6 +115,7 @@ struct Arguments {
     binary: Option<PathBuf>,
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
+    sessions: Option<PathBuf>,
     sizes: Sizes,
     help: bool,
 }
@@ -132,6 +144,13 @@ fn run() -> Result<()> {
     if chosen.is_empty() {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
+    // These measure only what is linked into this program.
+    if wanted == "pairs" {
+        return pairs::run(arguments.data.as_deref());
+    }
+    if wanted == "secrets" {
+        return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref());
+    }
     let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data, arguments.sizes)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     say(&format!("{cores} cores; {}", scratch::where_it_is()?))?;
@@ -153,6 +172,7 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--floor" => arguments.floor = Some(path()?),
             "--large" => arguments.sizes = Sizes::Large,
             "--data" => arguments.data = Some(path()?),
+            "--sessions" => arguments.sessions = Some(path()?),
             option if option.starts_with('-') => bail!("no option is called {option:?}; --help lists them"),
             _ if arguments.benchmark.is_some() => bail!("one benchmark at a time, or `all`"),
             _ => arguments.benchmark = Some(argument),

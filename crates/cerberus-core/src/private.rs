@@ -2,29 +2,36 @@
 //!
 //! Nothing of a private file is stored: not its path, not the names it defines, not the output of a command that was
 //! given it. Its path is also removed from prompts and messages, but the kind of file (`.env`) may be mentioned:
-//! "never commit .env" is a rule worth keeping. Decides only; it reads no settings.
+//! "never commit .env" is a rule worth keeping. Commands are read as a shell would (`command`). Decides only; it reads no
+//! settings.
+
+mod command;
 
 use crate::clean::Cleaner;
-use crate::clean::glob::{Glob, Letters};
+use crate::clean::glob::{Effect, Glob, Letters, deciding};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{Event, Note, Task, ToolUse};
 use crate::model::fact::Kind;
 
 /// Private unless the settings say otherwise.
-static PATHS: [Glob; 13] = [
-    Glob::of(".env*"),
-    Glob::of("*.pem"),
-    Glob::of("*.key"),
-    Glob::of("*.p12"),
-    Glob::of("*.pfx"),
-    Glob::of("*.kdbx"),
-    Glob::of("id_rsa*"),
-    Glob::of("id_ed25519*"),
-    Glob::of(".netrc"),
-    Glob::of(".ssh/**"),
-    Glob::of(".gnupg/**"),
-    Glob::of(".aws/credentials"),
-    Glob::of("secrets/**"),
+static PATHS: [(Glob, Effect); 16] = [
+    (Glob::of(".env*"), Effect::Include),
+    // Templates, which repositories carry: they have names and no values.
+    (Glob::of(".env.example"), Effect::Except),
+    (Glob::of(".env.sample"), Effect::Except),
+    (Glob::of(".env.template"), Effect::Except),
+    (Glob::of("*.pem"), Effect::Include),
+    (Glob::of("*.key"), Effect::Include),
+    (Glob::of("*.p12"), Effect::Include),
+    (Glob::of("*.pfx"), Effect::Include),
+    (Glob::of("*.kdbx"), Effect::Include),
+    (Glob::of("id_rsa*"), Effect::Include),
+    (Glob::of("id_ed25519*"), Effect::Include),
+    (Glob::of(".netrc"), Effect::Include),
+    (Glob::of(".ssh/**"), Effect::Include),
+    (Glob::of(".gnupg/**"), Effect::Include),
+    (Glob::of(".aws/credentials"), Effect::Include),
+    (Glob::of("secrets/**"), Effect::Include),
 ];
 
 /// Replaces a private path.
@@ -33,16 +40,10 @@ const MARK: &str = "[private]";
 /// The user's own rules, in addition to [`PATHS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrivacyRules {
-    /// Patterns, and whether each is an exception (`!`). The last match decides.
-    own_paths: Vec<(Glob, IsException)>,
+    /// Patterns and exceptions, in the user's order.
+    own_paths: Vec<(Glob, Effect)>,
     /// Absolute paths of private folders.
     projects: Vec<Glob>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IsException {
-    No,
-    Yes,
 }
 
 /// How a text refers to files.
@@ -62,8 +63,8 @@ impl PrivacyRules {
             _ => text.to_string(),
         };
         let path = |text: &String| match text.strip_prefix('!') {
-            Some(text) => Ok((Glob::parse(&expand(text))?, IsException::Yes)),
-            None => Ok((Glob::parse(&expand(text))?, IsException::No)),
+            Some(text) => Ok((Glob::parse(&expand(text))?, Effect::Except)),
+            None => Ok((Glob::parse(&expand(text))?, Effect::Include)),
         };
         let project = |text: &String| {
             let folder = expand(text);
@@ -94,13 +95,10 @@ impl PrivacyRules {
         {
             return Some(glob);
         }
-        match self.own_paths.iter().rev().find(|(glob, _)| glob.matches(path)) {
-            Some((glob, is_exception)) => (*is_exception == IsException::No).then_some(glob),
-            None => {
-                let letters = Letters::of(path);
-                PATHS.iter().find(|glob| glob.may_match(letters) && glob.matches(path))
-            }
-        }
+        let letters = Letters::of(path);
+        let built_in = PATHS.iter().filter(|(glob, _)| glob.may_match(letters));
+        let all: Vec<(&Glob, Effect)> = built_in.chain(&self.own_paths).map(|(glob, effect)| (glob, *effect)).collect();
+        if all.is_empty() { None } else { deciding(&all, path) }
     }
 
     /// The event as it may be stored; `None` if it contains nothing private.
@@ -131,6 +129,7 @@ impl Hiding<'_> {
         Some(match event {
             Event::Tool(used) => self.tool(used)?,
             Event::Prompt { text } => Event::Prompt { text: spoken(text, Keep::PROMPT)? },
+            Event::Title { text, is_users } => Event::Title { text: spoken(text, Keep::SUBJECT)?, is_users: *is_users },
             Event::Stop { message } => Event::Stop { message: spoken(message, Keep::MESSAGE)? },
             Event::SubagentStop { message } => Event::SubagentStop { message: spoken(message, Keep::MESSAGE)? },
             Event::Compact { stage, summary: Some(summary) } => {
@@ -168,7 +167,7 @@ impl Hiding<'_> {
 
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
         let touches = used.files.iter().any(|file| self.privacy_rules.is_private(&file.path));
-        let command = used.command.as_ref().and_then(|text| self.text(text, Keep::COMMAND, Speech::Exact));
+        let command = used.command.as_ref().and_then(|text| self.command(text));
         if !touches && command.is_none() && !self.is_mentioned(used) {
             return None;
         }
@@ -225,6 +224,22 @@ impl Hiding<'_> {
         (kept != *note).then_some(kept)
     }
 
+    /// The command with the names of private files hidden; `None` if it has nothing to do with any.
+    fn command<'a>(&self, command: &str) -> Option<Clean<'a>> {
+        let found = self.privacy_rules.in_command(command);
+        let mut out = String::new();
+        let mut kept = 0;
+        for range in &found.words {
+            out.push_str(&command[kept..range.start]);
+            out.push_str(MARK);
+            kept = range.end;
+        }
+        out.push_str(&command[kept..]);
+        // Words that only a text shows: in comments, in arguments that are text themselves.
+        let by_words = self.text(&out, Keep::COMMAND, Speech::Exact);
+        by_words.or_else(|| found.is_private.then(|| self.cleaner.clean(out, Keep::COMMAND)))
+    }
+
     /// The text with the paths of private files hidden; `None` if it names none.
     fn text<'a>(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'a>> {
         let mut out = String::new();
@@ -264,5 +279,6 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+pub mod projects;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod brief;
+pub mod browse;
 pub mod config;
 pub mod erase;
 pub mod hook;
@@ -14,6 +15,7 @@ pub mod loops;
 pub mod memory;
 pub mod os;
 pub mod project;
+pub mod report;
 pub mod same_project;
 pub mod sessions;
 pub mod store;

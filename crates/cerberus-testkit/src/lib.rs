@@ -8,7 +8,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod answering;
+pub mod attack;
 pub mod clients;
+pub mod doors;
 pub mod env;
 pub mod fake_agent;
 pub mod harness;

@@ -60,6 +60,11 @@ impl Running {
         self.child.id()
     }
 
+    /// What it printed so far.
+    pub fn printed(&self) -> String {
+        contents(&self.stdout)
+    }
+
     /// Waits until it ends. After `limit` its group is killed, and the error carries what it printed.
     pub fn wait(&mut self, limit: Duration) -> Result<Finished, String> {
         let child = &mut self.child;

@@ -1,8 +1,8 @@
 //! A program in its own terminal: captures its output and types input for it.
 //!
 //! The terminal is a pseudo-terminal pair; `setsid --ctty` makes it the program's controlling terminal, so closing it
-//! sends SIGHUP like closing a window. Nothing is rendered: the screen is the raw output. A program that is still
-//! running when its terminal is dropped is killed with its group.
+//! sends SIGHUP like closing a window. The output is kept as it is; [`Terminal::screen`] renders it. A program that is
+//! still running when its terminal is dropped is killed with its group.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,11 +16,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcgetwinsize, tcsetwinsize};
 
 use crate::process::{kill_group, wait_until};
 
-const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+/// Rows and columns, unless a test sets others.
+const SIZE: (u16, u16) = (40, 120);
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Enables bracketed paste. A program prints this when it is ready for input.
 const TAKES_KEYS: &str = "\x1b[?2004h";
@@ -43,10 +44,15 @@ struct Shared {
 impl Terminal {
     /// Starts the command, whose environment must have been cleared, in a new terminal.
     pub fn spawn(command: &Command) -> io::Result<Terminal> {
+        Terminal::spawn_sized(command, SIZE)
+    }
+
+    /// In a terminal of this many rows and columns.
+    pub fn spawn_sized(command: &Command, size: (u16, u16)) -> io::Result<Terminal> {
         let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&main)?;
         unlockpt(&main)?;
-        tcsetwinsize(&main, SIZE)?;
+        tcsetwinsize(&main, winsize(size))?;
         let name = ptsname(&main, Vec::new())?;
         let other = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
         let child = in_session(command, other)?.spawn()?;
@@ -67,6 +73,35 @@ impl Terminal {
         String::from_utf8_lossy(&printed).into_owned()
     }
 
+    /// The output as a terminal shows it, if the program draws everything anew when its size changes.
+    pub fn screen(&self) -> vt100::Screen {
+        let size = self.keyboard.as_ref().and_then(|keyboard| tcgetwinsize(keyboard).ok());
+        let (rows, columns) = size.map_or(SIZE, |size| (size.ws_row, size.ws_col));
+        let mut parser = vt100::Parser::new(rows, columns, 0);
+        parser.process(&self.shared.printed.lock().unwrap_or_else(PoisonError::into_inner));
+        parser.screen().clone()
+    }
+
+    /// Waits until the screen shows this.
+    pub fn wait_for_text(&self, text: &str, limit: Duration) -> Result<(), String> {
+        let is_shown = || self.screen().contents().contains(text).then_some(());
+        let late = |late: String| format!("{late}; the screen shows:\n{}", self.screen().contents());
+        wait_until(&format!("{text:?} on the screen"), limit, is_shown).map_err(late)
+    }
+
+    pub fn resize(&self, size: (u16, u16)) -> io::Result<()> {
+        match &self.keyboard {
+            Some(keyboard) => Ok(tcsetwinsize(keyboard, winsize(size))?),
+            None => Err(closed()),
+        }
+    }
+
+    /// Whether keys reach the program one by one and unseen.
+    pub fn is_raw(&self) -> io::Result<bool> {
+        let Some(keyboard) = &self.keyboard else { return Err(closed()) };
+        Ok(!tcgetattr(keyboard)?.local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO))
+    }
+
     /// Waits until the program reads keys.
     pub fn wait_for_keys(&self, limit: Duration) -> Result<(), String> {
         let takes_keys = || self.printed().contains(TAKES_KEYS).then_some(());
@@ -76,7 +111,7 @@ impl Terminal {
     pub fn type_keys(&mut self, keys: &str) -> io::Result<()> {
         match &mut self.keyboard {
             Some(keyboard) => keyboard.write_all(keys.as_bytes()),
-            None => Err(io::Error::new(io::ErrorKind::NotConnected, "the terminal is closed")),
+            None => Err(closed()),
         }
     }
 
@@ -130,6 +165,14 @@ impl Drop for Terminal {
     }
 }
 
+fn winsize((rows, columns): (u16, u16)) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::NotConnected, "the terminal is closed")
+}
+
 /// The same command as the leader of a new session with this controlling terminal.
 fn in_session(command: &Command, terminal: OwnedFd) -> io::Result<Command> {
     let mut wrapped = Command::new("setsid");
@@ -177,6 +220,19 @@ mod tests {
         assert!(terminal.wait(LIMIT).unwrap().success());
         wait_until("output", LIMIT, || terminal.printed().contains("got ten").then_some(())).unwrap();
         assert!(terminal.ended().is_some());
+    }
+
+    #[test]
+    fn the_screen_is_what_a_terminal_shows() {
+        let mut terminal = sh(r"stty -icanon -echo; printf 'gone\033[2J\033[H\033[7mleft\033[0m'; read key");
+        terminal.wait_for_text("left", LIMIT).unwrap();
+        let screen = terminal.screen();
+        assert!(!screen.contents().contains("gone") && screen.cell(0, 0).unwrap().inverse());
+        assert_eq!((screen.size(), terminal.is_raw().unwrap()), (SIZE, true));
+        terminal.resize((24, 80)).unwrap();
+        assert_eq!(terminal.screen().size(), (24, 80));
+        terminal.type_keys("\n").unwrap();
+        terminal.wait(LIMIT).unwrap();
     }
 
     #[test]

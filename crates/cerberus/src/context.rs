@@ -10,21 +10,24 @@ use cerberus_core::clean::Cleaner;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 use cerberus_core::model::time::{NotATime, Timestamp};
 use cerberus_engine::agents;
+use cerberus_engine::browse::find;
 use cerberus_engine::config::{self, Config, ConfigError, Key};
 use cerberus_engine::erase::retention;
 use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
 use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
+use cerberus_engine::os::home::{Home, UnsafeHome};
 use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
 use cerberus_engine::project::privacy;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::same_project::repository::{self, Effort};
 use cerberus_engine::sessions::caller::{self, CalledBy};
 use cerberus_engine::sessions::legacy;
 use cerberus_engine::sessions::name;
 use cerberus_engine::sessions::sweep;
+use cerberus_engine::sessions::title;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::health;
 use cerberus_engine::store::{SessionRow, Store};
@@ -48,9 +51,12 @@ pub struct Context {
 impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
         let home = home().hint("set CERBERUS_HOME to a folder for the data")?;
-        let (home, privacy_rules_unknown) = match with_privacy_rules(home.clone()) {
-            Ok(home) => (home, None),
-            Err(error) => (home, Some(error.to_string())),
+        let (home, privacy_rules_unknown) = match home.unsafe_home() {
+            Some(problem) => (home, Some(problem.to_string())),
+            None => match with_privacy_rules(home.clone()) {
+                Ok(home) => (home, None),
+                Err(error) => (home, Some(error.to_string())),
+            },
         };
         let given = given_now().hint("unset CERBERUS_NOW, or set it to a time like 2026-01-22T13:35:14Z")?;
         let here =
@@ -68,6 +74,21 @@ impl Context {
         let privacy_rules_unknown = self.privacy_rules_unknown.clone();
         let (home, cwd) = (self.home.clone(), self.cwd.clone());
         Context { home, clock: Clock::new(given), cwd, json: self.json, privacy_rules_unknown }
+    }
+
+    /// Fails if somebody else can write to the home, or owns it.
+    pub fn require_safe_home(&self) -> Result<()> {
+        match self.home.unsafe_home() {
+            Some(problem) => {
+                Err(anyhow::anyhow!("{problem}, so nothing is stored, read or run")).hint(home_repair(&problem))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same context in another folder.
+    pub fn in_folder(&self, cwd: PathBuf) -> Context {
+        Context { cwd, ..self.now_again() }
     }
 
     /// Fails while the privacy rules cannot be read: nothing may be stored then.
@@ -113,6 +134,23 @@ impl Context {
         }
     }
 
+    /// The session with this id. The beginning of an id is enough if no other id begins with it.
+    pub fn session(&self, store: &Store, id: &str) -> Result<SessionRow> {
+        the_one(find::by_id(store, &self.clock, id).hint(DOCTOR)?, id)
+    }
+
+    /// Like `session`, but words of a title are accepted too, and nothing means the newest session of this project.
+    pub fn session_or_newest(&self, store: &mut Store, text: &str) -> Result<SessionRow> {
+        if !text.trim().is_empty() {
+            return the_one(find::by_id_or_title(store, &self.clock, text).hint(DOCTOR)?, text);
+        }
+        let projects = joined(store, &self.located(), self.clock.now).hint(DOCTOR)?.ids;
+        let newest = store.sessions(&projects, Timestamp::EPOCH, self.clock.now).hint(DOCTOR)?.pop();
+        let missing = || anyhow::anyhow!("no session of this project is known");
+        let newest = newest.ok_or_else(missing).hint("give the id of a session; `cerberus log` lists them")?;
+        Ok(sweep::derive_state(newest, &self.clock, IDLE_AFTER).0)
+    }
+
     pub fn located(&self) -> Located {
         identity::locate(&self.cwd)
     }
@@ -130,7 +168,6 @@ impl Context {
     /// To be called after sessions ended. Turns corrections into proposals, and the most certain of them into memories.
     /// If a provider is set, starts a background process per session that writes its summary.
     pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
-        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let mut store = self.view()?;
         distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
         self.record_repository(&mut store, Effort::WithGit)?;
@@ -192,6 +229,7 @@ impl Context {
         if !self.clock.is_given {
             let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
             let mut ended = swept.hint("run `cerberus doctor` to see what is wrong")?;
+            title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings()).hint(DOCTOR)?;
             // Crashed sessions are summarized when they are recovered.
             ended.retain(|session| session.state.status == Status::Ended);
             if !ended.is_empty() {
@@ -206,11 +244,50 @@ impl Context {
     }
 }
 
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
+
+/// The only session of a list; `text` is what was asked for.
+pub fn the_one(mut found: Vec<SessionRow>, text: &str) -> Result<SessionRow> {
+    match (found.pop(), found.as_slice()) {
+        (Some(one), []) => Ok(one),
+        (None, _) => {
+            Err(anyhow::anyhow!("there is no session {text:?}")).hint("`cerberus log` lists the sessions and their ids")
+        }
+        (Some(last), others) => {
+            let ids: Vec<&str> = others.iter().chain([&last]).take(5).map(|session| session.id.as_str()).collect();
+            Err(anyhow::anyhow!("{text:?} may mean several sessions: {}", ids.join(", ")))
+                .hint("give more of the id; `cerberus log` lists the sessions")
+        }
+    }
+}
+
 /// The failure of an agent that tries to do what only the user may do.
 pub fn only_the_user(what: &str, command: &str) -> Failure {
     Failure {
         error: anyhow::anyhow!("only the user can {what}, and this command was run by an agent; nothing was changed"),
         hint: format!("the user can type this in a terminal of their own: {command}"),
+    }
+}
+
+/// How the user makes an unsafe home safe.
+pub fn home_repair(problem: &UnsafeHome) -> String {
+    match problem {
+        UnsafeHome::Foreign { root, .. } => {
+            format!(
+                "if it is yours, run `sudo chown -R $(id -u) '{}'`; otherwise set CERBERUS_HOME to a folder of yours",
+                root.display()
+            )
+        }
+        UnsafeHome::Writable { root, .. } => {
+            format!("check that config.toml in it is as you wrote it, then run `chmod -R go= '{}'`", root.display())
+        }
+    }
+}
+
+impl Context {
+    /// This process's environment, and the project it is in.
+    pub fn agent_surroundings(&self) -> agents::Surroundings<'static> {
+        agents::Surroundings::new(&|name| env::var_os(name), self.located().root)
     }
 }
 

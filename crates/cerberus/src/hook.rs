@@ -45,6 +45,11 @@ pub fn run(agent: &str) -> ExitCode {
     let Some(home) = context::home() else {
         return ExitCode::SUCCESS;
     };
+    // Its settings may be somebody else's: nothing of it is read, and nothing is stored in it.
+    if home.unsafe_home().is_some() {
+        let _ = read_payload();
+        return ExitCode::SUCCESS;
+    }
     let (given, problem) = match context::given_now() {
         Ok(given) => (given, None),
         Err(problem) => (None, Some(problem)),
@@ -74,7 +79,7 @@ fn hook_name(agent: &str) -> String {
 /// is written in the panic hook, because release builds abort on a panic.
 fn survive_panics(agent: String) {
     std::panic::set_hook(Box::new(move |panic| {
-        if let Some(home) = context::home() {
+        if let Some(home) = context::home().filter(|home| home.unsafe_home().is_none()) {
             let clock = Clock::new(context::given_now().ok().flatten());
             // Only the location: the panic message may quote the payload.
             let place = panic.location().map_or_else(|| "an unknown location".to_string(), ToString::to_string);

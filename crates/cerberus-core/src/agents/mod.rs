@@ -38,7 +38,7 @@ use crate::model::event::Event;
 use crate::model::id::Agent;
 
 /// Parses a line of a transcript for what it says about the size of the context.
-type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
+pub type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
 
 /// All supported agents, in display order.
 pub static ALL: [&Profile; 8] = [
@@ -60,6 +60,8 @@ pub struct Profile {
     pub title: &'static str,
     /// The name of the executable on PATH.
     pub program: &'static str,
+    /// The arguments that continue a session on a terminal; `{}` is its id.
+    resume: &'static [&'static str],
     /// Parses a hook payload. Returns `None` for events we do not capture.
     parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError>,
     /// Whether this agent sent a payload that arrived through another agent's hook.
@@ -105,6 +107,13 @@ pub fn find(name: &str) -> Option<Agent> {
     Agent::from_name(name).filter(|agent| profile(*agent).is_some())
 }
 
+/// The program and its arguments that continue a session on a terminal; `None` if nothing is known to do that.
+pub fn resume_command(agent: &str, agent_session_id: &str) -> Option<Vec<String>> {
+    let profile = profile(find(agent)?)?;
+    let arguments = profile.resume.iter().map(|argument| argument.replace("{}", agent_session_id));
+    Some(std::iter::once(profile.program.to_string()).chain(arguments).collect())
+}
+
 /// The names of the matching agents, joined for display: `a, b, c`.
 pub fn names(is_meant: impl Fn(&Profile) -> bool) -> String {
     let meant = ALL.iter().filter(|profile| is_meant(profile));
@@ -122,6 +131,11 @@ pub fn context_size(agent: Agent, ending: &[u8]) -> Vec<StreamEvent> {
 /// Whether [`context_size`] may find anything for this agent.
 pub fn tells_context_size(agent: Agent) -> bool {
     profile(agent).is_some_and(|profile| profile.shows_notice && profile.context.is_some())
+}
+
+/// Reads from a line of the agent's transcript what it says about the size of the context, if its transcripts say that.
+pub fn context_reader(agent: Agent) -> Option<ReadContext> {
+    profile(agent)?.context
 }
 
 /// Parses what an agent passes to the command of a status line.
@@ -295,6 +309,18 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_resumed_as_its_agent_wants() {
+        let line = |agent: &str| resume_command(agent, "x").map(|words| words.join(" "));
+        assert_eq!(line("claude-code").as_deref(), Some("claude --resume x"));
+        assert_eq!(line("codex").as_deref(), Some("codex resume x"));
+        assert_eq!(line("copilot").as_deref(), Some("copilot --resume=x"));
+        assert_eq!(line("opencode").as_deref(), Some("opencode --session x"));
+        assert_eq!(line("cline").as_deref(), Some("cline --id x"));
+        assert!(ALL.iter().all(|profile| line(profile.agent.name()).is_some_and(|line| line.contains('x'))));
+        assert_eq!(line("manual"), None);
+    }
+
+    #[test]
     fn agent_names_are_stable() {
         let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
         assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"]);
@@ -324,7 +350,7 @@ mod tests {
             let without = (value(Occasion::Start, None), value(Occasion::Prompt, None));
             assert_eq!(without, (at_start.clone(), at_prompt), "{agent}");
             let mut shown = at_start;
-            if [claude_code::AGENT, gemini::AGENT, qwen_code::AGENT].contains(&agent) {
+            if [claude_code::AGENT, codex::AGENT, gemini::AGENT, qwen_code::AGENT].contains(&agent) {
                 shown.as_mut().unwrap()["systemMessage"] = json!("n");
             }
             assert_eq!(value(Occasion::Start, Some("n")), shown, "{agent}");

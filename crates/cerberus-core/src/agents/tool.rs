@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::loose::{Escaped, Text};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
+use crate::extract::runs::Printed;
 use crate::extract::{git, names, runs};
 use crate::learn::correction;
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
@@ -104,6 +105,11 @@ pub(crate) struct Question<'a> {
     pub question: Text<'a>,
 }
 
+/// The folder that the agent had a command run in.
+pub(crate) fn in_folder<'a>(used: &mut Use<'a>, folder: Text<'a>) {
+    used.folder = folder.0.filter(|folder| !folder.is_empty()).map(|folder| used.cleaner.clean(folder, Keep::NAME));
+}
+
 /// A shell command. The output is kept only where it shows the result. `error` is the output of a failed command.
 pub(crate) fn shell<'a>(
     used: &mut Use<'a>,
@@ -112,17 +118,30 @@ pub(crate) fn shell<'a>(
     output: impl FnOnce() -> Cow<'a, str>,
 ) {
     let line = command.0.as_deref().unwrap_or_default();
-    let (is_run, may_report) = (runs::may_be_run(line), git::may_report(line));
-    used.command = command.0.map(|command| used.cleaner.clean(command, Keep::COMMAND));
+    let may_report = git::may_report(line);
+    let printed = runs::printed(line);
+    used.command = command.0.map(|command| match runs::without_contents(&command) {
+        Cow::Owned(kept) => used.cleaner.clean(kept, Keep::COMMAND),
+        Cow::Borrowed(_) => used.cleaner.clean(command, Keep::COMMAND),
+    });
     if let Some(error) = error {
-        used.error = if is_run { Some(used.cleaner.clean(error, Keep::OUTPUT)) } else { reason(used.cleaner, error) };
+        used.error = match printed {
+            Printed::Run => Some(used.cleaner.clean(error, Keep::OUTPUT)),
+            Printed::Mixed(run) => Some(used.cleaner.clean(runs::lines_of_run(&run, &error), Keep::OUTPUT)),
+            Printed::Other => reason(used.cleaner, error),
+        };
         return;
     }
     // Other output may contain a file's content, which is never kept.
-    let output = match (is_run, may_report) {
-        (true, _) => output(),
-        (false, true) => Cow::Owned(git::report_lines(&output())),
-        (false, false) => return,
+    let output = match printed {
+        Printed::Run => output(),
+        Printed::Mixed(run) => {
+            let output = output();
+            let lines = [runs::lines_of_run(&run, &output), git::report_lines(&output)];
+            Cow::Owned(lines.join("\n").trim().to_string())
+        }
+        Printed::Other if may_report => Cow::Owned(git::report_lines(&output())),
+        Printed::Other => return,
     };
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
 }
@@ -223,7 +242,7 @@ pub(crate) fn task<'a>(
         return None;
     }
     let subject = subject.map(|subject| cleaner.clean(subject, Keep::SUBJECT));
-    Some(Task { id: id.map(|id| cleaner.clean(id, Keep::SUBJECT)), subject, state })
+    Some(Task { id: id.map(|id| cleaner.clean(id, Keep::NAME)), subject, state })
 }
 
 pub(crate) fn task_state(status: Option<&str>) -> TaskState {

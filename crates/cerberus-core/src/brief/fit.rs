@@ -90,12 +90,12 @@ impl Size {
 
     fn add(&mut self, item: &Item) {
         self.tokens += item.tokens;
-        self.chars += item.code.chars().count() + 1;
+        self.chars += item.told().chars().count() + 1;
     }
 
     fn remove(&mut self, item: &Item) {
         self.tokens -= item.tokens;
-        self.chars -= item.code.chars().count() + 1;
+        self.chars -= item.told().chars().count() + 1;
     }
 
     fn exceeds(&self, request: &Request) -> bool {

@@ -16,18 +16,20 @@ mod relevance;
 pub mod repository;
 mod shorten;
 pub mod stopped;
+pub mod title;
+mod told;
 pub mod usage;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::clean::instruction::harmless;
 use crate::clean::text;
 use crate::language::tokens;
 use crate::model::fact::{Closing, Fact, Kind};
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
-pub(crate) use gather::open_items;
-pub use gather::{Worked, done_by_reference};
+pub use gather::{Worked, done_by_reference, open_items};
 pub use memories::MemoryItem;
 pub use notice::notice;
 pub use prompted::{Prompted, on_prompt};
@@ -233,10 +235,11 @@ pub fn compose(request: &Request) -> Brief {
         likely::trim_statements(&mut items, &mut dropped);
     }
     items.extend(repository::item(&request.likely.repository, request.facts, request.worked, request.now));
+    told::count(&mut items);
     if let Some(known) = request.known {
         items.retain(|item| !known.shown_codes.contains(&item.receipt_code()));
     }
-    let header = format!("proj:{}", text::code(request.project));
+    let header = header(request.project);
     let items = fit::fit(&header, items, request, &mut dropped);
     let text = render(&header, &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
@@ -281,7 +284,8 @@ pub fn remind(
         items.extend(likely.files.iter().take(rank::weights::FILES_MAX).map(|ranked| likely::seen(ranked, now)));
     }
     shorten::name_files(&mut items, files);
-    let text = render(&format!("proj:{}", text::code(project)), &items);
+    told::count(&mut items);
+    let text = render(&header(project), &items);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
 }
 
@@ -314,6 +318,11 @@ fn is_covered_by_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<
     true
 }
 
+/// The first line.
+fn header(project: &str) -> String {
+    format!("proj:{}", text::code(&harmless(project, "a project")))
+}
+
 fn render(header: &str, items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();
@@ -321,12 +330,12 @@ fn render(header: &str, items: &[Item]) -> String {
     let mut text = header.to_string();
     for item in items.iter().filter(|item| !is_behind_its_file(items, item)) {
         text.push('\n');
-        text.push_str(&item.code);
+        text.push_str(&item.told());
         let of_file = |other: &&Item| other.section == Section::Functions && other.path == item.path;
         let functions = items.iter().filter(of_file).filter(|_| item.section == Section::Files && item.path.is_some());
         for (at, function) in functions.enumerate() {
             text.push_str(if at == 0 { " " } else { ", " });
-            text.push_str(function.code.trim_start_matches(Kind::Function.prefix()));
+            text.push_str(function.told().trim_start_matches(Kind::Function.prefix()));
         }
     }
     text

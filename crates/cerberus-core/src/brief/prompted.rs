@@ -11,7 +11,7 @@ use super::likely::{remove_stale, seen};
 use super::rank::Ranked;
 use super::rank::terms::{each_term, terms};
 use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX, PROMPT_NAME_SHARE_MIN};
-use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten};
+use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten, told};
 use crate::clean::text;
 use crate::language::tokens;
 use crate::search::rank::PromptMeaning;
@@ -74,6 +74,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
     }
     items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));
     shorten::name_files(&mut items, request.files);
+    told::count(&mut items);
     items.retain(|item| !is_known(item, known));
     let mut budget_tokens = request.budget_tokens;
     items.retain(|item| {
@@ -82,7 +83,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
         fits
     });
     items.sort_by_key(|item| item.section);
-    let text = items.iter().map(|item| item.code.as_str()).collect::<Vec<_>>().join("\n");
+    let text = items.iter().map(Item::told).collect::<Vec<_>>().join("\n");
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
 }
 

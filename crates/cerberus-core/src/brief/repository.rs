@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::rank::{Commit, SessionWork};
 use super::{Item, Known, Section, Worked, base};
+use crate::clean::instruction::harmless;
 use crate::clean::text;
 use crate::language::tokens;
 use crate::model::fact::Kind;
@@ -73,7 +74,8 @@ pub enum Pushed {
 /// one of those that `worked` changed something since.
 pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
     let made = commits(facts, worked);
-    let mut parts: Vec<String> = repository.branch.iter().map(|branch| format!("on {branch}")).collect();
+    let mut parts: Vec<String> =
+        repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
     if !repository.changed.is_empty() {
         parts.push(format!("not committed: {}", names(&repository.changed, FILES_MAX)));
     }
@@ -119,7 +121,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
 
 /// `a.rs, b.rs and 2 more`.
 fn names(paths: &[String], max: usize) -> String {
-    let names: Vec<&str> = paths.iter().take(max).map(|path| base(path)).collect();
+    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(base(path), "a file")).collect();
     let more = paths.len().saturating_sub(max);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
@@ -152,11 +154,13 @@ fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
 /// `1a2b3c4 store: open it once`.
 fn commit_words(known: &Known) -> String {
     let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
-    format!("{hash} {}", known.fact.text)
+    format!("{hash} {}", harmless(&known.fact.text, "a commit"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
     use crate::brief::rank::Touched;
     use crate::extract::git;
@@ -236,11 +240,11 @@ mod tests {
         let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
         let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
         let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
-        assert_eq!(left(&[before.clone()], &[]), ["c.rs", "b.rs", "a.rs"]);
+        assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
         // A commit that git does not list here was made elsewhere, of files that nobody knows.
         let own = |secs: i64| [commit("b", secs, "[fix 1111111] one")];
-        assert_eq!(left(&[before.clone()], &own(2_500)), ["c.rs"]);
+        assert_eq!(left(slice::from_ref(&before), &own(2_500)), ["c.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs"]), before.clone()], &own(2_510)), ["c.rs", "a.rs"]);
         // What happened before the oldest commit is not known.
         assert_eq!(left(&[listed(1_500, &["x.rs"])], &[]), ["c.rs", "b.rs"]);

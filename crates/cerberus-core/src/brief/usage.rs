@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::base;
 use super::shorten::ends_with_path;
 use crate::model::fact::Kind;
+use crate::model::time::Timestamp;
 
 /// What came of telling sessions about files.
 #[derive(Debug, Default)]
@@ -70,6 +71,62 @@ impl Usage {
     }
 }
 
+/// What a session did after it was told something.
+#[derive(Debug, Default)]
+pub struct Later<'a> {
+    /// Files it edited or read.
+    pub touched: Vec<&'a str>,
+    pub functions: HashSet<&'a str>,
+    /// Codes of steps and blockers that it settled.
+    pub settled: HashSet<&'a str>,
+    pub passing_tests: Vec<&'a str>,
+}
+
+impl Later<'_> {
+    /// Whether the session used a line it was told: it touched the file, worked on the function, settled the step. A
+    /// quotation or a decision is never seen to be used.
+    pub fn uses(&self, code: &str) -> bool {
+        let named = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()));
+        if let Some(names) = named {
+            let mut words = names.split(' ');
+            let path = words.next().unwrap_or_default();
+            let is_touched = |path: &str| self.touched.iter().any(|touched| ends_with_path(touched, path));
+            return is_touched(path)
+                || is_touched(names)
+                || self.functions.contains(path)
+                || words.any(|name| self.functions.contains(name));
+        }
+        let is_open = [Kind::Next, Kind::Blocker].into_iter().any(|kind| code.starts_with(kind.prefix()));
+        let is_passing = || self.passing_tests.iter().any(|test| code.split([' ', ':']).any(|word| word == *test));
+        is_open && (self.settled.contains(code) || is_passing())
+    }
+}
+
+/// What sessions had done before a line was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    pub kind: Kind,
+    pub code: String,
+    pub path: Option<String>,
+    pub sessions: usize,
+    pub last_at: Timestamp,
+}
+
+/// What led to a line: the work on its file or function, or the fact itself. `None` if the work is not known any more.
+pub fn reason<'a>(code: &str, earlier: &'a [Earlier]) -> Option<&'a Earlier> {
+    let named = [Kind::File, Kind::Read].into_iter().find(|kind| code.starts_with(kind.prefix()));
+    let Some(kind) = named else {
+        return earlier.iter().find(|fact| fact.code == code);
+    };
+    let name = code[kind.prefix().len()..].split(' ').next().unwrap_or_default();
+    let is_on = |fact: &&Earlier| {
+        let is_path = fact.path.as_deref().is_some_and(|path| ends_with_path(path, name));
+        matches!(fact.kind, Kind::File | Kind::Read) && is_path || fact.code == code
+    };
+    // An edit says more than a read.
+    earlier.iter().filter(is_on).max_by_key(|fact| (fact.kind != Kind::Read, fact.last_at))
+}
+
 fn file_name<'a>(code: &'a str, bases: &HashSet<&str>) -> Option<&'a str> {
     let name = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
     bases.contains(base(name)).then_some(name)
@@ -100,5 +157,50 @@ mod tests {
         assert_eq!(usage.of_file("src/a.rs"), FileUsage { told: 2, used: 2 });
         assert_eq!(usage.of_file("src/store/mod.rs"), FileUsage { told: 1, used: 0 });
         assert_eq!(usage.of_file("src/b.rs"), FileUsage::default());
+    }
+
+    #[test]
+    fn a_line_is_used_if_its_file_or_step_comes_up_later() {
+        let later = Later {
+            touched: vec!["src/a.rs"],
+            functions: ["Stop"].into(),
+            settled: ["next:Add a mutex"].into(),
+            passing_tests: vec!["TestStopTwice"],
+        };
+        for used in [
+            "impl:a.rs",
+            "see:a.rs",
+            "impl:b.rs Stop Wait",
+            "impl:Stop",
+            "next:Add a mutex",
+            "block:test:TestStopTwice fails",
+        ] {
+            assert!(later.uses(used), "{used}");
+        }
+        for unused in ["impl:b.rs", "impl:b.rs Wait", "next:Add", "block:other", "said:a.rs is done", "proj:a.rs"] {
+            assert!(!later.uses(unused), "{unused}");
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_work_that_led_to_it() {
+        let earlier = |kind, code: &str, path: Option<&str>, sessions, at| Earlier {
+            kind,
+            code: code.to_string(),
+            path: path.map(str::to_string),
+            sessions,
+            last_at: Timestamp::from_millis(at),
+        };
+        let known = [
+            earlier(Kind::Read, "see:src/a.rs", Some("src/a.rs"), 5, 90),
+            earlier(Kind::File, "impl:src/a.rs", Some("src/a.rs"), 2, 50),
+            earlier(Kind::Next, "next:Add a mutex", None, 1, 60),
+            earlier(Kind::Function, "impl:Stop", Some("src/b.rs"), 1, 70),
+        ];
+        let of = |code: &str| reason(code, &known).map(|fact| (fact.kind, fact.sessions));
+        assert_eq!(of("impl:a.rs Stop"), Some((Kind::File, 2)));
+        assert_eq!(of("impl:Stop"), Some((Kind::Function, 1)));
+        assert_eq!(of("next:Add a mutex"), Some((Kind::Next, 1)));
+        assert_eq!((of("impl:c.rs"), of("said:a.rs is done")), (None, None));
     }
 }

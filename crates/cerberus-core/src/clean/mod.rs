@@ -3,6 +3,7 @@
 //! Knows nothing about events or agents, so every other folder can depend on it.
 
 pub mod glob;
+pub mod instruction;
 pub mod secret;
 pub mod tag;
 pub mod text;
@@ -10,7 +11,7 @@ pub mod text;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::secret::{UserRules, redact_with};
+use self::secret::{UserRules, redact_with, redact_words};
 use self::text::{Clean, Keep};
 
 /// Cleans outside text with our rules and those the user adds. Passed to everything that reads such text.
@@ -27,9 +28,15 @@ impl Cleaner {
         Cleaner { own: Some(Arc::new(own)) }
     }
 
-    /// The text with every secret replaced by `[redacted:NAME]`.
+    /// The text with every secret that a rule knows replaced by `[redacted:NAME]`. For names, ids and records, where
+    /// random tokens are expected.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         redact_with(text, self.own.as_deref())
+    }
+
+    /// The same without random tokens. For what people and programs write.
+    pub fn redact_words<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        redact_words(text, self.own.as_deref())
     }
 
     /// The part of a text that may be stored.

@@ -15,31 +15,49 @@ enum Tag {
 }
 
 pub(crate) fn without_private(text: &str) -> Cow<'_, str> {
+    Passages::default().outside(text)
+}
+
+/// Text that arrives line by line, in which a passage may extend over lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passages {
+    /// How many tags are open.
+    depth: usize,
+}
+
+impl Passages {
+    /// What is outside of passages in the next part of the text.
+    pub fn outside<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        cut(text, &mut self.depth)
+    }
+}
+
+fn cut<'t>(text: &'t str, depth: &mut usize) -> Cow<'t, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
-    let (mut kept, mut depth, mut at) = (0, 0usize, 0);
-    let mut is_cut = false;
+    let (mut kept, mut at) = (0, 0);
+    let mut is_cut = *depth > 0;
     while let Some(found) = bytes[at..].iter().position(|&byte| byte == b'<') {
         let start = at + found;
         at = start + 1;
         let Some((tag, end)) = tag_at(bytes, start) else { continue };
         at = end;
-        match (tag, depth) {
+        match (tag, *depth) {
             (Tag::Opens, 0) => {
                 out.push_str(&text[kept..start]);
-                (depth, is_cut) = (1, true);
+                (*depth, is_cut) = (1, true);
             }
-            (Tag::Opens, _) => depth += 1,
+            (Tag::Opens, _) => *depth += 1,
             // Closes nothing, so the text is about tags.
             (Tag::Closes, 0) => {}
-            (Tag::Closes, _) => depth -= 1,
+            (Tag::Closes, _) => *depth -= 1,
         }
-        kept = if depth == 0 && is_cut && tag == Tag::Closes { end } else { kept };
+        kept = if *depth == 0 && is_cut && tag == Tag::Closes { end } else { kept };
     }
     if !is_cut {
         return Cow::Borrowed(text);
     }
-    if depth == 0 {
+    if *depth == 0 {
         out.push_str(&text[kept..]);
     }
     Cow::Owned(out)

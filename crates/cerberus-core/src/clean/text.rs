@@ -64,6 +64,14 @@ impl Deref for Clean<'_> {
 pub struct Keep {
     pub head_bytes: usize,
     pub tail_bytes: usize,
+    random_tokens: RandomTokens,
+}
+
+/// Whether tokens that look random are kept, though no rule knows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RandomTokens {
+    Kept,
+    Cut,
 }
 
 /// How many bytes beyond the kept part are checked for secrets, so that none survives by crossing the edge.
@@ -71,18 +79,35 @@ const EDGE_BYTES: usize = 512;
 
 impl Keep {
     /// Paths, ids, branches. Anything longer than a file system allows is not a name.
-    pub const NAME: Keep = Keep { head_bytes: 4096, tail_bytes: 0 };
-    pub const SUBJECT: Keep = Keep { head_bytes: 400, tail_bytes: 0 };
-    pub const PROMPT: Keep = Keep { head_bytes: 4000, tail_bytes: 2000 };
+    pub const NAME: Keep = Keep::names(4096);
+    pub const SUBJECT: Keep = Keep::words(400, 0);
+    pub const PROMPT: Keep = Keep::words(4000, 2000);
     /// A message usually ends with what to do next.
-    pub const MESSAGE: Keep = Keep { head_bytes: 1500, tail_bytes: 4500 };
-    pub const COMMAND: Keep = Keep { head_bytes: 1500, tail_bytes: 500 };
+    pub const MESSAGE: Keep = Keep::words(1500, 4500);
+    pub const COMMAND: Keep = Keep::words(1500, 500);
     /// The names of tests are near the beginning of the output, the result is at its end.
-    pub const OUTPUT: Keep = Keep { head_bytes: 6000, tail_bytes: 10_000 };
+    pub const OUTPUT: Keep = Keep::words(6000, 10_000);
     /// A memory is a short statement, not a document; the metadata of an imported one may be longer.
-    pub const MEMORY: Keep = Keep { head_bytes: 16_000, tail_bytes: 0 };
-    pub const METADATA: Keep = Keep { head_bytes: 64 * 1024, tail_bytes: 0 };
-    pub const ERROR: Keep = Keep { head_bytes: 1000, tail_bytes: 1000 };
+    pub const MEMORY: Keep = Keep::words(16_000, 0);
+    pub const METADATA: Keep = Keep::names(64 * 1024);
+    pub const ERROR: Keep = Keep::words(1000, 1000);
+
+    /// For what people and programs write.
+    pub const fn words(head_bytes: usize, tail_bytes: usize) -> Keep {
+        Keep { head_bytes, tail_bytes, random_tokens: RandomTokens::Cut }
+    }
+
+    /// For names and ids, which may look random.
+    pub const fn names(head_bytes: usize) -> Keep {
+        Keep { head_bytes, tail_bytes: 0, random_tokens: RandomTokens::Kept }
+    }
+
+    fn redact<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
+        match self.random_tokens {
+            RandomTokens::Kept => cleaner.redact(text),
+            RandomTokens::Cut => cleaner.redact_words(text),
+        }
+    }
 
     pub(super) fn cut<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
         match without_private(text) {
@@ -94,13 +119,13 @@ impl Keep {
     fn cut_secrets<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
         let kept_bytes = self.head_bytes + self.tail_bytes;
         if text.len() <= kept_bytes + 2 * EDGE_BYTES {
-            return match cleaner.redact(text) {
+            return match self.redact(cleaner, text) {
                 Cow::Borrowed(text) if text.len() <= kept_bytes => Cow::Borrowed(text),
                 text => Cow::Owned(self.ends(&text, &text)),
             };
         }
-        let head = cleaner.redact(clip(text, self.head_bytes + EDGE_BYTES));
-        let tail = cleaner.redact(clip_front(text, self.tail_bytes + EDGE_BYTES));
+        let head = self.redact(cleaner, clip(text, self.head_bytes + EDGE_BYTES));
+        let tail = self.redact(cleaner, clip_front(text, self.tail_bytes + EDGE_BYTES));
         Cow::Owned(self.ends(&head, &tail))
     }
 
@@ -304,7 +329,7 @@ mod tests {
 
     #[test]
     fn keeps_both_ends_and_removes_secrets_before_clipping() {
-        let keep = Keep { head_bytes: 10, tail_bytes: 5 };
+        let keep = Keep::words(10, 5);
         assert_eq!(&*BUILT_IN.clean("short", keep), "short");
         assert_eq!(&*BUILT_IN.clean("0123456789abcdefghij", keep), "0123456789\n…\nfghij");
         assert_eq!(&*BUILT_IN.clean("x".repeat(9000), Keep::NAME), "x".repeat(4096));
@@ -318,7 +343,7 @@ mod tests {
 
     #[test]
     fn no_part_of_a_secret_escapes_across_an_edge() {
-        let keep = Keep { head_bytes: 60, tail_bytes: 60 };
+        let keep = Keep::words(60, 60);
         let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
         for length in [70, 400, 1_000, 1_200, 3_000] {
             for shift in 0..=100 {
@@ -337,7 +362,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_whole_and_what_does_not_is_cut_whoever_owns_it() {
-        let keep = Keep { head_bytes: 10, tail_bytes: 5 };
+        let keep = Keep::words(10, 5);
         for (text, kept) in [
             ("0123456789abcde", "0123456789abcde"),
             ("0123456789abcdef", "0123456789\n…\nbcdef"),

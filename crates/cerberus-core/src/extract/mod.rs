@@ -90,7 +90,9 @@ pub fn extract_after(event: &Event, before: &Before) -> Extracted {
         | Event::SeparateProject { .. }
         | Event::Pulse
         | Event::Crash { .. }
+        | Event::Title { .. }
         | Event::Complete
+        | Event::Reopen
         | Event::Archive => {}
     }
     out

@@ -3,7 +3,6 @@
 //! Each of the three is a [`Layer`] in which everything is optional; later layers win. [`Settings`] is the result,
 //! with all defaults filled in and contradictions rejected.
 
-use std::borrow::Cow;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use crate::agents;
 use crate::agents::headless::Headless;
 use crate::agents::stream::{self, StreamEvent, plain};
 use crate::clean::Cleaner;
+use crate::clean::text::Keep;
 use crate::model::id::Agent;
 use crate::model::span::Span;
 
@@ -88,9 +88,10 @@ macro_rules! layers {
         }
 
         impl Layer {
-            /// A copy that may be stored: values that contain a secret are left out and must be given again.
+            /// A copy that may be stored: values that contain a secret or a private passage are left out and must be
+            /// given again.
             pub fn without_secrets(mut self, cleaner: &Cleaner) -> Layer {
-                let is_open = |text: &String| matches!(cleaner.redact(text), Cow::Borrowed(_));
+                let is_open = |text: &String| *cleaner.clean(text.as_str(), Keep::words(text.len().max(1), 0)) == **text;
                 let texts = [
                     &mut self.prompt,
                     &mut self.until,
@@ -446,6 +447,11 @@ mod tests {
         let text = format!("agent_args = [\"--key\", \"{key}\"]\nuntil = \"x\"\n[hooks]\nloop_end = \"send {key}\"");
         let kept = layer(&text).without_secrets(&BUILT_IN);
         assert_eq!((kept.agent_args, kept.until.as_deref(), kept.hooks.loop_end), (None, Some("x"), None));
+        let random = concat!("q7Hx2Lm9Vz4T", "n8Rb1Kc6Wd3Y");
+        for prompt in [format!("use {random}"), "fix <private>the harbour</private>".to_string()] {
+            let kept = layer(&format!("prompt = \"{prompt}\"")).without_secrets(&BUILT_IN);
+            assert_eq!(kept.prompt, None, "{prompt}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::model::fact::Kind;
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
 use crate::model::repository::Repository;
+pub use crate::model::seed_codes::SeedCodes;
 pub use crate::model::summary::{ItemSort, Summary, SummaryItem};
 use crate::model::time::Timestamp;
 
@@ -148,8 +149,17 @@ pub enum Event<'a> {
     /// A summary of the session by a model, checked against its facts.
     #[serde(borrow)]
     Summary(Summary<'a>),
+    /// What the session is called: by its agent, or by its user in the agent.
+    Title {
+        #[serde(borrow)]
+        text: Clean<'a>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_users: bool,
+    },
     /// The session's items no longer carry over.
     Complete,
+    /// The user took a [`Event::Complete`] back.
+    Reopen,
     /// The session is too old for the brief and left it for good.
     Archive,
     /// A file of the original tool.
@@ -320,6 +330,9 @@ pub struct ToolUse<'a> {
     /// Tasks that were added or changed, for agents that change several at once.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task<'a>>,
+    /// The folder that the agent had a command run in, if it named one. Only to see whose files it was about; never stored.
+    #[serde(skip)]
+    pub folder: Option<Clean<'a>>,
 }
 
 impl ToolUse<'_> {
@@ -338,6 +351,7 @@ impl ToolUse<'_> {
             todos: self.todos.map(|todos| todos.into_iter().map(Task::into_owned).collect()),
             task: self.task.map(Task::into_owned),
             tasks: self.tasks.into_iter().map(Task::into_owned).collect(),
+            folder: owned(self.folder),
         }
     }
 }
@@ -471,21 +485,4 @@ impl Severity {
     pub fn from_word(word: &str) -> Option<Severity> {
         Severity::ALL.into_iter().find(|severity| severity.word() == word)
     }
-}
-
-/// The codes of a seed file by section, as written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SeedCodes<'a> {
-    #[serde(borrow, default)]
-    pub files: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub functions: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub decisions: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub blockers: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
-    pub next_actions: Vec<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Clean<'a>>,
 }

@@ -80,7 +80,7 @@ impl Kind {
     }
 
     /// The prefix of its codes.
-    pub fn prefix(self) -> &'static str {
+    pub const fn prefix(self) -> &'static str {
         match self {
             Kind::File | Kind::Function => "impl:",
             Kind::Read => "see:",

@@ -41,7 +41,9 @@ kinds! {
     Crash "crash",
     Recover "recover",
     Summary "summary",
+    Title "title",
     Complete "complete",
+    Reopen "reopen",
     Archive "archive",
     Seed "seed",
     Repository "repository",
@@ -71,7 +73,9 @@ impl EventKind {
             Event::Crash { .. } => EventKind::Crash,
             Event::Recover(_) => EventKind::Recover,
             Event::Summary(_) => EventKind::Summary,
+            Event::Title { .. } => EventKind::Title,
             Event::Complete => EventKind::Complete,
+            Event::Reopen => EventKind::Reopen,
             Event::Archive => EventKind::Archive,
             Event::Seed(_) => EventKind::Seed,
             Event::Repository(_) => EventKind::Repository,
@@ -82,13 +86,13 @@ impl EventKind {
 
     /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
-        use EventKind::{Crash, Named, Receipt, Recover, Summary};
-        matches!(self, Receipt | Named | Crash | Recover | Summary)
+        use EventKind::{Crash, Named, Receipt, Recover, Summary, Title};
+        matches!(self, Receipt | Named | Crash | Recover | Summary | Title)
     }
 
     /// Does it show that the session is active? What is done to a session is not activity of the session.
     pub fn is_activity(self) -> bool {
-        !self.is_ours() && !matches!(self, EventKind::Complete | EventKind::Archive)
+        !self.is_ours() && !matches!(self, EventKind::Complete | EventKind::Reopen | EventKind::Archive)
     }
 
     /// Is a start or an end after this event a new one, rather than an echo of an earlier one?
@@ -122,9 +126,12 @@ mod tests {
     #[test]
     fn our_own_records_are_not_activity_of_the_session() {
         let silent = words(|kind| !kind.is_activity());
-        assert_eq!(silent, ["named", "receipt", "crash", "recover", "summary", "complete", "archive"]);
+        assert_eq!(
+            silent,
+            ["named", "receipt", "crash", "recover", "summary", "title", "complete", "reopen", "archive"]
+        );
         let between = words(|kind| !kind.separates_echoes());
-        assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary"]);
+        assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary", "title"]);
         let of_none = words(|kind| !kind.is_of_a_session());
         assert_eq!(of_none, ["memory", "used", "forgotten", "repository", "same_project", "separate_project"]);
     }

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod order;
 pub mod path;
 pub mod repository;
+pub mod seed_codes;
 pub mod session;
 pub mod source;
 pub mod span;

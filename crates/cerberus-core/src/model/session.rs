@@ -77,6 +77,8 @@ pub enum MarkKind {
     },
     Recovered,
     Completed,
+    /// The user took the completion back.
+    Reopened,
     Archived,
 }
 
@@ -184,6 +186,11 @@ pub fn step(state: State, mark: &Mark) -> State {
         (MarkKind::Recovered, Status::Crashed) => State { status: Status::Recovered, ..state },
         (MarkKind::Crashed { .. } | MarkKind::Recovered, _) => state,
         (MarkKind::Completed, _) => State { status: Status::Completed, ..state },
+        (MarkKind::Reopened, Status::Completed) => {
+            let status = if state.ended.is_some() { Status::Ended } else { Status::Active };
+            State { status, ..state }
+        }
+        (MarkKind::Reopened, _) => state,
         (MarkKind::Archived, _) => State { status: Status::Archived, ..state },
     }
 }
@@ -298,6 +305,9 @@ mod tests {
             (vec![alive(1), recovered(5)], 5, 8, Status::Active),
             (vec![alive(1), completed(3)], 3, 8, Status::Completed),
             (vec![alive(1), completed(3), ended(5)], 5, 8, Status::Completed),
+            (vec![alive(1), completed(3), mark(4, MarkKind::Reopened)], 3, 8, Status::Active),
+            (vec![alive(1), ended(2), completed(3), mark(4, MarkKind::Reopened)], 3, 8, Status::Ended),
+            (vec![alive(1), crashed(2), mark(4, MarkKind::Reopened)], 3, 8, Status::Crashed),
             (vec![alive(1), completed(3), alive(5)], 5, 8, Status::Active),
             (vec![alive(1)], 1, WEEK + 2, Status::Archived),
             (vec![alive(1), ended(2)], 2, WEEK + 3, Status::Archived),
@@ -405,6 +415,7 @@ mod tests {
             Just(MarkKind::Crashed { evidence: "gone".into() }),
             Just(MarkKind::Recovered),
             Just(MarkKind::Completed),
+            Just(MarkKind::Reopened),
             Just(MarkKind::Archived),
         ]
     }

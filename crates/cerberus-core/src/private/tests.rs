@@ -24,11 +24,18 @@ fn the_last_pattern_that_matches_decides() {
     for path in ["src/env.rs", "src/secrets.rs", "keys.rs", "README.md", "environment/.config"] {
         assert!(!plain.is_private(path), "{path}");
     }
-    let own = privacy_rules(&["*.csv", "!src/secrets/**", "!.env.example", "src/secrets/real.rs"], &["~/client-*"]);
+    for template in [".env.example", "web/.env.sample", ".env.template"] {
+        assert!(!plain.is_private(template), "{template}");
+    }
+    for path in [".env.example.local", "secrets/.env.example", ".env.production"] {
+        assert!(plain.is_private(path), "{path}");
+    }
+    assert!(privacy_rules(&[".env*"], &[]).is_private(".env.example"), "who asks for it has it");
+    let own = privacy_rules(&["*.csv", "!src/secrets/**", "!.env.test", "src/secrets/real.rs"], &["~/client-*"]);
     for path in ["a.csv", ".env", "src/secrets/real.rs", "/home/me/client-x/a.rs"] {
         assert!(own.is_private(path), "{path}");
     }
-    for path in ["src/secrets/mod.rs", ".env.example", "/home/me/other/a.rs", "client-x/a.rs"] {
+    for path in ["src/secrets/mod.rs", ".env.test", "/home/me/other/a.rs", "client-x/a.rs"] {
         assert!(!own.is_private(path), "{path}");
     }
     assert!(own.is_private_project("/home/me/client-x") && own.is_private_project("/home/me/client-x/deep"));

@@ -1,4 +1,4 @@
-//! Finds the URL of `origin` in the text of a `.git/config`.
+//! Finds the URL of `origin`, and the worktree, in the text of a `.git/config`.
 //!
 //! No other setting has any effect, includes are not followed, and malformed lines are skipped.
 
@@ -7,22 +7,31 @@ use std::str::Chars;
 
 /// The first `url` of `[remote "origin"]`, which is the one that git fetches from.
 pub fn origin_url(config: &str) -> Option<String> {
+    values(config, is_remote_origin, "url").into_iter().next()
+}
+
+/// The folder whose files the repository manages, as the repository itself says: the last `worktree` of `[core]`.
+pub fn worktree(config: &str) -> Option<String> {
+    values(config, |header| header.eq_ignore_ascii_case("core"), "worktree").pop()
+}
+
+/// All values of a key, in the sections whose header is meant.
+fn values(config: &str, is_meant: impl Fn(&str) -> bool, wanted: &str) -> Vec<String> {
     let mut rest = config.trim_start_matches('\u{feff}').chars().peekable();
-    let mut is_origin = false;
+    let mut is_inside = false;
+    let mut found = Vec::new();
     while let Some(c) = rest.next() {
         match c {
             c if c.is_whitespace() => {}
-            '[' => is_origin = header(&mut rest).is_some_and(|header| is_remote_origin(&header)),
+            '[' => is_inside = header(&mut rest).is_some_and(|header| is_meant(&header)),
             c if c.is_ascii_alphabetic() => {
-                let value = setting(&mut rest, c);
-                if let Some((_, url)) = value.filter(|(key, _)| is_origin && key == "url") {
-                    return Some(url);
-                }
+                let value = setting(&mut rest, c).filter(|(key, _)| is_inside && key == wanted);
+                found.extend(value.map(|(_, value)| value));
             }
             _ => skip_line(&mut rest),
         }
     }
-    None
+    found
 }
 
 /// The text between the brackets, or nothing if they are not closed on the same line.
@@ -130,6 +139,20 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(origin_url(config).as_deref(), expected, "{config:?}");
+        }
+    }
+
+    #[test]
+    fn finds_the_worktree_that_git_uses() {
+        for (config, expected) in [
+            ("[core]\n\tbare = false\n\tworktree = ../../../sub\n", Some("../../../sub")),
+            ("[Core]\nWorkTree = \"/a b\"", Some("/a b")),
+            ("[core]\nworktree = a\n[x]\n[core]\nworktree = b", Some("b")),
+            ("[core \"x\"]\nworktree = a", None),
+            ("[remote \"origin\"]\nworktree = a", None),
+            ("[core]\nbare = false", None),
+        ] {
+            assert_eq!(worktree(config).as_deref(), expected, "{config:?}");
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Any text is a valid query. `"…"` is an exact phrase, `auth*` a prefix.
 
-use super::terms::{self, Shape, Term};
+use std::ops::Range;
+
+use super::terms::{self, Shape, Term, misspelling};
 use super::when::{self, When};
 use crate::clean::text;
 
@@ -11,6 +13,9 @@ pub const TERMS_MAX: usize = 32;
 
 /// A shorter prefix would match almost every word.
 const BEGINNING_BYTES_MIN: usize = 2;
+
+/// Too many other words are similar to a shorter one.
+const MISSPELLED_BYTES_MIN: usize = 5;
 
 const SNIPPET_CHARS_MAX: usize = 160;
 const SNIPPET_LEAD_CHARS: usize = 48;
@@ -101,22 +106,43 @@ impl Query {
     /// One line of a text around the first word of the query.
     pub fn snippet(&self, content: &str) -> String {
         let shown = text::line(content, content.len());
-        let is_asked = |word: &str| {
-            let asked = |term: &Term| self.terms.iter().any(|asked| term.text.starts_with(asked.text.as_str()));
-            terms::terms(word).iter().any(asked)
-        };
         let words = shown.split(' ').scan(0, |at, word| {
             let begin = *at;
             *at += word.chars().count() + 1;
             Some((begin, word))
         });
-        let hit = words.into_iter().find(|(_, word)| is_asked(word)).map_or(0, |(begin, _)| begin);
+        let hit = words.into_iter().find(|(_, word)| self.asks_for(word)).map_or(0, |(begin, _)| begin);
         let chars: Vec<char> = shown.chars().collect();
         let from = if chars.len() <= SNIPPET_CHARS_MAX { 0 } else { hit.saturating_sub(SNIPPET_LEAD_CHARS) };
         let until = chars.len().min(from + SNIPPET_CHARS_MAX);
         let cut: String = chars[from..until].iter().collect();
         let (before, after) = (if from > 0 { "…" } else { "" }, if until < chars.len() { "…" } else { "" });
         format!("{before}{}{after}", cut.trim())
+    }
+}
+
+impl Query {
+    /// The parts of a text that the query asks for: whole words, without the punctuation around them.
+    pub fn matches(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        for word in text.split_inclusive(char::is_whitespace) {
+            let core = word.trim_matches(|c: char| !c.is_alphanumeric());
+            if let Some(start) = word.find(core).filter(|_| !core.is_empty() && self.asks_for(word)) {
+                found.push(at + start..at + start + core.len());
+            }
+            at += word.len();
+        }
+        found
+    }
+
+    /// Whether a word has a term of the query, begins with one, or is spelled almost the same.
+    fn asks_for(&self, word: &str) -> bool {
+        let is_asked = |term: &Term, asked: &QueryTerm| {
+            let is_near = || asked.text.len() >= MISSPELLED_BYTES_MIN && misspelling(&term.text, &asked.text).is_some();
+            term.text.starts_with(asked.text.as_str()) || is_near()
+        };
+        terms::terms(word).iter().any(|term| self.terms.iter().any(|asked| is_asked(term, asked)))
     }
 }
 
@@ -180,12 +206,24 @@ mod tests {
         assert!(snippet.chars().count() <= SNIPPET_CHARS_MAX + 2);
     }
 
+    #[test]
+    fn matches_are_whole_words() {
+        let found = |query: &str, text: &'static str| -> Vec<&str> {
+            Query::parse(query).matches(text).into_iter().map(|range| &text[range]).collect()
+        };
+        assert_eq!(found("retries", "Two retries, then (retry)."), ["retries", "retry"]);
+        assert_eq!(found("checkpiont", "E2E checkpoint tests"), ["checkpoint"]);
+        assert_eq!(found("process.go", "see process.go: it"), ["process.go"]);
+        assert_eq!(found("zzz", "nothing"), [""; 0]);
+    }
+
     proptest! {
         #[test]
         fn any_text_is_a_query(text in "\\PC{0,80}|[a-z\"*' .-]{0,80}", content in "\\PC{0,200}") {
             let query = Query::parse(&text);
             prop_assert!(query.terms.len() <= TERMS_MAX);
             query.has_phrases(&content);
+            prop_assert!(query.matches(&content).into_iter().all(|range| !content[range].is_empty()));
             prop_assert!(query.snippet(&content).chars().count() <= SNIPPET_CHARS_MAX + 2);
         }
     }

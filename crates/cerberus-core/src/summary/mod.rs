@@ -34,7 +34,7 @@ const TEXT_TOKENS_MAX: usize = 250;
 const LINE_CHARS_MAX: usize = 160;
 
 /// Far more than the lines below can add up to.
-const PROMPT: Keep = Keep { head_bytes: 12_000, tail_bytes: 0 };
+const PROMPT: Keep = Keep::words(12_000, 0);
 
 /// The input of a summary: what one session left.
 #[derive(Debug)]

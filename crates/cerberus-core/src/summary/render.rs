@@ -117,7 +117,7 @@ fn markdown(head: &str, context: &[&Item], next: &[&Item]) -> String {
     let mut text = head.to_string();
     if !context.is_empty() {
         text.push_str("\n\n**Context:**");
-        context.iter().for_each(|item| text.push_str(&format!("\n- {}", item.code)));
+        context.iter().for_each(|item| text.push_str(&format!("\n- {}", item.told())));
     }
     if !next.is_empty() {
         text.push_str("\n\n**Next:**");

@@ -14,7 +14,7 @@ use crate::extract::injected::is_ours;
 use crate::model::event::{ItemSort, SummaryItem};
 
 /// The facts, the digest and the instructions.
-const PROMPT: Keep = Keep { head_bytes: 40_000, tail_bytes: 0 };
+const PROMPT: Keep = Keep::words(40_000, 0);
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const ITEMS_MAX: usize = 5;
 const ITEM_CHARS_MAX: usize = 240;

@@ -237,6 +237,21 @@ pub fn is_uninstalled(home: &Home, agent: Agent) -> bool {
     uninstalled_mark(home, agent).exists()
 }
 
+/// Removes the backups of the files that are meant. Uninstalling then removes our entries from such a file in place.
+pub fn forget_backups(home: &Home, is_meant: impl Fn(&Path) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(home.backups_dir()).into_iter().flatten() {
+        let path = entry?.path();
+        let text = home.text(&path, 2 * SETTINGS_BYTES_MAX).unwrap_or_default();
+        if serde_json::from_str::<Backup>(&text).is_ok_and(|backup| is_meant(&backup.path)) {
+            match fs::remove_file(path.with_extension("unrepaired")) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => fs::remove_file(&path)?,
+            }
+        }
+    }
+    Ok(())
+}
+
 fn uninstalled_mark(home: &Home, agent: Agent) -> PathBuf {
     home.backups_dir().join(format!("{agent}.uninstalled"))
 }

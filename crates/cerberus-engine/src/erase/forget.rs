@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::path::Path;
 
 use cerberus_core::brief::base;
 use cerberus_core::clean::Cleaner;
@@ -18,6 +19,7 @@ use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::memory::{Evidence, Status};
 use cerberus_core::model::time::Timestamp;
 
+use crate::agents::wiring;
 use crate::journal::rewrite::{self, Change, Rewrite};
 use crate::journal::{self, JournalError, Line, Position};
 use crate::loops;
@@ -42,6 +44,8 @@ pub struct Forgotten {
     /// Records of a newer version that cannot be judged; they are kept.
     pub unreadable: usize,
     pub memories: Vec<MemoryId>,
+    /// Checkpoints of loops, which the caller removes.
+    pub checkpoints: usize,
 }
 
 /// A request to forget these sessions and everything they left.
@@ -72,8 +76,9 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, request: &ForgetReq
     // While we hold this lock, nobody else rewrites records.
     let transaction = store.begin_fold()?;
     let plan = Plan::of(home, request, &memories)?;
-    rewrite::rewrite(home, clock.wall, &plan.rewrite(request, clock.now))?;
+    // Before the records go: once they are gone, nobody can ask for their copies again.
     plan.forget_copies(home, request).map_err(|source| failed(home, source))?;
+    rewrite::rewrite(home, clock.wall, &plan.rewrite(request, clock.now))?;
     fold::rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
@@ -207,6 +212,7 @@ impl Plan {
             of_newer_version: self.of_newer_version,
             unreadable: self.unreadable,
             memories: self.memories.clone(),
+            checkpoints: 0,
         }
     }
 
@@ -224,7 +230,20 @@ impl Plan {
             (_, None) => false,
         };
         failures::forget(home, is_covered)?;
+        wiring::forget_backups(home, |path| self.has_settings(request, path))?;
         store::other_views(home).iter().try_for_each(std::fs::remove_file)
+    }
+}
+
+impl Plan {
+    /// Whether an agent's settings file belongs to the forgotten project, or is a forgotten file.
+    fn has_settings(&self, request: &ForgetRequest, path: &Path) -> bool {
+        let mut inside = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        match request {
+            ForgetRequest::Projects { .. } => inside.next().is_some(),
+            ForgetRequest::Paths(paths) => inside.any(|path| paths.glob.matches(&path.to_string_lossy())),
+            _ => false,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finds secrets that were stored before the current rules knew them, and removes them in place.
 //!
-//! A record with a secret is rewritten like any other (`journal/rewrite.rs`), and the view is rebuilt. Settings and
-//! their backups belong to the user and are left alone.
+//! A record with a secret is rewritten like any other (`journal/rewrite.rs`), and the view is rebuilt. A checkpoint with a
+//! secret is removed. The settings belong to the user and are left alone.
 
 mod strings;
 
@@ -16,9 +16,11 @@ use cerberus_core::clean::secret::kinds;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
+use crate::erase::checkpoints::{self, CheckpointsError};
 use crate::erase::forget;
 use crate::journal::rewrite::Change;
 use crate::journal::{self, JournalError, Line, Position};
+use crate::loops::checkpoint::CheckpointError;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::replace::replace;
@@ -35,8 +37,16 @@ const FOLDERS_MAX: usize = 4;
 pub enum ScanError {
     #[error(transparent)]
     Fold(#[from] FoldError),
+    #[error(transparent)]
+    Checkpoints(#[from] CheckpointsError),
     #[error("cannot scan or redact {path}: {source}")]
     File { path: PathBuf, source: io::Error },
+}
+
+impl From<CheckpointError> for ScanError {
+    fn from(error: CheckpointError) -> Self {
+        ScanError::Checkpoints(error.into())
+    }
 }
 
 impl From<JournalError> for ScanError {
@@ -55,8 +65,8 @@ pub struct Finding {
     pub kinds: Vec<String>,
 }
 
-/// Everything stored that looks like a secret by the current rules.
-pub fn scan(home: &Home) -> Result<Vec<Finding>, ScanError> {
+/// Everything stored that looks like a secret by the current rules. `here` is a folder whose checkpoints count too.
+pub fn scan(home: &Home, here: &Path) -> Result<Vec<Finding>, ScanError> {
     let mut found: Vec<Finding> = records(home)?.into_iter().map(|fix| fix.finding).collect();
     for path in files(home) {
         let name = shown(home, &path);
@@ -66,14 +76,18 @@ pub fn scan(home: &Home) -> Result<Vec<Finding>, ScanError> {
             found.extend(in_text(home.cleaner(), &name, &text));
         }
     }
+    found.extend(checkpoints::with_secrets(home, here)?.0);
     Ok(found)
 }
 
 /// Removes all of it. Returns what was found.
-pub fn clean(home: &Home, clock: &Clock) -> Result<Vec<Finding>, ScanError> {
-    let found = scan(home)?;
+pub fn clean(home: &Home, clock: &Clock, here: &Path) -> Result<Vec<Finding>, ScanError> {
+    let found = scan(home, here)?;
     if found.is_empty() {
         return Ok(found);
+    }
+    for repository in checkpoints::with_secrets(home, here)?.1 {
+        repository.remove(home)?;
     }
     let mut store = fold::open(home)?;
     let lines: Vec<_> = records(home)?.into_iter().map(|fix| (fix.position, fix.change)).collect();
@@ -133,9 +147,9 @@ fn clean_record(cleaner: &Cleaner, open_record: &[u8]) -> Option<(Change, Vec<St
     Some((Change::Replace(cleaned), kinds))
 }
 
-/// The files of the home except the journal, settings and their backups.
+/// The files of the home except the journal, the settings, and what was found in the view's place and is not ours.
 fn files(home: &Home) -> Vec<PathBuf> {
-    let left_alone = [home.journal_dir(), home.backups_dir(), home.config(), home.paused(), home.key(), home.device()];
+    let left_alone = [home.journal_dir(), home.config(), home.paused(), home.key(), home.device()];
     let mut folders = vec![(home.root().to_path_buf(), 0)];
     let mut found = Vec::new();
     while let Some((folder, depth)) = folders.pop() {
@@ -144,7 +158,7 @@ fn files(home: &Home) -> Vec<PathBuf> {
             match kind {
                 _ if left_alone.contains(&path) => {}
                 Ok(kind) if kind.is_dir() && depth < FOLDERS_MAX => folders.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() => found.push(path),
+                Ok(kind) if kind.is_file() && !is_foreign(&shown(home, &path)) => found.push(path),
                 // A symbolic link leads out of the home.
                 _ => {}
             }
@@ -165,6 +179,10 @@ fn current_view(home: &Home) -> String {
 /// Whether the file is a view of any version, set aside or not, or its log.
 fn is_view(name: &str) -> bool {
     name.starts_with("view-")
+}
+
+fn is_foreign(name: &str) -> bool {
+    is_view(name) && name.contains(".damaged-foreign")
 }
 
 fn in_view(cleaner: &Cleaner, path: &Path, name: &str) -> Vec<Finding> {
@@ -189,7 +207,10 @@ fn in_view(cleaner: &Cleaner, path: &Path, name: &str) -> Vec<Finding> {
 
 fn text(path: &Path) -> Option<String> {
     let known = fs::symlink_metadata(path).ok()?;
-    if known.len() > FILE_BYTES_MAX { None } else { fs::read_to_string(path).ok() }
+    if known.len() > FILE_BYTES_MAX {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
 }
 
 fn in_text(cleaner: &Cleaner, name: &str, text: &str) -> Vec<Finding> {
@@ -203,12 +224,22 @@ fn cleaned(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<Str
     if name.ends_with(".jsonl") && text.trim_end().contains('\n') {
         return by_line(cleaner, name, text);
     }
+    if let Some(sealed) = journal::decode(text.trim().as_bytes()) {
+        return clean_sealed(cleaner, sealed.open_record());
+    }
     if name.contains(".json") && serde_json::from_str::<IgnoredAny>(text).is_ok() {
         return strings::cleaned(cleaner, text);
     }
     let redacted = cleaner.redact(text);
     let kinds = kinds_of(&redacted, text);
     (!kinds.is_empty()).then(|| (redacted.into_owned(), kinds))
+}
+
+/// A line of a ledger, with the checksum of what is left.
+fn clean_sealed(cleaner: &Cleaner, open_record: &[u8]) -> Option<(String, Vec<String>)> {
+    let (cleaned, kinds) = strings::cleaned(cleaner, &format!("{}}}", String::from_utf8_lossy(open_record)))?;
+    let open = cleaned.trim_end().strip_suffix('}')?;
+    Some((format!("{open}{}\n", journal::seal(open.as_bytes())), kinds))
 }
 
 fn by_line(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<String>)> {
@@ -227,7 +258,7 @@ fn by_line(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<Str
 }
 
 /// The kinds of secrets that were removed from `text` and were not already redacted in it.
-fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
+pub(super) fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
     let mut found: Vec<String> = kinds(redacted).map(str::to_string).collect();
     for before in kinds(text) {
         if let Some(at) = found.iter().position(|kind| kind == before) {

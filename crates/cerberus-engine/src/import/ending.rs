@@ -33,13 +33,16 @@ pub struct Ending {
 
 /// The end of a session's transcript; `None` if it cannot be found or read.
 pub fn ending(surroundings: &Surroundings, kept: &TranscriptFiles, session: &SessionRow) -> Option<Ending> {
-    let roots = || (kept.roots)(surroundings);
     if let Some(open) = kept.open {
-        return roots().iter().find_map(|path| exported(open, path, &session.agent_session_id));
+        return (kept.roots)(surroundings).iter().find_map(|path| exported(open, path, &session.agent_session_id));
     }
+    read(&path(surroundings, kept, session)?).ok()
+}
+
+/// The file that holds a session's transcript; `None` if it cannot be found, or is a database of many sessions.
+pub fn path(surroundings: &Surroundings, kept: &TranscriptFiles, session: &SessionRow) -> Option<PathBuf> {
     let recorded = session.transcript.as_deref().and_then(|path| current_path(Path::new(path)));
-    let path = recorded.or_else(|| find(kept, &roots(), session))?;
-    read(&path).ok()
+    recorded.or_else(|| find(kept, &(kept.roots)(surroundings), session)).filter(|_| kept.open.is_none())
 }
 
 type Open = fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>;

@@ -129,6 +129,8 @@ impl Import<'_> {
             let parent = self.home.cleaner().clean(parent, Keep::NAME);
             let edits = transcript.in_flight.iter_mut().filter_map(|unfinished| unfinished.edit.as_mut());
             edits.for_each(|edit| edit.session = parent.clone());
+            // The title of a subagent is not the session's.
+            transcript.events.retain(|told| !matches!(told.event, Event::Title { .. }));
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
         self.read(store, transcript)

@@ -29,6 +29,7 @@ use self::read::{CHUNK_BYTES, micros, segment_of};
 use crate::os::device;
 use crate::os::fault::{self, Writing};
 use crate::os::home::{Access, Home, create_dir};
+use crate::project::opted_out::OptedOut;
 
 /// A write that was cut short is repeated whole; the torn line stays, alone on its line.
 const TRIES_MAX: usize = 3;
@@ -56,6 +57,7 @@ pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<()
 /// The same, with places after the sequence number `after`.
 pub(crate) fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) -> Result<(), JournalError> {
     let mut records = records.iter().peekable();
+    let opted_out = OptedOut::new(home);
     while records.peek().is_some() {
         let mut writer = Writer::open(home, wall)?;
         writer.last.seq = writer.last.seq.max(after);
@@ -63,7 +65,7 @@ pub(crate) fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[
         while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
             let order = writer.next_order();
             // Hides what the user keeps private.
-            let line = match home.privacy_rules().hide(home.cleaner(), &record.event) {
+            let line = match opted_out.hidden(record) {
                 None => encode(record, order)?,
                 Some(event) => encode(&Record { event, ..record.clone() }, order)?,
             };

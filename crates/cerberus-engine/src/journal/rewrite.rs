@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::Duration;
 
 use cerberus_core::agents::transcripts::shared_part;
@@ -84,13 +85,19 @@ pub fn is_unfinished(home: &Home) -> bool {
 }
 
 fn begin(home: &Home) -> Result<(), JournalError> {
-    home.open(&home.rewriting(), Access::AppendOrCreate).map(drop).map_err(|source| failed(home, source))
+    home.open(&home.rewriting(), Access::AppendOrCreate).map(drop).map_err(|source| failed(home, source))?;
+    // The last report may show what is to be removed.
+    remove_if_there(&home.report()).map_err(|source| failed(home, source))
 }
 
 /// Marks the removal as finished: nothing holds what was removed any more.
 pub fn done(home: &Home) -> Result<(), JournalError> {
-    match fs::remove_file(home.rewriting()) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(home, error)),
+    remove_if_there(&home.rewriting()).map_err(|source| failed(home, source))
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }

@@ -99,7 +99,7 @@ impl Attempt {
             session_file: session_file.zip(launch.agent_dir.map(Path::to_path_buf)),
             tail: None,
             worker,
-            output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number)),
+            output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number), launch.cwd),
             error_words: String::new(),
         })
     }

@@ -31,6 +31,9 @@ const EMAIL: &str = "cerberus@localhost";
 
 const REFERENCES: &str = "refs/cerberus/loop";
 
+/// The folder for temporary files, beside the ledgers.
+pub(super) const SCRATCH: &str = "scratch";
+
 /// How many of the last runs keep their checkpoints.
 pub const RUNS_KEPT: usize = 5;
 
@@ -55,6 +58,13 @@ pub struct Checkpoint {
     pub number: u32,
     pub commit: String,
     pub at: Timestamp,
+}
+
+/// A reference of ours in a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub run: u32,
+    pub name: String,
 }
 
 /// What a restore changed.
@@ -82,7 +92,7 @@ impl<'a> Checkpoints<'a> {
         Ok(Checkpoints {
             located,
             git_dir,
-            scratch: home.loops_dir().join("scratch"),
+            scratch: home.loops_dir().join(SCRATCH),
             privacy_rules: home.privacy_rules(),
         })
     }
@@ -103,18 +113,57 @@ impl<'a> Checkpoints<'a> {
 
     /// Removes the checkpoints of all but the last runs, together with the states saved before a restore.
     pub fn prune(&self, runs_kept: usize) -> Result<usize, CheckpointError> {
-        let all = self.all()?;
+        let all = self.references()?;
         let mut runs: Vec<u32> = all.iter().map(|one| one.run).collect();
         runs.sort_unstable();
         runs.dedup();
         let gone: HashSet<u32> = runs.iter().rev().skip(runs_kept).copied().collect();
-        let old: Vec<&Checkpoint> = all.iter().filter(|one| gone.contains(&one.run)).collect();
-        for one in &old {
-            let mut git = command(&self.located.root);
-            git.args(["update-ref", "-d", &reference(one.run, one.number)]);
-            self.run("update-ref", git)?;
-        }
+        let old: Vec<&Reference> = all.iter().filter(|one| gone.contains(&one.run)).collect();
+        old.iter().try_for_each(|one| self.remove_reference(one))?;
         Ok(old.len())
+    }
+
+    /// Everything that we hold in the repository: checkpoints, and states saved before a restore.
+    pub fn references(&self) -> Result<Vec<Reference>, CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["for-each-ref", "--format=%(refname)", REFERENCES]);
+        let printed = self.run("for-each-ref", git)?;
+        let run = |name: &str| name.strip_prefix(REFERENCES)?.strip_prefix('/')?.split('/').next()?.parse().ok();
+        Ok(printed.lines().filter_map(|name| Some(Reference { run: run(name)?, name: name.to_string() })).collect())
+    }
+
+    /// Removes a reference. Git itself removes the commit later, when nothing else needs it.
+    pub fn remove_reference(&self, reference: &Reference) -> Result<(), CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["update-ref", "-d", &reference.name]);
+        self.run("update-ref", git).map(drop)
+    }
+
+    /// The files that a checkpoint adds to the commit it is based on, or changes in it: path and blob.
+    pub fn changed_files(&self, reference: &Reference) -> Result<Vec<(String, String)>, CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["diff-tree", "--root", "--no-commit-id", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff"]);
+        git.args(["--no-textconv", &reference.name]);
+        let printed = self.run("diff-tree", git)?;
+        let mut fields = printed.split('\0');
+        let mut found = Vec::new();
+        while let (Some(entry), Some(path)) = (fields.next().filter(|entry| !entry.is_empty()), fields.next()) {
+            let words: Vec<&str> = entry.split(' ').collect();
+            if let [_, mode, _, blob, status] = words[..]
+                && mode != SUBMODULE
+                && status != "D"
+            {
+                found.push((path.to_string(), blob.to_string()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The text of a file; `None` if it is too large.
+    pub fn text_of(&self, blob: &str) -> Option<String> {
+        let mut git = command(&self.located.root);
+        git.args(["cat-file", "blob", blob]);
+        printed(git, TIME_MAX)
     }
 
     /// Restores the files of a checkpoint.

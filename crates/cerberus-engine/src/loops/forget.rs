@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::forget::ForgetRequest;
@@ -13,23 +13,68 @@ use cerberus_core::loops::history::{Entry, Step};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
 
+use super::checkpoint::SCRATCH;
 use super::ledger::Ledger;
 use crate::os::home::Home;
 
 /// Forgets in every project's ledger.
 pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
+    for (ledger, dir) in ledgers(home)? {
+        in_project(&ledger, request, &dir)?;
+    }
+    // No loop is running, so these are of one that was killed.
+    match fs::remove_dir_all(home.loops_dir().join(SCRATCH)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The runs that a request affects, by project. `Runs::All` if the whole project is forgotten.
+pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<Vec<(ProjectId, Runs)>> {
+    if let ForgetRequest::Projects { ids, .. } = request {
+        return Ok(ids.iter().map(|id| (id.clone(), Runs::All)).collect());
+    }
+    let mut found = Vec::new();
+    for (ledger, _) in ledgers(home)? {
+        let runs = affected_runs(&ledger, request, &ledger.read(Timestamp::LAST).map_err(io::Error::other)?);
+        if !runs.is_empty() {
+            found.push((ledger.project().clone(), Runs::Some(runs)));
+        }
+    }
+    Ok(found)
+}
+
+/// Runs of a project's loops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Runs {
+    All,
+    Some(Vec<u32>),
+}
+
+impl Runs {
+    pub fn contain(&self, run: u32) -> bool {
+        match self {
+            Runs::All => true,
+            Runs::Some(runs) => runs.contains(&run),
+        }
+    }
+}
+
+/// The ledgers of all projects, with their folders.
+pub fn ledgers(home: &Home) -> io::Result<Vec<(Ledger, PathBuf)>> {
     let entries = match fs::read_dir(home.loops_dir()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
+    let mut found = Vec::new();
     for entry in entries {
         let entry = entry?;
         let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
         if entry.file_type()?.is_dir() && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            in_project(&Ledger::new(home, &ProjectId::from_stored(name)), request, &entry.path())?;
+            found.push((Ledger::new(home, &ProjectId::from_stored(name)), entry.path()));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
@@ -40,9 +85,7 @@ fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Resul
         return fs::remove_dir_all(dir);
     }
     let entries = ledger.read(Timestamp::LAST).map_err(io::Error::other)?;
-    let mut runs: Vec<u32> =
-        entries.iter().filter(|entry| is_covered(ledger, request, entry)).map(|entry| entry.run).collect();
-    runs.dedup();
+    let runs = affected_runs(ledger, request, &entries);
     if runs.is_empty() {
         return Ok(());
     }
@@ -56,6 +99,13 @@ fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Resul
     let kept: Vec<Entry> =
         entries.into_iter().map(|entry| if runs.contains(&entry.run) { without_texts(entry) } else { entry }).collect();
     ledger.replace(&kept)
+}
+
+fn affected_runs(ledger: &Ledger, request: &ForgetRequest, entries: &[Entry]) -> Vec<u32> {
+    let mut runs: Vec<u32> =
+        entries.iter().filter(|entry| is_covered(ledger, request, entry)).map(|entry| entry.run).collect();
+    runs.dedup();
+    runs
 }
 
 fn is_covered(ledger: &Ledger, request: &ForgetRequest, entry: &Entry) -> bool {

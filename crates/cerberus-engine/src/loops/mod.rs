@@ -13,6 +13,7 @@ pub mod guard;
 mod handover;
 pub mod interrupts;
 pub mod ledger;
+pub mod list;
 mod output;
 mod preserve;
 mod progress;

@@ -224,7 +224,7 @@ impl Runner<'_> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
         let session = attempt.session.clone().unwrap_or_default();
         let handoff = attempt.handoff.clone().unwrap_or_default();
-        let keep = Keep { head_bytes: handoff.len().max(1), tail_bytes: 0 };
+        let keep = Keep::words(handoff.len().max(1), 0);
         let reboot = self.left.as_ref().map(|left| Reboot {
             reason: left.how,
             old_session_id: left.session.clone().map(|session| self.job.home.cleaner().clean(session, Keep::NAME)),

@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +28,26 @@ pub struct Home {
     privacy_rules: Arc<PrivacyRules>,
     /// Removes secrets.
     cleaner: Cleaner,
+}
+
+/// Why the home cannot be trusted: somebody else may have written its settings, which can name programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnsafeHome {
+    /// It belongs to another user.
+    Foreign { root: PathBuf, owner: u32 },
+    /// Other users may write to it.
+    Writable { root: PathBuf, mode: u32 },
+}
+
+impl std::fmt::Display for UnsafeHome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            UnsafeHome::Foreign { root, owner } => write!(f, "{} belongs to another user (id {owner})", root.display()),
+            UnsafeHome::Writable { root, mode } => {
+                write!(f, "{} can be written by other users (mode {mode:04o})", root.display())
+            }
+        }
+    }
 }
 
 /// The purpose for which a file is opened.
@@ -65,6 +85,20 @@ impl Home {
         &self.root
     }
 
+    /// Why nothing in the home may be used; `None` if it is ours alone, or does not exist yet. One system call for the
+    /// folder, because every hook asks.
+    pub fn unsafe_home(&self) -> Option<UnsafeHome> {
+        let known = std::fs::metadata(&self.root).ok()?;
+        let root = || self.root.clone();
+        match (known.uid(), known.mode() & 0o7777) {
+            (owner, _) if owner != rustix::process::geteuid().as_raw() => {
+                Some(UnsafeHome::Foreign { root: root(), owner })
+            }
+            (_, mode) if mode & 0o022 != 0 => Some(UnsafeHome::Writable { root: root(), mode }),
+            _ => None,
+        }
+    }
+
     pub fn journal_dir(&self) -> PathBuf {
         self.root.join("journal")
     }
@@ -75,6 +109,11 @@ impl Home {
 
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
+    }
+
+    /// The last report. Removed with anything that it may show.
+    pub fn report(&self) -> PathBuf {
+        self.root.join("report.html")
     }
 
     pub fn loops_dir(&self) -> PathBuf {

@@ -1,7 +1,9 @@
 //! Which project a folder belongs to. Reads the file system itself and does not start git, so a hook can use it.
 //!
 //! A project is a git common directory: worktrees, subfolders and symbolic links lead to the same project, two
-//! repositories of the same name to two. Without git, the folder is the project.
+//! repositories of the same name to two. Without git, the folder is the project. A folder that points at a git directory
+//! elsewhere belongs to that project only if the git directory points back; otherwise a downloaded folder could ask for
+//! what is known about any other project.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -10,11 +12,15 @@ use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::Location;
 use cerberus_core::model::id::ProjectId;
+use cerberus_core::project::config;
 
 use crate::os::outside;
 
 /// A pointer file (`.git`, `HEAD`, `commondir`) is one short line.
 const POINTER_BYTES_MAX: u64 = 8 * 1024;
+
+/// The configuration of a submodule, which is read for its worktree.
+const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The project of a folder.
 #[derive(Debug)]
@@ -31,6 +37,8 @@ pub struct Located {
     pub common_dir: Option<PathBuf>,
     /// For a linked worktree: the top of the main one.
     pub main_root: Option<PathBuf>,
+    /// The git directory that this folder points at and that does not point back. The folder is a project of its own.
+    pub disowned_by: Option<PathBuf>,
 }
 
 impl Located {
@@ -55,6 +63,9 @@ pub fn locate(cwd: &Path) -> Located {
     let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| normal(cwd));
     for root in cwd.ancestors() {
         if let Some(git) = git_dirs(root) {
+            if !git.agrees(root) {
+                return Located { disowned_by: Some(git.own), ..folder(root, cwd.clone()) };
+            }
             let name = git.name(root);
             let main_root = git.is_linked.then(|| git.common.parent().map(Path::to_path_buf)).flatten();
             return Located {
@@ -64,13 +75,19 @@ pub fn locate(cwd: &Path) -> Located {
                 root: root.to_path_buf(),
                 git_dir: Some(git.own),
                 common_dir: Some(git.common),
+                disowned_by: None,
                 cwd,
             };
         }
     }
-    let anchor = [b"folder:", cwd.as_os_str().as_encoded_bytes()].concat();
-    let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(&cwd), cwd.clone());
-    Located { project, name, root, cwd, git_dir: None, common_dir: None, main_root: None }
+    folder(&cwd, cwd.clone())
+}
+
+/// A project without git.
+fn folder(root: &Path, cwd: PathBuf) -> Located {
+    let anchor = [b"folder:", root.as_os_str().as_encoded_bytes()].concat();
+    let (project, name, root) = (ProjectId::of_anchor(&anchor), base_name(root), root.to_path_buf());
+    Located { project, name, root, cwd, git_dir: None, common_dir: None, main_root: None, disowned_by: None }
 }
 
 /// `path` as the project spells it: relative to its worktree, or absolute if outside.
@@ -132,6 +149,29 @@ struct GitDirs {
 }
 
 impl GitDirs {
+    /// Whether the git directory takes this folder for a worktree of its own. A linked worktree is registered in the
+    /// main repository; a submodule and a separate git directory name their worktree in their configuration.
+    fn agrees(&self, root: &Path) -> bool {
+        let own = root.join(".git");
+        if self.is_linked {
+            let is_registered = self.own.parent() == Some(&self.common.join("worktrees"));
+            return is_registered
+                && pointer(&self.own.join("gitdir"))
+                    .and_then(|back| fs::canonicalize(self.own.join(back.trim())).ok())
+                    .is_some_and(|back| back == own);
+        }
+        if self.own == own {
+            return true;
+        }
+        ["config", "config.worktree"].iter().any(|name| {
+            outside::text(&self.own.join(name), CONFIG_BYTES_MAX)
+                .ok()
+                .and_then(|text| config::worktree(&text))
+                .and_then(|folder| fs::canonicalize(self.own.join(folder)).ok())
+                .is_some_and(|folder| folder == root)
+        })
+    }
+
     /// A linked worktree is named after its main one. Both `repo/.git` and `repo.git` give `repo`.
     fn name(&self, root: &Path) -> String {
         if !self.is_linked {

@@ -6,5 +6,6 @@
 pub mod git;
 pub mod guides;
 pub mod identity;
+pub mod opted_out;
 pub mod privacy;
 pub(crate) mod tracked;

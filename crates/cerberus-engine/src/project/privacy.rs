@@ -68,7 +68,7 @@ pub fn permanent_block(home: &Home, located: &Located) -> Option<StorageBlock> {
     roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(StorageBlock::OptedOut)
 }
 
-fn is_there(path: &Path) -> bool {
+pub(super) fn is_there(path: &Path) -> bool {
     !matches!(fs::symlink_metadata(path), Err(error) if is_absence(&error))
 }
 

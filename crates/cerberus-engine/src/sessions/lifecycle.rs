@@ -2,6 +2,7 @@
 
 use cerberus_core::model::event::Event;
 use cerberus_core::model::id::{Agent, SessionId};
+use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::session::CARRY_OVER;
 
 use crate::journal::{self, own_record};
@@ -13,6 +14,11 @@ use crate::store::{self, SessionRow, Store};
 /// Marks sessions as completed: their open items no longer carry over.
 pub fn complete(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
     mark_all(home, clock, sessions, &Event::Complete)
+}
+
+/// Takes completions back: the sessions' open items carry over again.
+pub fn reopen(home: &Home, clock: &Clock, sessions: &[SessionRow]) -> Result<(), FoldError> {
+    mark_all(home, clock, sessions, &Event::Reopen)
 }
 
 /// Archives every session that is too old for a brief. Returns those that were not archived before.
@@ -30,9 +36,10 @@ pub fn expired(clock: &Clock, store: &Store) -> store::Result<Vec<SessionId>> {
 
 /// Records the same event for many sessions, with one sync.
 fn mark_all(home: &Home, clock: &Clock, sessions: &[SessionRow], event: &Event<'static>) -> Result<(), FoldError> {
-    let word = if *event == Event::Archive { "archive" } else { "complete" };
+    let word = EventKind::of(event).word();
     let record = |session: &SessionRow| {
-        let key = format!("{word}-{}", clock.now.millis());
+        // A session may be completed, reopened and completed again at the same time that was asked about.
+        let key = format!("{word}-{}", clock.wall.millis());
         let agent = Agent::from_name(&session.agent)?;
         Some(own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event.clone()))
     };

@@ -9,3 +9,4 @@ pub mod lifecycle;
 pub mod name;
 pub mod recover;
 pub mod sweep;
+pub mod title;

@@ -106,6 +106,12 @@ pub fn recover_project(
     Ok(())
 }
 
+/// Whether the session's transcript is on this machine; `None` if its agent keeps none that we can find.
+pub fn has_transcript(surroundings: &Surroundings, session: &SessionRow) -> Option<bool> {
+    let (_, kept) = transcripts_of(session)?;
+    Some(ending::ending(surroundings, kept, session).is_some())
+}
+
 /// Calls `read` with the view as the next session of the project will find it: crashed sessions are recovered, and
 /// nothing of that is kept.
 pub fn with_recovered<T>(
@@ -163,7 +169,7 @@ pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &
     complete_from_transcript(recorder, surroundings, session, &mut Vec::new()).map(drop)
 }
 
-fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
+pub(super) fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
     let agent = Agent::from_name(&session.agent)?;
     Some((agent, Profile::of(agent)?.transcripts?))
 }
@@ -198,9 +204,10 @@ fn import_ending(
         .in_flight
         .retain(|unfinished| unfinished.began_at <= clock.now && unfinished.edit.as_ref().is_none_or(is_meant));
     // The last message may announce a tool use that is not written yet; only a hook knows that a turn has ended.
-    let ends_with_words = matches!(transcript.events.last(), Some(TranscriptEvent { event: Event::Stop { .. }, .. }));
-    if kept.writes_uses_at_end && ends_with_words {
-        transcript.events.pop();
+    let last = transcript.events.iter().rposition(|told| !matches!(told.event, Event::Title { .. }));
+    let words = last.filter(|last| matches!(transcript.events[*last].event, Event::Stop { .. }));
+    if let Some(words) = words.filter(|_| kept.writes_uses_at_end) {
+        transcript.events.remove(words);
     }
     transcript.cwd = Some(session.root.as_str().into());
     let in_flight = transcript.in_flight.clone();

@@ -2,7 +2,9 @@
 //!
 //! Rows are only added, each with its time, so that a query can be as of any time. Decisions are made elsewhere.
 
+mod browse;
 mod corrections;
+mod entries;
 mod facts;
 mod files;
 pub mod fold;
@@ -17,6 +19,7 @@ pub mod recorder;
 mod search;
 mod sessions;
 mod summary;
+mod titles;
 mod turns;
 mod write;
 
@@ -34,6 +37,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use corrections::CorrectionRow;
+pub use entries::{EntryQuery, FoundEntry};
 pub use facts::{Carried, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};
 pub use health::ViewProblem;
@@ -45,7 +49,7 @@ pub use summary::SummaryRow;
 pub use write::{FoldTransaction, MODEL_SOURCE};
 
 /// Marks a view whose tables are complete.
-const SCHEMA_VERSION: u32 = 6;
+const SCHEMA_VERSION: u32 = 7;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -258,6 +262,12 @@ impl Store {
             Ok(())
         };
         read().map_err(|source| StoreError::Sqlite { path: path.display().to_string(), source })
+    }
+
+    /// Differs from the last answer if the view has changed since, through this store or another process.
+    pub fn version(&self) -> Result<(i64, u64)> {
+        let others = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0));
+        Ok((self.with_path(others)?, self.connection.total_changes()))
     }
 
     /// SQLite's own integrity check.

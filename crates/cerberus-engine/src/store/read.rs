@@ -48,6 +48,9 @@ impl SessionRow {
     }
 }
 
+/// How many sessions are named if an id is ambiguous.
+const NAMED_MAX: usize = 20;
+
 const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
     started_at, last_activity, process, transcript";
 
@@ -139,6 +142,42 @@ impl Store {
 
     pub fn agent_session(&self, agent: Agent, agent_session_id: &str, now: Timestamp) -> Result<Option<SessionRow>> {
         self.one_session("agent = ?1 AND agent_session_id = ?2", [agent.name(), agent_session_id], now)
+    }
+
+    /// The sessions that their agents know by this id. Two agents may use the same one.
+    pub fn agent_sessions(&self, agent_session_id: &str, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE agent_session_id = ?1 ORDER BY started_at, row");
+        let mut found = self.rows(&sql, [agent_session_id], session_row)?;
+        found.retain(|session| session.started_at <= now);
+        self.settle(&mut found, now)?;
+        Ok(found)
+    }
+
+    /// The sessions whose id, or whose agent's own id for them, begins with `start`. An exact match is the only one.
+    pub fn sessions_named(&self, start: &str, now: Timestamp) -> Result<Vec<SessionRow>> {
+        if let Some(exact) = self.one_session("id = ?1", [start], now)? {
+            return Ok(vec![exact]);
+        }
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE started_at <= ?2
+             AND (substr(id, 1, length(?1)) = ?1 OR substr(agent_session_id, 1, length(?1)) = ?1)
+             ORDER BY started_at DESC, row DESC LIMIT {NAMED_MAX}"
+        );
+        let mut rows = self.rows(&sql, params![start, now.millis()], session_row)?;
+        self.settle(&mut rows, now)?;
+        Ok(rows)
+    }
+
+    /// The sessions with these rows, newest first.
+    pub fn sessions_at(&self, sessions: &[i64], now: Timestamp) -> Result<Vec<SessionRow>> {
+        let list = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE row IN ({list}) AND started_at <= ?1
+             ORDER BY started_at DESC, row DESC"
+        );
+        let mut rows = self.rows(&sql, [now.millis()], session_row)?;
+        self.settle(&mut rows, now)?;
+        Ok(rows)
     }
 
     fn one_session(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Option<SessionRow>> {
@@ -332,6 +371,7 @@ fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
         "crashed" => MarkKind::Crashed { evidence: detail.unwrap_or_default() },
         "recovered" => MarkKind::Recovered,
         "completed" => MarkKind::Completed,
+        "reopened" => MarkKind::Reopened,
         "archived" => MarkKind::Archived,
         _ => MarkKind::Alive,
     };

@@ -10,6 +10,7 @@ use super::{FoldTransaction, Store};
 use crate::journal;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
+use crate::project::opted_out::OptedOut;
 
 pub struct Recorder<'a> {
     pub home: &'a Home,
@@ -48,8 +49,9 @@ impl<'a> Recorder<'a> {
                 fold::fold(self.home, store)?;
             }
             Target::Preview(_, transaction) => {
+                let opted_out = OptedOut::new(self.home);
                 for record in records {
-                    match self.home.privacy_rules().hide(self.home.cleaner(), &record.event) {
+                    match opted_out.hidden(record) {
                         None => transaction.apply_newest(record)?,
                         Some(event) => transaction.apply_newest(&Record { event, ..record.clone() })?,
                     }

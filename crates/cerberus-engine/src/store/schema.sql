@@ -124,6 +124,49 @@ CREATE TABLE IF NOT EXISTS message (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS message_by_session ON message (session, at);
 
+-- What sessions are called, best first by rank (see `Rank` in core): given titles, and the first request.
+CREATE TABLE IF NOT EXISTS title (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS title_by_session ON title (session, rank);
+
+-- The last activity of sessions whose transcript was searched for a title. Not from the journal.
+CREATE TABLE IF NOT EXISTS title_asked (
+    session INTEGER PRIMARY KEY,
+    last_activity INTEGER NOT NULL
+) STRICT;
+
+-- Commands that the agent ran, for searching.
+CREATE TABLE IF NOT EXISTS command (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS command_by_session ON command (session, at);
+
+-- Everything that can be searched, except memories. Filled when somebody searches, from the sessions in `unindexed`.
+-- `source` is the row of the text in the table of its kind.
+CREATE TABLE IF NOT EXISTS entry (
+    row INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    source INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS entry_by_session ON entry (session);
+CREATE VIRTUAL TABLE IF NOT EXISTS entry_terms
+    USING fts5(terms, content='', contentless_delete=1, detail=none, tokenize="ascii");
+
+-- Sessions with records that the search index does not contain yet.
+CREATE TABLE IF NOT EXISTS unindexed (
+    session INTEGER PRIMARY KEY
+) STRICT;
+
 -- Edits whose file was not read yet.
 CREATE TABLE IF NOT EXISTS unnamed (
     event INTEGER PRIMARY KEY,

@@ -1,4 +1,5 @@
 //! Finding memories by words. The index says which rows contain which term; core decides what matches best.
+//! `entries.rs` searches everything else in the same way.
 //!
 //! The index is only asked for the rows of one term, newest first and bounded, so the cost of a search is bounded too.
 //! Texts are read only for promising rows.
@@ -7,8 +8,7 @@ use cerberus_core::model::time::Timestamp;
 use cerberus_core::search::query::{Query, QueryTerm, Wanted};
 use cerberus_core::search::score;
 use cerberus_core::search::score::{Candidate, Hit, Hits};
-use cerberus_core::search::terms;
-use cerberus_core::search::terms::Shape;
+use cerberus_core::search::terms::{Shape, misspelling};
 use rusqlite::params;
 
 use super::memories::IS_CURRENT;
@@ -16,7 +16,7 @@ use super::write::json;
 use super::{Result, Store};
 
 /// A term that occurs in more memories says little. Only the newest of those count.
-const HITS_MAX: usize = 6_000;
+pub(super) const HITS_MAX: usize = 6_000;
 /// The minimum number of rows whose text is read.
 const CANDIDATES_MIN: usize = 300;
 const CANDIDATES_PER_RESULT: usize = 3;
@@ -63,10 +63,11 @@ impl Store {
         let Some(newest) = newest.filter(|_| !asked.terms.is_empty()) else { return Ok(Vec::new()) };
         let mut hits = Hits::new(newest);
         let mut rarities = Vec::with_capacity(asked.terms.len());
+        let index = Index { terms: "memory_terms", rows_with: &|matching| self.rows_with(query, matching) };
         for (at, term) in asked.terms.iter().enumerate() {
-            rarities.push(self.look_up(query, term, newest, |row, hit| hits.add(row, at, hit))?);
+            rarities.push(self.look_up(&index, term, newest, |row, hit| hits.add(row, at, hit))?);
         }
-        let rows = hits.shortlist(&rarities, CANDIDATES_MIN.max(query.limit * CANDIDATES_PER_RESULT));
+        let rows = hits.shortlist(&rarities, shortlist_size(query.limit));
         let texts = self.texts(query, &rows, now)?;
         let candidates: Vec<Candidate> = texts
             .iter()
@@ -88,28 +89,27 @@ impl Store {
     }
 
     /// Calls `hit` for every row that contains the term or something similar. Returns the weight of the term.
-    fn look_up(
+    pub(super) fn look_up(
         &self,
-        query: &MemoryQuery,
+        index: &Index,
         term: &QueryTerm,
         newest: usize,
         mut hit: impl FnMut(usize, Hit),
     ) -> Result<f64> {
-        let exact = self.rows_with(query, &quoted(&term.text))?;
+        let exact = (index.rows_with)(&quoted(&term.text))?;
         exact.iter().for_each(|row| hit(*row, Hit::Exact));
         let mut worth = score::rarity(estimated(&exact, newest), newest);
         let is_beginning = term.wanted == Wanted::Beginning
             || (exact.len() < RARE && term.text.chars().count() >= BEGINNING_CHARS_MIN);
         let mut alike = Vec::new();
         if is_beginning {
-            alike = self.rows_with(query, &format!("{} *", quoted(&term.text)))?;
+            alike = (index.rows_with)(&format!("{} *", quoted(&term.text)))?;
         }
         let is_word = term.shape == Shape::Word && term.text.chars().count() >= MISSPELLED_CHARS_MIN;
         if exact.is_empty() && alike.is_empty() && is_word {
-            let spelled = self.similar_words(&term.text)?;
+            let spelled = self.similar_words(index.terms, &term.text)?;
             if !spelled.is_empty() {
-                alike =
-                    self.rows_with(query, &spelled.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" OR "))?;
+                alike = (index.rows_with)(&spelled.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" OR "))?;
             }
         }
         if exact.is_empty() && !alike.is_empty() {
@@ -149,19 +149,30 @@ impl Store {
     }
 
     /// The words of the index with the most similar spelling. Assumes that the first letter is right.
-    fn similar_words(&self, word: &str) -> Result<Vec<String>> {
+    fn similar_words(&self, terms: &str, word: &str) -> Result<Vec<String>> {
         let Some(first) = word.chars().next() else { return Ok(Vec::new()) };
-        let make = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_word USING fts5vocab(main, memory_terms, row)";
-        self.with_path(self.connection.execute_batch(make))?;
-        let sql = "SELECT term FROM temp.memory_word WHERE term >= ?1 AND term < ?2 LIMIT ?3";
+        let make = format!("CREATE VIRTUAL TABLE IF NOT EXISTS temp.{terms}_word USING fts5vocab(main, {terms}, row)");
+        self.with_path(self.connection.execute_batch(&make))?;
+        let sql = format!("SELECT term FROM temp.{terms}_word WHERE term >= ?1 AND term < ?2 LIMIT ?3");
         let after = format!("{first}\u{10ffff}");
-        let known: Vec<String> = self.rows(sql, params![first.to_string(), after, SPELLINGS_MAX], |row| row.get(0))?;
-        let near = known.into_iter().filter_map(|known| Some((terms::misspelling(&known, word)?, known)));
+        let known: Vec<String> = self.rows(&sql, params![first.to_string(), after, SPELLINGS_MAX], |row| row.get(0))?;
+        let near = known.into_iter().filter_map(|known| Some((misspelling(&known, word)?, known)));
         let mut near: Vec<(usize, String)> = near.collect();
         let least = near.iter().map(|(edits, _)| *edits).min();
         near.retain(|(edits, _)| Some(*edits) == least);
         Ok(near.into_iter().map(|(_, word)| word).collect())
     }
+}
+
+/// An index of terms, and how to ask it for rows: newest first, at most [`HITS_MAX`].
+pub(super) struct Index<'a> {
+    pub terms: &'static str,
+    pub rows_with: &'a dyn Fn(&str) -> Result<Vec<usize>>,
+}
+
+/// How many rows are read to find the best `limit`.
+pub(super) fn shortlist_size(limit: usize) -> usize {
+    CANDIDATES_MIN.max(limit * CANDIDATES_PER_RESULT)
 }
 
 /// Terms never contain a quotation mark, so the index always sees a single term.
@@ -179,8 +190,9 @@ fn estimated(found: &[usize], newest: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use cerberus_core::search::terms;
 
+    use super::*;
     use crate::store::Caller;
 
     const NOW: i64 = 1_760_000_000_000;

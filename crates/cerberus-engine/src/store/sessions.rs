@@ -11,7 +11,7 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 12] = [
+const OF_SESSIONS: [&str; 15] = [
     "event",
     "mark",
     "fact",
@@ -24,6 +24,9 @@ const OF_SESSIONS: [&str; 12] = [
     "receipt",
     "correction",
     "summary",
+    "title",
+    "command",
+    "unindexed",
 ];
 
 impl FoldTransaction<'_> {
@@ -35,6 +38,7 @@ impl FoldTransaction<'_> {
         let found = self.transaction.query_row(sql, [agent, agent_session_id], read).optional();
         let Some((session, first_segment, second)) = self.with_path(found)? else { return Ok(None) };
         self.run("DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = ?1)", [session])?;
+        self.clear_entries(session)?;
         for table in OF_SESSIONS {
             self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
         }

@@ -8,7 +8,8 @@ use std::cell::OnceCell;
 use cerberus_core::brief::base;
 use cerberus_core::brief::rank::PastPrompt;
 use cerberus_core::brief::rank::terms::path_like;
-use cerberus_core::clean::text::clip_front;
+use cerberus_core::brief::title::{self, Rank};
+use cerberus_core::clean::text::{clip, clip_front};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::words::Before;
 use cerberus_core::extract::{extract_after, scan_reference};
@@ -33,6 +34,9 @@ pub(super) struct Source {
 
 /// How much of the agent's last message is kept, as context for the user's answer.
 const LAST_WORDS_BYTES_MAX: usize = 2000;
+
+/// How much of a command can be searched.
+const COMMAND_BYTES_MAX: usize = 400;
 
 /// Records about memories and projects belong to no session.
 const NO_SESSION: i64 = 0;
@@ -79,10 +83,12 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables =
-            "segment session event mark fact run mention prompt message unnamed closing receipt file correction memory
-            memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted repository
-            project_answer root_asked";
+            "segment session event mark fact run mention prompt message title command unnamed closing receipt file
+            correction memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
+            repository project_answer root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
+        // The index is filled later, so what is deleted from it must not stay until then.
+        let clear = format!("{clear} INSERT INTO entry_terms (entry_terms) VALUES ('delete-all');");
         self.with_path(self.transaction.execute_batch(&clear))
     }
 
@@ -183,6 +189,7 @@ impl<'a> FoldTransaction<'a> {
             Event::SeparateProject { other } => return self.answer(source, record, other, false),
             _ => {}
         }
+        self.run("INSERT OR IGNORE INTO unindexed VALUES (?1)", [session])?;
         self.mark(session, record)?;
         let (message, is_interruption) = match &record.event {
             Event::Prompt { .. } => self.before(source)?,
@@ -208,8 +215,17 @@ impl<'a> FoldTransaction<'a> {
                 self.run(sql, params![session, at, begun, codes, named, tokens, redline])?;
                 self.used(source, memories)?;
             }
-            // A transcript describes files as they were; the files on disk may differ now.
-            Event::Tool(used) if !record.imported => self.unnamed(source, record, used)?,
+            Event::Tool(used) => {
+                self.command(source, used)?;
+                // A transcript describes files as they were; the files on disk may differ now.
+                if !record.imported {
+                    self.unnamed(source, record, used)?;
+                }
+            }
+            Event::Title { text, is_users } => {
+                let rank = if *is_users { Rank::User } else { Rank::Agent };
+                self.title(source, title::given(text).map(|text| (rank, text)))?;
+            }
             Event::Named(named) => self.named(source, named)?,
             Event::Summary(said) => self.summary(source, said)?,
             Event::Seed(codes) => self.seed_summary(source, codes)?,
@@ -218,6 +234,9 @@ impl<'a> FoldTransaction<'a> {
                 let (at, paths) = (source.at.millis(), paths.join("\n"));
                 let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
                 self.run(sql, params![source.event, session, at, terms, paths, &**text])?;
+                if EventKind::of(&record.event) == EventKind::Prompt {
+                    self.title_from_prompt(source, text)?;
+                }
             }
             Event::Stop { message } => {
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
@@ -229,6 +248,34 @@ impl<'a> FoldTransaction<'a> {
             _ => {}
         }
         self.corrections(source, record)
+    }
+
+    /// The first request names the session, unless its agent does.
+    fn title_from_prompt(&self, source: &Source, prompt: &str) -> Result<()> {
+        let sql = "SELECT min(rank) FROM title WHERE session = ?1 AND rank >= ?2";
+        let mut best = self.with_path(self.transaction.prepare_cached(sql))?;
+        let known = best.query_row(params![source.session, Rank::Request.number()], |row| row.get::<_, Option<u8>>(0));
+        let known = self.with_path(known)?;
+        if known == Some(Rank::Request.number()) {
+            return Ok(());
+        }
+        let found = title::of_prompt(prompt);
+        self.title(source, found.filter(|(rank, _)| known.is_none_or(|known| rank.number() < known)))
+    }
+
+    fn title(&self, source: &Source, title: Option<(Rank, String)>) -> Result<()> {
+        let Some((rank, text)) = title else { return Ok(()) };
+        let sql = "INSERT INTO title VALUES (?1, ?2, ?3, ?4, ?5)";
+        self.run(sql, params![source.event, source.session, source.at.millis(), rank.number(), text])?;
+        Ok(())
+    }
+
+    fn command(&self, source: &Source, used: &ToolUse) -> Result<()> {
+        let Some(command) = used.command.as_deref().filter(|command| !command.is_empty()) else { return Ok(()) };
+        let sql = "INSERT INTO command VALUES (?1, ?2, ?3, ?4)";
+        let text = clip(command, COMMAND_BYTES_MAX);
+        self.run(sql, params![source.event, source.session, source.at.millis(), text])?;
+        Ok(())
     }
 
     /// Whether another hook just reported the same words under another key, with nothing in between.
@@ -293,14 +340,25 @@ impl<'a> FoldTransaction<'a> {
             Event::End { reason } => ("ended", Some(&**reason)),
             Event::Seed(_) => ("ended", Some("import")),
             Event::Complete => ("completed", None),
+            Event::Reopen => ("reopened", None),
             Event::Archive => ("archived", None),
             event if EventKind::of(event).is_activity() => return self.revive(session, record.at),
             _ => return Ok(()),
         };
         let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
         self.run(sql, params![session, record.at.millis(), what, detail])?;
-        let sql = "UPDATE session SET is_open = (SELECT what = 'alive' FROM mark WHERE session = ?1
-            ORDER BY at DESC, row DESC LIMIT 1) WHERE row = ?1";
+        let sql = match what {
+            // It goes on as before: it ended, or nothing is known of an end.
+            "reopened" => {
+                "UPDATE session SET is_open = NOT EXISTS (SELECT 1 FROM mark WHERE session = ?1
+                    AND what IN ('ended', 'crashed') AND row > coalesce(
+                        (SELECT max(row) FROM mark WHERE session = ?1 AND what = 'alive'), 0)) WHERE row = ?1"
+            }
+            _ => {
+                "UPDATE session SET is_open = (SELECT what = 'alive' FROM mark WHERE session = ?1
+                    ORDER BY at DESC, row DESC LIMIT 1) WHERE row = ?1"
+            }
+        };
         self.run(sql, [session])?;
         Ok(())
     }

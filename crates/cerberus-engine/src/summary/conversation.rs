@@ -10,6 +10,7 @@ use cerberus_core::summary::digest::{Digest, entries};
 use super::SummaryError;
 use crate::journal;
 use crate::os::home::Home;
+use crate::project::opted_out::OptedOut;
 use crate::store::fold::FoldError;
 use crate::store::{SessionRow, Store};
 
@@ -18,6 +19,7 @@ pub fn digest(home: &Home, store: &Store, session: &SessionRow, now: Timestamp) 
     let Some(agent) = Agent::from_name(&session.agent) else { return Ok(Digest::default()) };
     let mut known = store.event_keys(agent, &session.agent_session_id)?;
     let mut found = Vec::new();
+    let opted_out = OptedOut::new(home);
     for segment in journal::segments(home).map_err(FoldError::from)? {
         for stretch in journal::stretches(home, &segment.name) {
             for (rank, record) in stretch.map_err(FoldError::from)?.records() {
@@ -25,7 +27,7 @@ pub fn digest(home: &Home, store: &Store, session: &SessionRow, now: Timestamp) 
                 if !is_own || record.at > now || known.remove(&*record.key).is_none() {
                     continue;
                 }
-                let hidden = home.privacy_rules().hide(home.cleaner(), &record.event);
+                let hidden = opted_out.hidden(&record);
                 found.push((rank, entries(hidden.as_ref().unwrap_or(&record.event))));
             }
         }

@@ -132,5 +132,6 @@ pub fn transcript(session: &str, cwd: &Path, at: &str, number: usize, random: &m
             json!({"role": "assistant", "id": id("n"), "content": [{"type": "text", "text": random.pick(&MESSAGES)}]});
         lines.extend([prompt, answer, result, words]);
     }
+    lines.push(json!({"type": "ai-title", "aiTitle": format!("Work {number}"), "sessionId": session}));
     lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
 }

@@ -50,7 +50,7 @@ pub fn views(world: &mut World) -> Result<(), Difference> {
 
 /// The JSON output of every command that only reads, from the program itself.
 pub fn outputs(world: &World, binary: &Path) -> Result<(), Difference> {
-    const COMMANDS: [&[&str]; 11] = [
+    const COMMANDS: [&[&str]; 14] = [
         &["brief"],
         &["brief", "--prompt", "fix the failing test in src/lib.rs", "--explain"],
         &["status"],
@@ -62,6 +62,9 @@ pub fn outputs(world: &World, binary: &Path) -> Result<(), Difference> {
         &["memory", "stats"],
         &["memory", "search", "tests"],
         &["session", "export"],
+        &["log"],
+        &["show"],
+        &["search", "tests"],
     ];
     for project in world.projects() {
         for command in COMMANDS {
@@ -111,14 +114,18 @@ const ROW_NUMBERS: [(&str, &str); 7] = [
 ];
 
 /// Tables that do not follow from the journal, or that are only temporary.
-const NOT_FROM_THE_JOURNAL: [&str; 4] = ["distilled", "git_log", "root_asked", "unwanted"];
+const NOT_FROM_THE_JOURNAL: [&str; 7] =
+    ["distilled", "entry", "git_log", "root_asked", "title_asked", "unindexed", "unwanted"];
 
 /// Every row of a view, table by table, sorted by content.
 fn dump(root: &Path) -> String {
     let view = store::view_file(&Home::new(root.to_path_buf()));
     let view = Connection::open_with_flags(view, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the view can be opened");
     let mut tables = view
-        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_terms%' ORDER BY name")
+        .prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'memory_terms%'
+            AND name NOT LIKE 'entry_terms%' ORDER BY name",
+        )
         .expect("tables");
     let tables: Vec<String> =
         tables.query_map([], |row| row.get(0)).expect("tables").collect::<Result<_, _>>().expect("names");

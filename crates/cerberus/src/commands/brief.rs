@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -18,13 +19,16 @@ use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::find::recent_sessions;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::store::Store;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
 
 use super::stats;
+
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// Show what the next session would be told
 #[derive(clap::Args)]
@@ -38,7 +42,7 @@ pub struct BriefCommand {
     prompt_file: Option<PathBuf>,
 
     /// How the session starts: startup, resume, clear, compact or fork
-    #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = source)]
+    #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = sources(), hide_possible_values = true)]
     source: StartSource,
 
     /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 1000 for sessions, or
@@ -48,7 +52,7 @@ pub struct BriefCommand {
 
     /// Format of the session part: codes, summary (of the last session, written by a model) or both. If there is no
     /// summary, codes are used [default: `summary.format` in config.toml, else summary if a provider is set]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
     format: Option<Format>,
 
     /// Show why each line was chosen and what it costs, and list what was left out
@@ -61,18 +65,14 @@ const DOCTOR: &str = "run `cerberus doctor` for details";
 /// Far more than a prompt that was typed or pasted.
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-fn source(text: &str) -> std::result::Result<StartSource, String> {
-    StartSource::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = StartSource::ALL.into_iter().map(StartSource::name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+fn sources() -> impl TypedValueParser<Value = StartSource> {
+    PossibleValuesParser::new(StartSource::ALL.map(StartSource::name))
+        .try_map(|name| StartSource::from_name(&name).ok_or(format!("{name:?} is not a source")))
 }
 
-fn format(text: &str) -> std::result::Result<Format, String> {
-    Format::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = Format::ALL.into_iter().map(Format::name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .try_map(|name| Format::from_name(&name).ok_or(format!("{name:?} is not a format")))
 }
 
 impl BriefCommand {
@@ -138,7 +138,7 @@ impl BriefCommand {
 #[derive(Serialize)]
 struct ItemJson<'a> {
     kind: &'a str,
-    code: &'a str,
+    code: Cow<'a, str>,
     text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
@@ -153,7 +153,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
     let brief = &briefing.brief;
     let memories = brief.memories.iter().map(|item| ItemJson {
         kind: &item.category,
-        code: &item.code,
+        code: Cow::Borrowed(&item.code),
         text: &item.text,
         path: None,
         // A memory belongs to no session; its id is shown instead.
@@ -165,7 +165,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
     let items: Vec<ItemJson> = memories
         .chain(brief.items.iter().map(|item| ItemJson {
             kind: item.kind.word(),
-            code: &item.code,
+            code: item.told(),
             text: &item.text,
             path: item.path.as_deref(),
             session: item.session.as_ref().map(SessionId::as_str),
@@ -207,16 +207,21 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Resu
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
-    let width = brief.items.iter().map(|item| item.code.chars().count()).max().unwrap_or(0).min(60);
+    let width = brief.items.iter().map(|item| item.told().chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
     }
     if let Some(Summarized { session, row }) = &briefing.summary {
-        render::line(&format!("{}  summary of {session}, written {} by {}", row.text, row.at, row.provider));
+        render::line(&format!(
+            "{}  summary of {session}, written {} by {}",
+            row.text,
+            Local::new(context.clock.now).when(row.at),
+            row.provider
+        ));
     }
     for item in &brief.items {
         let why = format!("{}{}", item.why(), usefulness(&usage, item));
-        render::line(&format!("{:width$}  {:>3} tokens  {why}", item.code, item.tokens));
+        render::line(&format!("{:width$}  {:>3} tokens  {why}", item.told(), item.tokens));
     }
     if !brief.dropped.is_empty() {
         render::line("");

@@ -1,9 +1,11 @@
 use cerberus_core::clean::glob::Glob;
 use cerberus_core::forget::ForgetRequest;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::find;
+use cerberus_engine::erase::checkpoints::{self, InRepository};
 use cerberus_engine::erase::forget;
 use cerberus_engine::erase::forget::Forgotten;
+use cerberus_engine::os::clock::Clock;
 use cerberus_engine::same_project::joined::{Joined, joined};
 use cerberus_engine::store::Store;
 use serde_json::json;
@@ -11,7 +13,7 @@ use serde_json::json;
 use super::memory::DOCTOR;
 use super::memory::forget::Forget as ForgetMemories;
 use super::project::{self, Folders};
-use crate::context::Context;
+use crate::context::{Context, the_one};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -23,7 +25,7 @@ use crate::render;
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
 pub struct Forget {
-    /// A session with everything captured from it; may be repeated
+    /// A session with everything captured from it, by our id or the agent's own; may be repeated
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
     session: Vec<String>,
 
@@ -68,15 +70,21 @@ impl Forget {
         let mut store = context.store()?;
         let request = self.request(context, &store)?;
         let folders = self.folders(context, &store)?;
-        let meant = forget::preview(&context.home, &store, &request).hint(DOCTOR)?;
+        let mut meant = forget::preview(&context.home, &store, &request).hint(DOCTOR)?;
+        let checkpoints = checkpoints::meant(&context.home, &context.cwd, &request).hint(DOCTOR)?;
+        meant.checkpoints = checkpoints.iter().map(InRepository::count).sum();
         if self.dry_run || is_nothing(&meant) {
             return self.tell(context, &meant, &folders);
         }
         self.require_person(context, &store, &meant)?;
         folders.iter().for_each(|folder| render::talk(&format!("{SAME_PROJECT}{folder}")));
         render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
-        let gone = forget::forget(&context.home, &context.clock, &mut store, &request)
-            .hint("some of it may already be deleted; run the command again to forget the rest")?;
+        const AGAIN: &str = "some of it may already be deleted; run the command again to forget the rest";
+        for repository in &checkpoints {
+            repository.remove(&context.home).hint(AGAIN)?;
+        }
+        let mut gone = forget::forget(&context.home, &context.clock, &mut store, &request).hint(AGAIN)?;
+        gone.checkpoints = meant.checkpoints;
         self.tell(context, &gone, &folders)
     }
 
@@ -112,9 +120,15 @@ impl Forget {
         }
         let mut sessions = Vec::new();
         for id in &self.session {
-            let found = store.session(&SessionId::new(id.as_str()), END).hint(DOCTOR)?;
-            let missing = || anyhow::anyhow!("there is no session {id:?}; nothing was forgotten");
-            sessions.push(found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")?);
+            // Two agents may use the same id of their own.
+            let own = store.agent_sessions(id, END).hint(DOCTOR)?;
+            if !own.is_empty() {
+                sessions.extend(own);
+                continue;
+            }
+            // Also one that began after the time that the command is asked about.
+            let found = find::by_id(store, &Clock::new(Some(END)), id).hint(DOCTOR)?;
+            sessions.push(the_one(found, id)?);
         }
         Ok(forget::of_sessions(&sessions))
     }
@@ -138,7 +152,7 @@ impl Forget {
             render::json(&json!({
                 "sessions": meant.sessions, "records": meant.records, "rewritten": meant.rewritten,
                 "of_newer_version": meant.of_newer_version, "unreadable": meant.unreadable,
-                "memories": meant.memories, "dry_run": self.dry_run, "also_in": folders,
+                "memories": meant.memories, "checkpoints": meant.checkpoints, "dry_run": self.dry_run, "also_in": folders,
             }));
             return Ok(());
         }
@@ -175,7 +189,7 @@ const SAME_PROJECT: &str = "includes the same project in ";
 const END: Timestamp = Timestamp::LAST;
 
 fn is_nothing(meant: &Forgotten) -> bool {
-    meant.records == 0 && meant.rewritten == 0 && meant.memories.is_empty()
+    meant.records == 0 && meant.rewritten == 0 && meant.memories.is_empty() && meant.checkpoints == 0
 }
 
 fn said(meant: &Forgotten) -> String {
@@ -190,6 +204,9 @@ fn said(meant: &Forgotten) -> String {
     if !meant.memories.is_empty() {
         let ids: Vec<&str> = meant.memories.iter().map(|id| id.as_str()).collect();
         parts.push(format!("{} ({})", render::counted(ids.len(), "memory", "memories"), ids.join(", ")));
+    }
+    if meant.checkpoints > 0 {
+        parts.push(render::count(meant.checkpoints, "checkpoint"));
     }
     parts.join(", ")
 }

@@ -1,22 +1,26 @@
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::agents;
 use cerberus_engine::agents::transcripts::TranscriptFiles;
+use cerberus_engine::browse::{overview, page};
 use cerberus_engine::import::{self, Report, TakeForgotten, files};
 use cerberus_engine::memory::distill;
 use cerberus_engine::project::identity;
 use cerberus_engine::sessions::caller::CalledBy;
+use cerberus_engine::store::Store;
 use cerberus_engine::store::fold;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use super::install::surroundings;
+use super::log::ListedJson;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::page as pager;
+use crate::render::progress::Progress;
+use crate::render::style::Screen;
+use crate::render::time::Local;
 
 /// Import past sessions from the transcripts that agents keep
 ///
@@ -88,7 +92,7 @@ impl Import {
         let mut store = context.store()?;
         let by_agent = context.called_by(&store)? == CalledBy::Agent;
         let mut tallies: Vec<(Agent, Tally)> = Vec::new();
-        let bar = progress_bar(files.len());
+        let mut progress = Progress::new("transcripts");
         for (index, (agent, file)) in files.iter().enumerate() {
             if tallies.last().is_none_or(|(last, _)| last != agent) {
                 tallies.push((*agent, Tally::default()));
@@ -106,12 +110,12 @@ impl Import {
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
                 fold::fold(&context.home, &mut store).hint(DOCTOR)?;
             }
-            bar.inc(1);
+            progress.at(index + 1, files.len());
         }
-        bar.finish_and_clear();
+        drop(progress);
         // What the user said in these sessions is proposed at once.
         distill::distill(&context.keeper(&context.located()), &mut store).hint(DOCTOR)?;
-        self.tell(context, &tallies);
+        self.tell(context, &mut store, &tallies)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {
             Some(first) => {
@@ -125,7 +129,7 @@ impl Import {
     /// The files to import, agent by agent.
     fn files(&self, context: &Context) -> Result<Vec<(Agent, PathBuf)>> {
         let mut found = Vec::new();
-        let surroundings = surroundings(context);
+        let surroundings = context.agent_surroundings();
         for (agent, transcripts) in known().filter(|(agent, _)| self.agent.is_none_or(|wanted| wanted == *agent)) {
             let kept = (transcripts.roots)(&surroundings);
             if self.agent.is_some() && self.paths.is_empty() && kept.is_empty() {
@@ -144,7 +148,7 @@ impl Import {
         Ok(found)
     }
 
-    fn tell(&self, context: &Context, tallies: &[(Agent, Tally)]) {
+    fn tell(&self, context: &Context, store: &mut Store, tallies: &[(Agent, Tally)]) -> Result<()> {
         let mut total = Tally::default();
         for (_, tally) in tallies {
             total.files += tally.files;
@@ -156,11 +160,16 @@ impl Import {
                 tallies.iter().map(|(agent, tally)| (agent.to_string(), tally.json())).collect();
             let mut report = total.json();
             report["agents"] = Value::Object(agents);
-            return render::json(&report);
+            report["known"] = known_json(context, store)?;
+            render::json(&report);
+            return Ok(());
         }
         match self.agent {
             Some(_) => render::line(&total.line()),
-            None if tallies.is_empty() => render::line("no transcripts were found on this machine"),
+            None if tallies.is_empty() => {
+                render::line("no transcripts were found on this machine");
+                return Ok(());
+            }
             None => tallies.iter().for_each(|(agent, tally)| render::line(&format!("{agent}: {}", tally.line()))),
         }
         if total.report.damaged_lines > 0 {
@@ -172,8 +181,47 @@ impl Import {
                 "cerberus: skipped {events} that you had forgotten; `cerberus import --forgotten` imports them"
             ));
         }
+        // The first search need not wait then.
+        let mut progress = Progress::new("sessions indexed");
+        store.index_entries(|done, left| progress.at(done, done + left)).hint(DOCTOR)?;
+        drop(progress);
+        picture(context, store)
     }
 }
+
+/// Shows everything that is known now, and what to type next.
+fn picture(context: &Context, store: &Store) -> Result<()> {
+    let overview = overview::overview(store, &context.clock).hint(DOCTOR)?;
+    let mut left = Vec::new();
+    for work in overview.projects.iter().take(LEFT_PROJECTS) {
+        let page = page::page(store, &context.clock, work.last.session.clone()).hint(DOCTOR)?;
+        left.extend(page.left.into_iter().take(LEFT_ITEMS).map(|item| (work.name.clone(), item)));
+    }
+    let to_review = store.count_proposals(context.clock.now).hint(DOCTOR)?;
+    let screen = Screen::of_stdout();
+    let local = Local::new(context.clock.now);
+    pager::page(&screen, &render::overview::lines(&screen, &local, &overview, &left, to_review));
+    Ok(())
+}
+
+fn known_json(context: &Context, store: &Store) -> Result<Value> {
+    let overview = overview::overview(store, &context.clock).hint(DOCTOR)?;
+    let projects: Vec<Value> = overview
+        .projects
+        .iter()
+        .map(|work| json!({"name": work.name, "sessions": work.sessions, "last": ListedJson::of(&work.last)}))
+        .collect();
+    Ok(json!({
+        "sessions": overview.sessions, "projects": projects,
+        "since": overview.period.map(|(first, _)| first.to_string()),
+        "until": overview.period.map(|(_, last)| last.to_string()),
+        "to_review": store.count_proposals(context.clock.now).hint(DOCTOR)?,
+    }))
+}
+
+/// How many projects are looked at for what they left open, and how much of it is shown.
+const LEFT_PROJECTS: usize = 3;
+const LEFT_ITEMS: usize = 2;
 
 impl Tally {
     fn json(&self) -> Value {
@@ -195,13 +243,4 @@ impl Tally {
         };
         format!("{files}: {sessions}, {events}, {} already known{private}", self.report.known_events)
     }
-}
-
-/// Drawn only on a terminal, never into a file or a pipe.
-fn progress_bar(length: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() || length < 2 {
-        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} transcripts, {eta} left");
-    ProgressBar::new(length as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -73,7 +73,7 @@ const TRIES_MAX: usize = 5;
 
 impl Install {
     pub fn run(self, context: &Context) -> Result<()> {
-        let mut surroundings = surroundings(context);
+        let mut surroundings = context.agent_surroundings();
         surroundings.wants_status_line = self.statusline;
         let selection = &self.selection;
         let profiles: Vec<_> =
@@ -116,7 +116,7 @@ impl Install {
 
 impl Uninstall {
     pub fn run(self, context: &Context) -> Result<()> {
-        let surroundings = surroundings(context);
+        let surroundings = context.agent_surroundings();
         let selection = &self.selection;
         let plan = |profile: &'static Profile, file: &SettingsFile, _: Option<Version>| {
             wiring::plan_uninstall(&context.home, profile.agent, file)
@@ -264,6 +264,15 @@ fn print_next_steps(outcomes: &[Outcome], command: &str) {
             shown.push(agent);
         }
     }
+    if outcomes.iter().any(|outcome| outcome.change.is_ok()) {
+        render::talk("");
+        render::talk(
+            "From now on, every session of these agents is captured, and the next one is told where it stopped.",
+        );
+        render::talk("  cerberus import    read the sessions that they had before");
+        render::talk("  cerberus status    what is known about this project");
+        render::talk("  cerberus doctor    whether everything works");
+    }
     if command.contains("/target/") {
         render::talk(
             "cerberus: this binary is in a build folder; copy it to a permanent place and run `install` from there",
@@ -306,11 +315,6 @@ fn all_succeeded(outcomes: &[Outcome], hint: &str) -> Result<()> {
             Err(Failure { error, hint: hint.to_string() })
         }
     }
-}
-
-/// This process's environment, and the project it is in.
-pub fn surroundings(context: &Context) -> Surroundings<'static> {
-    Surroundings::new(&|name| env::var_os(name), context.located().root)
 }
 
 /// The path by which agents will call this binary. A path from PATH is preferred: it survives updates.

@@ -7,6 +7,7 @@ mod forget;
 mod handoff;
 mod import;
 mod install;
+pub mod log;
 mod loops;
 mod man;
 mod mcp;
@@ -14,28 +15,37 @@ pub mod memory;
 mod pause;
 mod project;
 pub mod record;
+mod report;
+pub mod resume;
 mod run;
 mod scan;
+pub mod search;
 mod session;
-mod stats;
+mod show;
+pub mod stats;
 mod status;
 mod statusline;
 mod summarize;
+mod tree;
 mod try_out;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cerberus_core::agents::names;
+use cerberus_core::agents::{self, names};
 use cerberus_core::clean::text::{name, printable};
 use cerberus_core::model::time::Timestamp;
-use clap::{Parser, Subcommand};
+use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
+use crate::tui;
 
 /// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
@@ -63,33 +73,61 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Try(try_out::Try),
-    Install(install::Install),
-    Uninstall(install::Uninstall),
-    Doctor(doctor::Doctor),
-    Hook(Hook),
-    Brief(brief::BriefCommand),
     Status(status::Status),
+    Log(log::Log),
+    Show(show::Show),
+    Search(search::Search),
+    Resume(resume::Resume),
     Stats(stats::Stats),
-    #[command(name = "statusline")]
-    StatusLine(statusline::StatusLineCommand),
-    Import(import::Import),
+    Report(report::ReportCommand),
+    Brief(brief::BriefCommand),
     Record(record::RecordCommand),
-    Handoff(handoff::HandoffCommand),
-    Run(run::Run),
-    Loop(loops::Loop),
-    Watch(watch::Watch),
-    Session(session::Session),
+    Learn(memory::learn::Learn),
+    Review(memory::review::Review),
     Forget(forget::Forget),
+    Install(install::Install),
+    Import(import::Import),
+    Doctor(doctor::Doctor),
+    Try(try_out::Try),
+    Loop(loops::Loop),
+    Run(run::Run),
+    Handoff(handoff::HandoffCommand),
     Memory(memory::Memory),
+    Session(session::Session),
     Project(project::Project),
+    Summarize(summarize::Summarize),
     Pause(pause::PauseCommand),
     Unpause(pause::Unpause),
-    Scan(scan::Scan),
+    Uninstall(install::Uninstall),
+    #[command(hide = true)]
+    Hook(Hook),
+    #[command(hide = true)]
     Mcp(mcp::Mcp),
-    Summarize(summarize::Summarize),
+    #[command(name = "statusline", hide = true)]
+    StatusLine(statusline::StatusLineCommand),
+    #[command(hide = true)]
+    Watch(watch::Watch),
+    #[command(hide = true)]
+    Scan(scan::Scan),
+    #[command(hide = true)]
     Completions(completions::Completions),
+    #[command(hide = true)]
     Man(man::ManPage),
+}
+
+impl Command {
+    /// Whether the command uses what is in the home. `doctor` and the status line say themselves that it is unsafe.
+    fn needs_home(&self) -> bool {
+        !matches!(
+            self,
+            Command::Try(_)
+                | Command::Doctor(_)
+                | Command::StatusLine(_)
+                | Command::Hook(_)
+                | Command::Completions(_)
+                | Command::Man(_)
+        )
+    }
 }
 
 /// Process one hook payload from standard input (called by agents, not by people)
@@ -102,19 +140,31 @@ struct Hook {
     _agent: String,
 }
 
+/// The names of all agents, for an argument.
+fn agent_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(agents::ALL.iter().map(|profile| profile.agent.name()).chain(["manual", "seed"]))
+}
+
 pub fn run() -> ExitCode {
     if is_called_by_old_hook() {
         return ExitCode::SUCCESS;
     }
-    let arguments = match Arguments::try_parse() {
+    if std::env::args_os().len() <= 1 && tui::is_possible() {
+        return ended(false, Context::new(None, None, false).and_then(|context| tui::run(&context)));
+    }
+    let arguments = match parsed(std::env::args_os()) {
         Err(error) if error.use_stderr() => return usage_error(&error),
         Err(help_or_version) => help_or_version.exit(),
         Ok(arguments) => arguments,
     };
+    let json = arguments.json;
     let run = || -> Result<()> {
         let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
+        if arguments.command.needs_home() {
+            context.require_safe_home()?;
+        }
         match arguments.command {
-            Command::Try(command) => command.run(),
+            Command::Try(command) => command.run(json),
             Command::Install(command) => command.run(&context),
             Command::Uninstall(command) => command.run(&context),
             Command::Doctor(command) => command.run(&context),
@@ -123,7 +173,14 @@ pub fn run() -> ExitCode {
             Command::Brief(command) => command.run(&context),
             Command::Status(command) => command.run(&context),
             Command::Stats(command) => command.run(&context),
+            Command::Report(command) => command.run(&context),
             Command::StatusLine(command) => command.run(&context),
+            Command::Log(command) => command.run(&context),
+            Command::Show(command) => command.run(&context),
+            Command::Search(command) => command.run(&context),
+            Command::Learn(command) => command.run(&context),
+            Command::Review(command) => command.run(&context),
+            Command::Resume(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Handoff(command) => command.run(&context),
@@ -139,15 +196,18 @@ pub fn run() -> ExitCode {
             Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
             Command::Summarize(command) => command.run(&context),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
+            Command::Completions(command) => command.run(&context),
+            Command::Man(command) => command.run(&context),
         }
     };
-    match run() {
+    ended(json, run())
+}
+
+fn ended(json: bool, result: Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            render::talk(&format!("cerberus: {:#}", failure.error));
-            render::talk(&format!("          {}", failure.hint));
+            render::failure(json, &format!("{:#}", failure.error), &failure.hint);
             ExitCode::FAILURE
         }
     }
@@ -159,15 +219,48 @@ fn is_called_by_old_hook() -> bool {
     std::env::args_os().len() <= 1 && !std::io::stdin().is_terminal()
 }
 
+/// The program as clap knows it.
+fn program() -> clap::Command {
+    tree::grouped(Arguments::command())
+}
+
+fn parsed(typed: impl Iterator<Item = impl Into<OsString> + Clone>) -> std::result::Result<Arguments, clap::Error> {
+    let matches = program().try_get_matches_from(typed)?;
+    Arguments::from_arg_matches(&matches)
+}
+
 /// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.
 fn usage_error(error: &clap::Error) -> ExitCode {
-    let typed = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned());
-    let text = match Arguments::try_parse_from(typed) {
-        Err(error) => error.render().to_string(),
+    let typed: Vec<String> = std::env::args_os().map(|typed| name(&typed.to_string_lossy()).into_owned()).collect();
+    let mut text = match parsed(typed.iter().cloned()) {
+        Err(error) => suggesting(error, typed.get(1)).render().to_string(),
         Ok(_) => error.render().to_string(),
     };
-    eprint!("{}", printable(&text));
+    if typed.iter().any(|word| word == "--json") {
+        let said = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+        let rest: Vec<&str> = text.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect();
+        render::failure(true, &said, &rest.join("; "));
+    } else {
+        text.truncate(text.trim_end().len());
+        eprintln!("{}", printable(&text));
+    }
     ExitCode::from(USAGE)
+}
+
+/// Replaces the suggestions of the parser, which go by letters alone and also name what is hidden.
+fn suggesting(mut error: clap::Error, first: Option<&String>) -> clap::Error {
+    let unknown = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(unknown)) => unknown.clone(),
+        _ => return error,
+    };
+    if first == Some(&unknown) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let meant = tree::meant(&unknown).into_iter().map(str::to_string).collect::<Vec<_>>();
+        if !meant.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));
+        }
+    }
+    error
 }
 
 const USAGE: u8 = 2;

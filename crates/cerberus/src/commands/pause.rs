@@ -2,12 +2,13 @@ use std::time::Duration;
 
 use cerberus_core::model::span::{NotASpan, Span};
 use cerberus_engine::project::privacy;
-use cerberus_engine::project::privacy::PauseScope;
+use cerberus_engine::project::privacy::{PauseScope, StorageBlock};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::{Local, rough};
 
 /// Stop storing anything and briefing sessions for a while
 ///
@@ -36,6 +37,10 @@ pub struct Unpause {
 }
 
 fn span(text: &str) -> std::result::Result<Duration, String> {
+    if text.trim().bytes().all(|byte| byte.is_ascii_digit()) {
+        let number = text.trim();
+        return Err(format!("{number} of what? write {number}m, {number}h or {number}d"));
+    }
     let Span(span) = text.parse().map_err(|wrong: NotASpan| wrong.to_string())?;
     if span.is_zero() { Err("the duration must be more than zero".to_string()) } else { Ok(span) }
 }
@@ -62,12 +67,24 @@ impl Unpause {
     }
 }
 
+/// Why nothing is stored, with the local time at which that ends.
+pub fn storing(context: &Context, shut: &StorageBlock) -> String {
+    match shut {
+        StorageBlock::Paused { scope, until: Some(until) } => {
+            let (local, forever) = (Local::new(context.clock.now), StorageBlock::Paused { scope: *scope, until: None });
+            let left = rough(until.since(context.clock.now));
+            format!("{forever} until {} ({left})", local.when(*until))
+        }
+        shut => shut.to_string(),
+    }
+}
+
 fn print_state(context: &Context) -> Result<()> {
-    let shut =
-        privacy::storage_block(&context.home, context.clock.now, &context.located()).map(|shut| shut.to_string());
-    match context.json {
-        true => render::json(&json!({"stores_nothing": shut})),
-        false => render::line(shut.as_deref().unwrap_or("storing again")),
+    let shut = privacy::storage_block(&context.home, context.clock.now, &context.located());
+    match (context.json, shut) {
+        (true, shut) => render::json(&json!({"stores_nothing": shut.map(|shut| shut.to_string())})),
+        (false, Some(shut)) => render::line(&storing(context, &shut)),
+        (false, None) => render::line("storing again"),
     }
     Ok(())
 }

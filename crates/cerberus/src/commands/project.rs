@@ -72,7 +72,7 @@ fn show(context: &Context) -> Result<()> {
     for (what, value) in [("origin", origin), ("commit", root_commit), ("name", name)] {
         value.iter().for_each(|value| render::line(&format!("{what:<8}  {value}")));
     }
-    folders.print();
+    folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
     Ok(())
 }
 
@@ -80,6 +80,9 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     let located = context.located();
     context.may_store(&located)?;
     let mut store = context.store()?;
+    let verb = if is_same { "same-as" } else { "separate" };
+    let command = format!("cerberus project {verb} {}", shell_word(meant));
+    context.require_person(&store, "join or separate projects", &command)?;
     let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no project is known at {meant:?}");
     let other =
@@ -95,7 +98,7 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
         false => {
             let what = if is_same { "joined with" } else { "kept apart from" };
             render::line(&format!("{} is {what} {meant}", located.name));
-            folders.print();
+            folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
         }
     }
     Ok(())
@@ -131,12 +134,11 @@ impl Folders {
         json!({"joined": joined, "may_be_same": questions})
     }
 
-    pub fn print(&self) {
-        for member in &self.joined {
-            let why = member.reason.map(|reason| format!(": {}", reason.words())).unwrap_or_default();
-            render::line(&format!("joined    {}{why}", path(member)));
-        }
-        self.questions().iter().for_each(|question| render::line(&format!("asked     {question}")));
+    /// With a label each.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let why = |member: &Member| member.reason.map(|reason| format!(": {}", reason.words())).unwrap_or_default();
+        let joined = self.joined.iter().map(|member| ("joined", format!("{}{}", path(member), why(member))));
+        joined.chain(self.questions().into_iter().map(|question| ("asked", question))).collect()
     }
 
     /// One question per project that may be the same, until the user has answered.

@@ -4,8 +4,10 @@ use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::project::identity;
+use cerberus_engine::project::opted_out::OptedOut;
 use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::sessions::find::live_session;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -20,7 +22,7 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct RecordCommand {
     /// done, next, decision, blocker, file, function, objective or note
-    #[arg(value_parser = kind)]
+    #[arg(value_parser = words_of(KINDS.map(Kind::word)).try_map(|word| kind(&word)), hide_possible_values = true)]
     pub kind: Kind,
 
     /// The text of the fact
@@ -35,7 +37,8 @@ pub struct RecordCommand {
     pub sort: Option<String>,
 
     /// How bad a blocker is: low, medium, high or critical
-    #[arg(long, value_parser = severity)]
+    #[arg(long, value_parser = words_of(Severity::ALL.map(Severity::word)).try_map(|word| severity(&word)))]
+    #[arg(hide_possible_values = true)]
     pub severity: Option<Severity>,
 
     /// Mark open items with this text as resolved; they no longer carry over
@@ -58,6 +61,10 @@ pub struct Recorded {
 
 pub const KINDS: [Kind; 8] =
     [Kind::Done, Kind::Next, Kind::Decision, Kind::Blocker, Kind::File, Kind::Function, Kind::Objective, Kind::Note];
+
+fn words_of<const N: usize>(words: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(words)
+}
 
 pub fn kind(text: &str) -> std::result::Result<Kind, String> {
     let names = || KINDS.map(Kind::word).join(", ");
@@ -93,6 +100,10 @@ impl RecordCommand {
         if self.kind == Kind::File && context.home.privacy_rules().is_private(&text) {
             return Err(anyhow::anyhow!("this file is private"))
                 .hint("to make an exception, add its pattern with a leading `!` to private.paths in config.toml");
+        }
+        if self.kind == Kind::File && OptedOut::new(&context.home).is_shut(&located.root, &located.root.join(&text)) {
+            return Err(anyhow::anyhow!("nothing is stored about the project of this file"))
+                .hint("change that setting, or record another file");
         }
         let note = Note {
             kind: self.kind,

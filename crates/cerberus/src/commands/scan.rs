@@ -7,12 +7,13 @@ use crate::render;
 
 /// Find secrets that an older version stored, and redact them
 ///
-/// Searches the journal, the view and everything else in the home, except your settings and their backups. Prints the
-/// kinds of secrets and where they are, never the secrets themselves. Exits with 0 if none is left, with 1 if some were
-/// found and not redacted.
+/// Searches the journal, the view and everything else in the home, except your settings, and the checkpoints of loops.
+/// Prints the kinds of secrets and where they are, never the secrets themselves. Exits with 0 if none is left, with 1 if
+/// some were found and not redacted.
 #[derive(clap::Args)]
 pub struct Scan {
-    /// Redact them in place: in the journal, and in the view including its free pages
+    /// Redact them in place: in the journal, in the view including its free pages, in backups and outputs of loops; remove
+    /// checkpoints with a secret
     #[arg(long)]
     redact: bool,
 }
@@ -22,8 +23,8 @@ impl Scan {
         context.require_privacy_rules()?;
         const AGAIN: &str = "nothing else was changed; fix the problem and run the command again";
         let found = match self.redact {
-            true => scan::clean(&context.home, &context.clock).hint(AGAIN)?,
-            false => scan::scan(&context.home).hint(AGAIN)?,
+            true => scan::clean(&context.home, &context.clock, &context.cwd).hint(AGAIN)?,
+            false => scan::scan(&context.home, &context.cwd).hint(AGAIN)?,
         };
         let secrets: usize = found.iter().map(|finding| finding.kinds.len()).sum();
         if context.json {

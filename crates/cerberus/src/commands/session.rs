@@ -1,19 +1,22 @@
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use cerberus_core::brief::Section;
 use cerberus_core::model::event::StartSource;
-use cerberus_core::model::id::SessionId;
+use cerberus_core::model::session::Status;
 use cerberus_core::seed::{SeedExport, SeedMetadata, SeedSummary};
 use cerberus_core::summary::render::Format;
 use cerberus_engine::brief::recall;
 use cerberus_engine::brief::recall::{Briefing, Budget, Question};
 use cerberus_engine::project::guides::UserFolders;
+use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::{find, legacy, lifecycle};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// Complete, export or import what a project carries over from session to session
 #[derive(clap::Args)]
@@ -25,9 +28,19 @@ pub struct Session {
 #[derive(clap::Subcommand)]
 enum SessionCommand {
     /// Mark a session as completed, so that its open items no longer carry over
+    ///
+    /// Without an id, all sessions of this project; on a terminal it asks first. `--undo` takes it back.
     Complete {
-        /// The session [default: all sessions of this project]
+        /// The session, or the beginning of its id [default: all sessions of this project]
         id: Option<String>,
+
+        /// Take it back: its items carry over again [default: what was completed last in this project]
+        #[arg(long)]
+        undo: bool,
+
+        /// Do not ask for confirmation
+        #[arg(long)]
+        yes: bool,
     },
     /// Print what the project carries over, as one JSON object
     Export {
@@ -46,7 +59,8 @@ enum SessionCommand {
 impl Session {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.command {
-            SessionCommand::Complete { id } => complete(context, id),
+            SessionCommand::Complete { id, undo: true, .. } => reopen(context, id),
+            SessionCommand::Complete { id, yes, .. } => complete(context, id, yes),
             SessionCommand::Export { format } if format == "summary" => export_summary(context),
             SessionCommand::Export { format } => export(context, format == "seed"),
             SessionCommand::Import { file } => import(context, &file),
@@ -56,17 +70,23 @@ impl Session {
 
 const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
-fn complete(context: &Context, id: Option<String>) -> Result<()> {
+fn complete(context: &Context, id: Option<String>, is_confirmed: bool) -> Result<()> {
     let store = context.store()?;
     let sessions = match id {
-        Some(id) => {
-            let found = store.session(&SessionId::new(&*id), context.clock.now).hint(DOCTOR)?;
-            let missing = || anyhow::anyhow!("there is no session {id:?}");
-            vec![found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")?]
-        }
+        Some(id) => vec![context.session(&store, &id)?],
         None => {
             let mut recent = find::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
             recent.retain(|session| session.state.status.carries_over());
+            // It can be undone, so a script need not confirm it.
+            if !recent.is_empty() && std::io::stdin().is_terminal() {
+                let local = Local::new(context.clock.now);
+                for session in &recent {
+                    let title = store.title(session, context.clock.now).hint(DOCTOR)?;
+                    render::talk(&format!("{}  {}  {title}", session.id, local.when(session.started_at)));
+                }
+                let which = render::counted(recent.len(), "this session", "these sessions");
+                render::confirm(&format!("Complete {which}?"), is_confirmed)?;
+            }
             recent
         }
     };
@@ -74,7 +94,35 @@ fn complete(context: &Context, id: Option<String>) -> Result<()> {
     let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
     match context.json {
         true => render::json(&json!({"completed": ids})),
-        false => render::line(&format!("completed {}", render::count(ids.len(), "session"))),
+        false if ids.is_empty() => render::line("no session of this project carries over"),
+        false => {
+            let done = render::count(ids.len(), "session");
+            render::line(&format!("completed {done}; `cerberus session complete --undo` takes it back"));
+        }
+    }
+    Ok(())
+}
+
+/// Takes completions back: of one session, or of those that were completed together last.
+fn reopen(context: &Context, id: Option<String>) -> Result<()> {
+    let store = context.store()?;
+    let completed = match id {
+        Some(id) => vec![context.session(&store, &id)?],
+        None => {
+            let projects = joined(&store, &context.located(), context.clock.now).hint(DOCTOR)?.ids;
+            store.last_completed(&projects, context.clock.now).hint(DOCTOR)?
+        }
+    };
+    let completed: Vec<_> = completed.into_iter().filter(|session| session.state.status == Status::Completed).collect();
+    if completed.is_empty() {
+        return Err(anyhow::anyhow!("no completed session was found"))
+            .hint("`cerberus log` lists the sessions and their states");
+    }
+    lifecycle::reopen(&context.home, &context.clock, &completed).hint(DOCTOR)?;
+    let ids: Vec<&str> = completed.iter().map(|session| session.id.as_str()).collect();
+    match context.json {
+        true => render::json(&json!({"reopened": ids})),
+        false => render::line(&format!("reopened {}", render::count(ids.len(), "session"))),
     }
     Ok(())
 }

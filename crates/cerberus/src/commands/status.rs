@@ -1,22 +1,31 @@
 use std::collections::BTreeMap;
 
+use cerberus_core::clean::text;
 use cerberus_core::model::memory::Status as MemoryStatus;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::overview::{self, Overview};
+use cerberus_engine::browse::page::{self, Page};
 use cerberus_engine::config::StoreConfig;
 use cerberus_engine::erase::retention;
 use cerberus_engine::erase::retention::Stored;
-use cerberus_engine::os::failures;
-use cerberus_engine::project::privacy;
+use cerberus_engine::os::failures::{self, Failure};
+use cerberus_engine::project::identity::Located;
+use cerberus_engine::project::privacy::{self, StorageBlock};
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::{FactFilter, Store};
 use serde_json::{Value, json};
 
+use super::log::ListedJson;
+use super::pause::storing;
 use super::project::Folders;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::page::page as page_of;
+use crate::render::style::{Line, Screen, Style};
+use crate::render::time::Local;
 
 /// Show this project at a glance: sessions, facts, health
 #[derive(clap::Args)]
@@ -24,13 +33,44 @@ pub struct Status {}
 
 impl Status {
     pub fn run(self, context: &Context) -> Result<()> {
-        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let store = context.swept_store()?;
-        let located = context.located();
-        let now = context.clock.now;
-        let sessions =
-            store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
-        let sessions: Vec<_> = sessions.into_iter().map(|s| derive_state(s, &context.clock, IDLE_AFTER).0).collect();
+        let glance = Glance::of(context, &store)?;
+        match context.json {
+            true => render::json(&glance.json(context)),
+            false => glance.print(context),
+        }
+        Ok(())
+    }
+}
+
+const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
+
+/// Everything that is shown.
+struct Glance {
+    located: Located,
+    by_status: BTreeMap<&'static str, usize>,
+    facts: BTreeMap<&'static str, usize>,
+    /// Whether any session still carries over.
+    has_recent: bool,
+    last_activity: Option<Timestamp>,
+    newest: Option<Page>,
+    /// What is known of other projects, if nothing is known of this one.
+    elsewhere: Option<Overview>,
+    approved: usize,
+    proposed: usize,
+    kept: Kept,
+    folders: Folders,
+    shut: Option<StorageBlock>,
+    settings_problem: Option<String>,
+    failures: Vec<Failure>,
+}
+
+impl Glance {
+    fn of(context: &Context, store: &Store) -> Result<Glance> {
+        let (located, now, clock) = (context.located(), context.clock.now, &context.clock);
+        let projects = joined(store, &located, now).hint(DOCTOR)?.ids;
+        let sessions = store.sessions(&projects, Timestamp::EPOCH, now).hint(DOCTOR)?;
+        let sessions: Vec<_> = sessions.into_iter().map(|s| derive_state(s, clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
         let carried = store.carried(&carrying, FactFilter::All, now).hint(DOCTOR)?;
         let mut facts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -38,55 +78,117 @@ impl Status {
         for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
             *facts.entry(known.fact.kind.word()).or_default() += 1;
         }
-        let memories = store.memory_counts(now).hint(DOCTOR)?;
-        let count_of =
-            |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
-        let (remembered, proposed) = (count_of(MemoryStatus::Approved), count_of(MemoryStatus::Proposed));
-        // Read last, to include failures from opening the view.
-        let failures = failures::recent(&context.home, context.now_again().clock.now);
-        let settings_problem = context.settings_problem();
-        let kept = Kept::of(context, &store)?;
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
-        let last = sessions.iter().map(|session| session.last_activity).max();
-        let shut = privacy::storage_block(&context.home, now, &located).map(|shut| shut.to_string());
-        let folders = Folders::load(context, &store, &located)?;
-        if context.json {
-            let failed: Vec<_> =
-                failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
-            render::json(&json!({
-                "project": {"name": located.name, "root": render::path(&located.root), "branch": located.branch()},
-                "sessions": by_status, "facts": facts, "last_activity": last.map(|at| at.to_string()),
-                "memories": {"approved": remembered, "proposed": proposed}, "home": render::path(context.home.root()), "failures": failed,
-                "stores_nothing": shut, "settings_problem": settings_problem,
-                "store": kept.json(), "folders": folders.json(),
+        let memories = store.memory_counts(now).hint(DOCTOR)?;
+        let count = |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
+        let newest = match sessions.last() {
+            Some(last) => Some(page::page(store, clock, last.clone()).hint(DOCTOR)?),
+            None => None,
+        };
+        let elsewhere = match sessions.is_empty() {
+            true => Some(overview::overview(store, clock).hint(DOCTOR)?).filter(|overview| overview.sessions > 0),
+            false => None,
+        };
+        Ok(Glance {
+            by_status,
+            facts,
+            has_recent: !carrying.is_empty(),
+            last_activity: sessions.iter().map(|session| session.last_activity).max(),
+            newest,
+            elsewhere,
+            approved: count(MemoryStatus::Approved),
+            proposed: count(MemoryStatus::Proposed),
+            kept: Kept::of(context, store)?,
+            folders: Folders::load(context, store, &located)?,
+            shut: privacy::storage_block(&context.home, now, &located),
+            settings_problem: context.settings_problem(),
+            // Read last, to include failures from opening the view.
+            failures: failures::recent(&context.home, context.now_again().clock.now),
+            located,
+        })
+    }
+
+    fn json(&self, context: &Context) -> Value {
+        let located = &self.located;
+        let failed: Vec<_> =
+            self.failures.iter().map(|f| json!({"at": f.at.to_string(), "what": f.what, "detail": f.detail})).collect();
+        let elsewhere =
+            |overview: &Overview| json!({"sessions": overview.sessions, "projects": overview.projects.len()});
+        json!({
+            "project": {"name": located.name, "root": render::path(&located.root), "branch": located.branch()},
+            "sessions": self.by_status, "facts": self.facts,
+            "last_activity": self.last_activity.map(|at| at.to_string()),
+            "last": self.newest.as_ref().map(|page| ListedJson::of(&page.listed)),
+            "left": self.newest.as_ref().map(|page| page.left.clone()).unwrap_or_default(),
+            "elsewhere": self.elsewhere.as_ref().map(elsewhere),
+            "memories": {"approved": self.approved, "proposed": self.proposed},
+            "home": render::path(context.home.root()), "failures": failed,
+            "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
+            "store": self.kept.json(), "folders": self.folders.json(),
+        })
+    }
+
+    fn print(&self, context: &Context) {
+        let (screen, local) = (Screen::of_stdout(), Local::new(context.clock.now));
+        let branch = self.located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
+        let head = Line::of(Style::Strong, format!("{}{branch}", self.located.name));
+        let mut lines = vec![head.faint(format!("  ({})", self.located.root.display()))];
+        for (label, text) in
+            self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(context, &local))
+        {
+            lines.extend(screen.labelled(label, &text));
+        }
+        page_of(&screen, &lines);
+    }
+
+    /// What was worked on, here or elsewhere.
+    fn work(&self, local: &Local) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("sessions", listed(&self.by_status))];
+        if let Some(page) = &self.newest {
+            let ago = local.ago(page.listed.session.last_activity);
+            lines.push(("last", format!("{} ({ago}; `cerberus show`)", page.listed.title)));
+            lines.extend(page.left.iter().take(LEFT_MAX).map(|item| ("left", text::line(item, LEFT_CHARS_MAX))));
+        }
+        if let Some(overview) = &self.elsewhere {
+            let sessions = render::count(overview.sessions, "session");
+            let projects = render::count(overview.projects.len(), "other project");
+            lines.push(("elsewhere", format!("{sessions} in {projects}: `cerberus log` lists them")));
+            let last = overview.projects.iter().take(LEFT_MAX);
+            lines.extend(last.map(|work| {
+                let ago = local.ago(work.last.session.last_activity);
+                ("", format!("{}: {} ({ago})", work.name, work.last.title))
             }));
-            return Ok(());
         }
-        let branch = located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
-        render::line(&format!("{}{branch}  ({})", located.name, located.root.display()));
-        folders.print();
-        render::line(&format!("sessions  {}", listed(&by_status)));
-        render::line(&format!("facts     {}", listed(&facts)));
-        let waiting =
-            if proposed > 0 { format!(", {proposed} proposed: `cerberus memory review`") } else { String::new() };
-        render::line(&format!("memories  {remembered}{waiting}"));
-        render::line(&format!("stored    {}", kept.line()));
-        if let Some(last) = last {
-            render::line(&format!("active    {last}"));
-        }
-        let failed = failures.last().map(|last| {
-            let often = render::count(failures.len(), "failure");
-            format!("{often} recently, the last at {}: {}: {}", last.at, last.what, last.detail)
+        let facts = match self.newest.is_some() && !self.has_recent {
+            true => "none of the last seven days; `cerberus log --project .` lists older sessions".to_string(),
+            false => listed(&self.facts),
+        };
+        lines.push(("facts", facts));
+        lines
+    }
+
+    fn upkeep(&self, context: &Context, local: &Local) -> Vec<(&'static str, String)> {
+        let waiting = match self.proposed {
+            0 => String::new(),
+            proposed => format!(", {proposed} proposed: `cerberus review`"),
+        };
+        let failed = self.failures.last().map(|last| {
+            let often = render::count(self.failures.len(), "failure");
+            format!("{often} recently, the last {}: {}: {}", local.ago(last.at), last.what, last.detail)
         });
-        let health: Vec<String> = settings_problem.into_iter().chain(failed).collect();
-        render::line(&format!("health    {}", if health.is_empty() { "good".to_string() } else { health.join("; ") }));
-        if let Some(shut) = shut {
-            render::line(&format!("storing   {shut}"));
-        }
-        Ok(())
+        let health: Vec<String> = self.settings_problem.iter().cloned().chain(failed).collect();
+        let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
+        let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
+        lines.push(("health", health));
+        lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
+        lines
     }
 }
+
+/// How much of what the last session left is shown.
+const LEFT_MAX: usize = 3;
+const LEFT_CHARS_MAX: usize = 100;
 
 /// How much is stored, for how long, and how many sessions are due for deletion.
 struct Kept {
@@ -97,7 +199,6 @@ struct Kept {
 
 impl Kept {
     fn of(context: &Context, store: &Store) -> Result<Kept> {
-        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let config = context.config().map(|config| config.store).unwrap_or_default();
         let due = retention::due(&context.home, store, config, context.clock.now).hint(DOCTOR)?.len();
         Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, due })

@@ -37,6 +37,9 @@ impl StatusLineCommand {
             render::own_output(b"\n");
         }
         let line = match agents::read_status(&input) {
+            _ if context.home.unsafe_home().is_some() => {
+                "cerberus: nothing is stored; run `cerberus doctor`".to_string()
+            }
             Some((agent, status)) => status_line(&context.home, &context.clock, agent, &status),
             None => "cerberus: the agent did not describe its session".to_string(),
         };

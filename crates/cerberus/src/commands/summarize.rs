@@ -1,5 +1,4 @@
 use cerberus_core::language::tokens;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::config::{Reads, SummaryConfig};
 use cerberus_engine::os::failures;
@@ -49,7 +48,7 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
     let provider = Provider::new(config, &surroundings()).hint(SETTINGS)?.ok_or_else(missing).hint(SETTINGS)?;
     let mut store = context.store()?;
     let session = match id {
-        Some(id) => find(context, &store, id)?,
+        Some(id) => context.session(&store, id)?,
         None => last(context, &store, provider.reads())?,
     };
     let written = match summary::write(&context.home, &context.clock, &mut store, &session, &provider) {
@@ -103,18 +102,12 @@ fn in_background(context: &Context, config: &SummaryConfig, id: &str) -> Result<
 fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()> {
     let Some(provider) = Provider::new(config, &surroundings()).hint(SETTINGS)? else { return Ok(()) };
     let mut store = context.store()?;
-    let session = find(context, &store, id)?;
+    let session = context.session(&store, id)?;
     let left = SessionFacts::of(&context.home, &store, &session, provider.reads(), context.clock.now).hint(DOCTOR)?;
     if !left.is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
         summary::write(&context.home, &context.clock, &mut store, &session, &provider).hint(DOCTOR)?;
     }
     Ok(())
-}
-
-fn find(context: &Context, store: &Store, id: &str) -> Result<SessionRow> {
-    let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
-    let missing = || anyhow::anyhow!("there is no session {id:?}");
-    found.ok_or_else(missing).hint("`cerberus memory session-status --all` lists the sessions")
 }
 
 /// The project's newest session with anything to summarize.

@@ -20,11 +20,16 @@ pub struct Try {
 }
 
 impl Try {
-    pub fn run(self) -> Result<()> {
+    pub fn run(self, is_json: bool) -> Result<()> {
         const REPORT: &str = "this should not happen; please report it with the lines above";
         match self.play_agent {
             Some(dir) => play_agent(&Sandbox { dir }).hint(REPORT),
-            None => show().hint(REPORT),
+            None if is_json => {
+                let told = show(&|_| {}).hint(REPORT)?;
+                render::json(&json!({"ok": true, "told": told.lines().collect::<Vec<_>>()}));
+                Ok(())
+            }
+            None => show(&line).hint(REPORT).map(drop),
         }
     }
 }
@@ -79,7 +84,8 @@ const EXPECTED: [&str; 7] = [
     "next:interrupted:Make the proxy safe under load",
 ];
 
-fn show() -> anyhow::Result<()> {
+/// Tells the story through `line`. Returns what the second session was told.
+fn show(line: &dyn Fn(&str)) -> anyhow::Result<String> {
     let dir = tempfile::Builder::new().prefix("cerberus-try-").tempdir().context("cannot create a sandbox")?;
     let sandbox = Sandbox { dir: dir.path().canonicalize()? };
     ensure!(
@@ -95,7 +101,7 @@ fn show() -> anyhow::Result<()> {
         "1. An agent works in the project (pid {}). Every step goes through `cerberus hook claude-code`:",
         agent.id()
     ));
-    follow(&mut agent)?;
+    follow(&mut agent, line)?;
     line("   Each step was on disk before the agent continued.\n");
 
     agent.kill().context("kill the agent")?;
@@ -126,7 +132,7 @@ fn show() -> anyhow::Result<()> {
     line("To use this in every session of your agents:\n");
     line("      cerberus install          adds the hooks to your agents' settings; `cerberus uninstall` removes them");
     line("      cerberus brief --explain  shows what the next session would be told, and why");
-    Ok(())
+    Ok(brief.to_string())
 }
 
 /// A separate process, so that it can be killed.
@@ -138,7 +144,7 @@ fn start_agent(sandbox: &Sandbox) -> anyhow::Result<Child> {
 }
 
 /// Prints the agent's output until it waits.
-fn follow(agent: &mut Child) -> anyhow::Result<()> {
+fn follow(agent: &mut Child, line: &dyn Fn(&str)) -> anyhow::Result<()> {
     let output = BufReader::new(agent.stdout.take().context("a pipe")?);
     for step in output.lines() {
         match step?.as_str() {

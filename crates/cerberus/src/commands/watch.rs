@@ -2,6 +2,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use cerberus_engine::sessions::sweep;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -32,12 +33,13 @@ impl Watch {
             let changed = changed.hint("run `cerberus doctor` to see what is wrong")?;
             for session in &changed {
                 let why = session.state.ended.as_ref().map_or("", |(_, why)| why);
-                render::line(&format!(
-                    "{}  {}  {}: {why}",
-                    session.id,
-                    session.project_name,
-                    session.state.status.word()
-                ));
+                let (id, project, status) = (&session.id, &session.project_name, session.state.status.word());
+                match context.json {
+                    true => render::json_text(
+                        &json!({"id": id, "project": project, "status": status, "reason": why}).to_string(),
+                    ),
+                    false => render::line(&format!("{id}  {project}  {status}: {why}")),
+                }
             }
             drop(store);
             summarizing.extend(now.ended(&changed)?);

@@ -5,21 +5,24 @@
 //! longer than 16 MiB or is not JSON is skipped.
 
 use std::io;
+use std::io::Write as _;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use rmcp::RoleServer;
 use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::{Stdin, Stdout};
+use tokio::io::{AsyncWrite, Stdin};
 
 pub struct Requests {
-    lines: AsyncRwTransport<RoleServer, Stdin, Stdout>,
+    lines: AsyncRwTransport<RoleServer, Stdin, Output>,
 }
 
 impl Requests {
     pub fn new() -> Requests {
-        Requests { lines: AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout()) }
+        Requests { lines: AsyncRwTransport::new_server(tokio::io::stdin(), Output) }
     }
 }
 
@@ -41,5 +44,23 @@ impl Transport<RoleServer> for Requests {
 
     async fn close(&mut self) -> io::Result<()> {
         self.lines.close().await
+    }
+}
+
+/// Standard output, written without waiting for another turn. The SDK drops what it is doing with a line when something
+/// else happens; an answer that waited to be written would be lost.
+struct Output;
+
+impl AsyncWrite for Output {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(io::stdout().lock().write(bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(io::stdout().lock().flush())
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(context)
     }
 }

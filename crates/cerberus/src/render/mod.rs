@@ -6,6 +6,12 @@
 pub mod keys;
 pub mod loops;
 pub mod memory;
+pub mod overview;
+pub mod page;
+pub mod progress;
+pub mod sessions;
+pub mod style;
+pub mod time;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -51,6 +57,24 @@ pub fn talk(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(&text.replace('\n', " ")));
 }
 
+/// Why a command failed and what to do next. With `--json`, one line of JSON; results are on standard output alone.
+pub fn failure(json: bool, error: &str, hint: &str) {
+    if json {
+        let line = serde_json::json!({"error": error, "hint": hint}).to_string();
+        let _ = writeln!(std::io::stderr(), "{}", printable_json(&line));
+        return;
+    }
+    talk(&format!("cerberus: {error}"));
+    talk(&format!("          {hint}"));
+}
+
+/// A question whose answer is typed behind it.
+pub fn ask(question: &str) {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{}", printable(&question.replace('\n', " ")));
+    let _ = stderr.flush();
+}
+
 /// Asks for confirmation of something that cannot be undone. Without a terminal, `--yes` is required.
 pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     if is_given {
@@ -61,7 +85,7 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
         return Err(anyhow::anyhow!("confirmation needed, but the input is not a terminal: {question}"))
             .hint("add --yes to confirm");
     }
-    eprint!("{} [y/N] ", printable(&question.replace('\n', " ")));
+    ask(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let _ = stdin.read_line(&mut answer);
     match answer.trim() {

@@ -230,7 +230,10 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
         ("cursor", json!({"additional_context": told})),
     ] {
         let env = env();
-        let replies: Vec<Value> = story(agent).iter().map(|said| hook(&env, agent, in_project(&env, said))).collect();
+        let mut replies: Vec<Value> =
+            story(agent).iter().map(|said| hook(&env, agent, in_project(&env, said))).collect();
+        let notice = replies[2].as_object_mut().unwrap().remove("systemMessage");
+        assert_eq!(notice.is_some(), agent == "codex", "{agent}: of these, only Codex shows it");
         assert_eq!(replies, [Value::Null, Value::Null, expected], "{agent}");
         let sessions = env.sessions();
         assert!(sessions.len() == 2 && sessions.iter().all(|session| session["agent"] == agent), "{sessions:?}");

@@ -340,6 +340,7 @@ fn a_data_folder_that_cannot_be_written_is_found() {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let mut command = if is_root { env.command_for("setpriv") } else { env.command() };
     if is_root {
+        std::os::unix::fs::chown(env.home(), Some(65_534), None).unwrap();
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(env!("CARGO_BIN_EXE_cerberus"));
     }
     let output = command.args(["doctor", "--json"]).stdin(Stdio::null()).output().unwrap();

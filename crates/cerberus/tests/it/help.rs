@@ -13,7 +13,7 @@ type Name = Vec<String>;
 
 /// Every command of the binary, hidden ones too, as its completions for bash know them: `parent_id,name)` on one line
 /// and `cmd="child_id"` on the next.
-fn all_commands(env: &TestEnv) -> Vec<Name> {
+pub fn all_commands(env: &TestEnv) -> Vec<Name> {
     let script = env.ok(&["completions", "bash"]);
     let lines: Vec<&str> = script.lines().map(str::trim).collect();
     let mut children: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
@@ -44,7 +44,12 @@ fn help(env: &TestEnv, name: &[String]) -> String {
 
 /// The commands that a help lists, without `help` itself.
 fn listed(help: &str) -> Vec<&str> {
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // The program's own help lists them in groups.
+    let is_group = |line: &&str| !line.starts_with(' ') && line.ends_with(':') && *line != "Options:";
+    let usage = help.lines().skip_while(|line| !line.starts_with("Usage:")).skip(1);
+    let commands = usage.take_while(|line| *line != "Options:").filter(|line| !line.is_empty() && !is_group(line));
+    let has_commands = help.lines().any(|line| line == "Commands:" || line == "Look around:");
+    let commands = commands.filter(|_| has_commands);
     // A description that goes on in the next line is indented further.
     let names = commands.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
     names.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help").collect()
@@ -176,4 +181,97 @@ fn completions_are_scripts_and_unknown_names_are_errors() {
     assert_eq!(env.run(&["completions", "tcsh"]).status.code(), Some(2));
     assert!(env.ok(&["man"]).lines().any(|line| line.starts_with(".TH cerberus 1")));
     assert_eq!(env.run(&["man", "no-such-command"]).status.code(), Some(1));
+}
+
+#[test]
+fn the_short_help_is_for_people() {
+    let env = env();
+    let (short, long) = (env.ok(&["-h"]), env.ok(&["--help"]));
+    assert!(short.lines().count() <= 50, "{short}");
+    let groups = || short.lines().skip_while(|line| *line != "Look around:").take_while(|line| *line != "Options:");
+    assert!(groups().all(|line| line.chars().count() <= 80), "{short}");
+    let has = |help: &str, name: &str| help.lines().any(|line| line.starts_with(&format!("  {name} ")));
+    for name in "status log show search resume brief review learn record forget stats loop import install doctor pause
+        uninstall try handoff project"
+        .split_whitespace()
+    {
+        assert!(has(&short, name), "{name}: {short}");
+    }
+    for name in "hook mcp watch scan man completions statusline".split(' ') {
+        assert!(!has(&short, name), "{name}: {short}");
+        assert!(has(&long, name), "{name}: {long}");
+    }
+    for name in all_commands(&env).iter().filter(|name| name.len() == 1) {
+        assert!(has(&long, &name[0]), "{name:?}: {long}");
+    }
+}
+
+#[test]
+fn a_misspelled_command_suggests_the_right_one() {
+    let env = env();
+    for (typed, meant) in [("serch", "search"), ("stauts", "status"), ("history", "log"), ("recover", "memory recover")]
+    {
+        let output = env.run(&[typed]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said.contains(&format!("'{meant}'")) && !said.contains("watch"), "{typed}: {said}");
+    }
+    let said = String::from_utf8_lossy(&env.run(&["memory", "serch"]).stderr).into_owned();
+    assert!(said.contains("'search'"), "{said}");
+}
+
+#[test]
+fn old_spellings_mean_the_same() {
+    let env = env();
+    env.ok(&["memory", "learn", "Use tabs"]);
+    env.ok(&["learn", "Sign every commit"]);
+    assert_eq!(env.json(&["memory", "search", "commit"])[0]["content"], "Sign every commit");
+    assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 2);
+    assert_eq!(env.json(&["review"]), env.json(&["memory", "review"]));
+    assert_eq!(env.json(&["memory", "session-history"]), serde_json::json!([]));
+}
+
+#[test]
+fn completions_know_kinds_sources_and_ids() {
+    let env = env();
+    env.ok(&["record", "next", "measure it"]);
+    let id = env.json(&["log"])[0]["id"].as_str().unwrap().to_string();
+    env.ok(&["learn", "Use tabs"]);
+    let memory = env.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_string();
+    let script = env.root().join("completions.bash");
+    std::fs::write(&script, env.ok(&["completions", "bash"])).unwrap();
+    let completed = |words: &str| -> Vec<String> {
+        let ask = format!(
+            "source {}; COMP_WORDS=({words} ''); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _cerberus_or_ids \"${{COMP_WORDS[0]}}\" '' \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            script.display()
+        );
+        let binary = env!("CARGO_BIN_EXE_cerberus");
+        let output = env.command_for("bash").args(["-c", &ask.replace("(cerberus", &format!("({binary}"))]).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).lines().map(str::to_string).collect()
+    };
+    assert!(completed("cerberus record").contains(&"blocker".to_string()), "{:?}", completed("cerberus record"));
+    assert!(completed("cerberus memory list --source").contains(&"mcp".to_string()));
+    assert!(completed("cerberus search --kind").contains(&"decision".to_string()));
+    for words in ["cerberus show", "cerberus resume", "cerberus memory show"] {
+        let offered = completed(words);
+        assert!(offered.contains(&id) && offered.contains(&memory), "{words}: {offered:?}");
+    }
+    let zsh = env.ok(&["completions", "zsh"]);
+    assert!(zsh.starts_with("#compdef") && zsh.contains(":_cerberus_ids'"));
+    assert!(env.ok(&["completions", "fish"]).contains("completions --ids"));
+}
+
+#[test]
+fn manual_pages_have_examples_files_and_exit_codes() {
+    let env = env();
+    for name in all_commands(&env) {
+        let words: Vec<&str> = ["man"].into_iter().chain(name.iter().map(String::as_str)).collect();
+        let page = env.ok(&words);
+        for section in [".SH EXAMPLES", ".SH FILES", ".SH \"EXIT STATUS\""] {
+            assert!(page.lines().any(|line| line == section), "{section} in {name:?}: {page}");
+        }
+    }
+    assert!(env.ok(&["man", "loop", "run"]).contains("Another runner is active"));
+    assert!(env.ok(&["man", "log"]).contains("cerberus log"));
 }

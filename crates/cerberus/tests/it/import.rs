@@ -80,7 +80,7 @@ fn what_was_corrected_in_a_transcript_is_proposed_by_itself() {
     let proposals = env.json(&["memory", "propose"]);
     let fact = proposals.as_array().unwrap().iter().find(|one| one["category"] == "fact").unwrap();
     assert_eq!(fact["content"], "We are in a VM without docker.");
-    assert!(env.ok(&["status"]).contains("proposed: `cerberus memory review`"));
+    assert!(env.ok(&["status"]).contains("proposed: `cerberus review`"));
 }
 
 #[test]

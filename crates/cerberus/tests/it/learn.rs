@@ -219,6 +219,11 @@ fn review_approves_rewords_rejects_and_leaves_for_later() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && said.contains("1 approved, 1 rejected, 1 left for later"), "{said}");
     assert!(said.contains("you said: "), "{said}");
+    for answer in ["approved;", "undone", "approved as: Commit in small steps.", "rejected;", "left for later"] {
+        assert!(said.contains(&format!("-> {answer}")), "{answer}: {said}");
+    }
+    // The last one is shown once, and no line says what another said.
+    assert_eq!(said.matches("I prefer small commits.").count(), 1, "{said}");
     assert_eq!(env.json(&["memory", "list"])[0]["content"], "Commit in small steps.");
     assert_eq!(proposals(&env).len(), 1);
     let output = review(&env, "");
@@ -301,4 +306,28 @@ fn review_takes_single_keys_in_a_terminal_and_gives_it_back() {
     assert!(terminal.wait(LIMIT).unwrap().success());
     shows(&terminal, "1 approved, 1 rejected, 1 left for later");
     assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn without_an_editor_the_new_text_is_asked_for_in_place() {
+    let env = env();
+    turn(&env, "s1", "I did it.", "I prefer small commits.");
+    end(&env, "s1");
+    let mut command = env.command();
+    command.args(["review"]).env("TERM", "xterm").env_remove("EDITOR").env_remove("VISUAL");
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    let shows = |terminal: &Terminal, words: &str| {
+        wait_until(words, LIMIT, || terminal.printed().contains(words).then_some(())).unwrap();
+    };
+    shows(&terminal, "1 of 1");
+    terminal.type_keys("e").unwrap();
+    shows(&terminal, "new text");
+    terminal.type_keys("\r").unwrap();
+    shows(&terminal, "not changed");
+    terminal.type_keys("e").unwrap();
+    wait_until("the second question", LIMIT, || (terminal.printed().matches("new text").count() == 2).then_some(()))
+        .unwrap();
+    terminal.type_keys("Commit every step\r").unwrap();
+    assert!(terminal.wait(LIMIT).unwrap().success());
+    assert_eq!(env.json(&["memory", "list"])[0]["content"], "Commit every step");
 }

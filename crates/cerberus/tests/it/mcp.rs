@@ -252,6 +252,7 @@ fn the_tools_are_few_small_and_always_in_the_same_order() {
         "session_record(kind: string!, resolve: boolean, severity: string, text: string!, why: string) \
          -> agent, agent_session_id, code (adds)",
         "session_history(days: integer) -> sessions (reads)",
+        "search(kind: string, limit: integer, project: string, query: string!) -> results (reads)",
         "memory_learn(category: string, scope: string, text: string!) -> id, new, status, supersedes (adds)",
         "memory_search(category: string, limit: integer, query: string!, scope: string) -> memories (reads)",
         "memory_forget(ids: array!) -> forgotten (removes)",
@@ -427,6 +428,10 @@ fn what_goes_wrong_is_told_to_the_agent_with_what_to_do_next() {
         ("memory_learn", json!({"text": ""}), "the text is empty"),
         ("memory_learn", json!({"text": "x".repeat(20_000)}), "the text is too long"),
         ("memory_learn", json!({"text": "x", "scope": "galaxy"}), "write universal, language:NAME"),
+        ("search", json!({"query": "\n"}), "the query is empty"),
+        ("search", json!({"query": "word ".repeat(1000)}), "the query is too long"),
+        ("search", json!({"query": "x", "limit": 0}), "from 1 to 100"),
+        ("search", json!({"query": "x", "kind": "nonsense"}), "is not a kind"),
         ("memory_search", json!({"query": "\n"}), "the query is empty"),
         ("memory_search", json!({"query": "word ".repeat(1000)}), "the query is too long"),
         ("memory_search", json!({"query": "x", "limit": 0}), "from 1 to 100"),
@@ -574,4 +579,31 @@ fn it_serves_the_folder_it_was_given() {
     assert_eq!(client.ok("session_context", json!({}))["text"], "proj:kraken\nnext:swim");
     client.end();
     assert_eq!(env.brief(), "");
+}
+
+#[test]
+fn past_sessions_are_searched_in_this_project_unless_asked() {
+    let env = env();
+    env.start("s1", "startup");
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "make the uploader retry with jitter"}));
+    let other = env.add_repository("lerna");
+    let mut payload: Value = serde_json::from_slice(&env.payload("s2", "UserPromptSubmit", json!({}))).unwrap();
+    payload["cwd"] = json!(other);
+    payload["prompt"] = json!("the other uploader is slow");
+    env.hook_bytes(payload.to_string().as_bytes());
+    env.ok(&["memory", "learn", "The uploader runs at night"]);
+    let mut client = Client::ready(&env);
+    let mut texts = |arguments: Value| -> Vec<String> {
+        let found = client.ok("search", arguments)["results"].clone();
+        let mut texts: Vec<String> =
+            found.as_array().unwrap().iter().map(|hit| format!("{}: {}", hit["kind"], hit["project"])).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    };
+    let here = ["\"memory\": \"\"", "\"prompt\": \"hydra\"", "\"title\": \"hydra\""];
+    assert_eq!(texts(json!({"query": "uploader"})), here);
+    assert_eq!(texts(json!({"query": "uploader", "project": "*"})).len(), 5);
+    assert_eq!(texts(json!({"query": "uploader", "project": "lerna", "kind": "title"})), ["\"title\": \"lerna\""]);
+    client.end();
 }

@@ -15,6 +15,7 @@ use cerberus_testkit::scratch::SYSTEM_PATH;
 use serde_json::{Value, json};
 
 use crate::env;
+use crate::help::all_commands;
 
 /// Far beyond what a command takes.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -31,6 +32,7 @@ const CALLS: &[&str] = &[
     "brief --explain",
     "brief --prompt store",
     "stats",
+    "report",
     "status",
     "statusline",
     "import",
@@ -38,6 +40,13 @@ const CALLS: &[&str] = &[
     "record next mend-it",
     "handoff",
     "run -- true",
+    "log",
+    "log --project .",
+    "show SESSION",
+    "search mend",
+    "resume SESSION --print",
+    "learn keep-it-short",
+    "review",
     "loop run --agent command --prompt x --max-iterations 1 -- true",
     "loop status",
     "loop history",
@@ -67,6 +76,7 @@ const CALLS: &[&str] = &[
     "memory forget MEMORY",
     "session export",
     "session complete SESSION",
+    "session complete --undo",
     "session import FILE",
     "summarize",
     "pause",
@@ -85,7 +95,7 @@ const CALLS: &[&str] = &[
 ];
 
 /// Called in another way below.
-const OTHERS: [&str; 3] = ["hook", "watch", "mcp"];
+const OTHERS: [&str; 4] = ["hook", "watch", "mcp", "loop guard"];
 
 fn odd(name: &str) -> OsString {
     OsString::from_vec([name.as_bytes(), b"-\xff\xfe"].concat())
@@ -191,22 +201,17 @@ fn check(args: &[&str], output: Output) -> Output {
     output
 }
 
-/// Every command that the program has, by its help.
-fn commands(place: &Place, above: &[String]) -> Vec<String> {
-    let mut args: Vec<&str> = above.iter().map(String::as_str).collect();
-    args.push("--help");
-    let help = String::from_utf8(place.run(&args).stdout).unwrap();
-    let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap());
-    let Some(listed) = listed else { return vec![above.join(" ")] };
-    let names = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = names.map(|line| line.split_whitespace().next().unwrap()).filter(|name| *name != "help");
-    names.flat_map(|name| commands(place, &[above, &[name.to_string()]].concat())).collect()
+/// Every command that the program has and that has none below it.
+fn commands(place: &Place) -> Vec<String> {
+    let all = all_commands(&place.env);
+    let is_last = |name: &&Vec<String>| !all.iter().any(|other| other.len() > name.len() && other.starts_with(name));
+    all.iter().filter(is_last).map(|name| name.join(" ")).collect()
 }
 
 #[test]
 fn every_command_is_called_here() {
     let place = Place::new(false);
-    let all = commands(&place, &[]);
+    let all = commands(&place);
     assert!(all.len() > 40, "{all:?}");
     for command in all.iter().filter(|command| !OTHERS.contains(&command.as_str())) {
         let is_called = CALLS.iter().any(|call| *call == command || call.starts_with(&format!("{command} ")));

@@ -297,6 +297,8 @@ fn an_agents_commands_propose_and_decide_nothing() {
         &["memory", "review"],
         &["forget", "--memory", &own, "--yes"],
         &["forget", "--project", "--yes"],
+        &["project", "same-as", "/somewhere"],
+        &["project", "separate", "/somewhere"],
     ] {
         let output = as_agent(&env, args);
         let said = said(&output);

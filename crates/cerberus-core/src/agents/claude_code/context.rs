@@ -23,6 +23,9 @@ struct Line<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Message<'a> {
+    /// The same in every line of one answer.
+    #[serde(borrow)]
+    id: Text<'a>,
     #[serde(borrow)]
     model: Text<'a>,
     usage: Option<Object<Usage>>,
@@ -43,7 +46,7 @@ pub(in crate::agents) fn read(line: &[u8]) -> Vec<StreamEvent> {
         _ if line.is_subagent.0 => Vec::new(),
         (Some("system"), Some("compact_boundary")) => vec![StreamEvent::Compacted],
         (Some("assistant"), _) => {
-            let Object(Message { model, usage }) = line.message;
+            let Object(Message { id, model, usage }) = line.message;
             let Some(Object(usage)) = usage else { return Vec::new() };
             let cached = usage.cache_creation_input_tokens.0.saturating_add(usage.cache_read_input_tokens.0);
             // The answer is part of the context from then on.
@@ -53,8 +56,8 @@ pub(in crate::agents) fn read(line: &[u8]) -> Vec<StreamEvent> {
                 return Vec::new();
             }
             let (session, model) = (line.session.0.unwrap_or_default().into_owned(), model.0.map(Into::into));
-            let usage =
-                StreamEvent::Usage { message: None, context, output: usage.output_tokens.0, own: Speaker::Main };
+            let (message, output) = (id.0.map(Into::into), usage.output_tokens.0);
+            let usage = StreamEvent::Usage { message, context, output, own: Speaker::Main };
             vec![StreamEvent::Started { session, model }, usage]
         }
         _ => Vec::new(),

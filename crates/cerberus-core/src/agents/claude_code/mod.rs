@@ -20,6 +20,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Claude Code",
     program: "claude",
+    resume: &["--resume", "{}"],
     parse: payload::parse,
     is_sender: |_| false,
     transcript: Some(transcript::read),

@@ -4,7 +4,7 @@
 //! lines of an unknown kind are skipped. This module does no I/O.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
-use crate::agents::transcripts::{Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key};
+use crate::agents::transcripts::{Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key, titled};
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
@@ -45,6 +45,36 @@ struct Line<'a> {
     message: Object<Message<'a>>,
     #[serde(rename = "toolUseResult", borrow)]
     result: Object<ToolResponse<'a>>,
+    #[serde(borrow)]
+    summary: Text<'a>,
+    /// The message up to which a summary goes. It may be one of another file.
+    #[serde(rename = "leafUuid", borrow)]
+    leaf: Text<'a>,
+    #[serde(rename = "aiTitle", borrow)]
+    ai_title: Text<'a>,
+    #[serde(rename = "customTitle", borrow)]
+    custom_title: Text<'a>,
+}
+
+/// What the session is called. Lines with titles have no time.
+#[derive(Default)]
+struct Titles<'a> {
+    users: Option<Cow<'a, str>>,
+    agents: Option<Cow<'a, str>>,
+    /// With the message it goes up to.
+    summaries: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    messages: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Titles<'a> {
+    /// The best title, and whether it is the user's. A summary of this conversation is better than one of the
+    /// conversation that it continues.
+    fn best(self) -> Option<(Cow<'a, str>, bool)> {
+        let Titles { users, agents, mut summaries, messages } = self;
+        let own = summaries.iter().rposition(|(_, leaf)| messages.contains(leaf));
+        let summary = own.map(|at| summaries.swap_remove(at)).or_else(|| summaries.pop());
+        users.map(|title| (title, true)).or(agents.or(summary.map(|(text, _)| text)).map(|title| (title, false)))
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -76,8 +106,9 @@ struct Block<'a> {
 
 /// Parses a whole transcript.
 pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let (read, pending) = (Transcript::default(), HashMap::new());
-    let mut reader = Reader { cleaner, read, context: None, pending, uses: 0, last_message: None, is_at_work: false };
+    let (read, pending, titles) = (Transcript::default(), HashMap::new(), Titles::default());
+    let (context, last_message) = (None, None);
+    let mut reader = Reader { cleaner, read, context, titles, pending, uses: 0, last_message, is_at_work: false };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) => reader.line(line),
@@ -107,6 +138,7 @@ struct Reader<'a> {
     cleaner: &'a Cleaner,
     read: Transcript<'a>,
     context: Option<LineContext<'a>>,
+    titles: Titles<'a>,
     /// By id.
     pending: HashMap<Cow<'a, str>, Pending<'a>>,
     uses: usize,
@@ -130,7 +162,18 @@ impl<'a> Reader<'a> {
             is_compact_summary,
             message,
             result,
+            summary,
+            leaf,
+            ai_title,
+            custom_title,
         } = line;
+        let titles = &mut self.titles;
+        match kind.0.as_deref() {
+            Some("custom-title") => titles.users = custom_title.0.filter(|title| !title.trim().is_empty()),
+            Some("ai-title") => titles.agents = ai_title.0.filter(|title| !title.trim().is_empty()),
+            Some("summary") => titles.summaries.extend(summary.0.map(|text| (text, leaf.0.unwrap_or_default()))),
+            _ => titles.messages.extend(uuid.0.clone().filter(|_| !titles.summaries.is_empty())),
+        }
         if self.read.cwd.is_none() {
             self.read.cwd = cwd.0.filter(|cwd| !cwd.is_empty());
         }
@@ -251,6 +294,11 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Transcript<'a> {
         if !self.is_at_work {
             self.finish_turn();
+        }
+        let title = std::mem::take(&mut self.titles).best();
+        if let Some(((title, is_users), context)) = title.zip(self.context.clone()) {
+            let (key, event) = titled(self.cleaner, title, is_users, context.at);
+            self.push(&context, key, event);
         }
         let mut pending: Vec<_> = self.pending.into_iter().collect();
         pending.sort_by_key(|(_, call)| call.number);
@@ -377,6 +425,7 @@ mod tests {
                 json!({"tool": {"tool": "Edit", "outcome": "interrupted",
                 "error": "The user doesn't want to proceed with this tool use."}}),
             ),
+            (14, json!({"title": {"text": "Old title"}})),
         ];
         assert_eq!(kinds, expected.iter().map(|(at, event)| (*at, event)).collect::<Vec<_>>());
         assert_eq!(events[1].1, "toolu_1", "the key is the one the hook uses");
@@ -408,5 +457,24 @@ mod tests {
         let read = read(&BUILT_IN, text.as_bytes());
         assert_eq!((read.events.len(), read.damaged_lines), (1, 3));
         assert_eq!(read.cwd.as_deref(), Some("/home/dev/project"));
+    }
+
+    #[test]
+    fn the_best_title_names_the_session() {
+        let said = line("user", 1, json!({"message": {"content": "hi"}}));
+        let title = |lines: &[Value]| {
+            let (events, _) = events_of(&[std::slice::from_ref(&said), lines].concat());
+            events.into_iter().filter_map(|(_, _, event)| event.get("title").cloned()).collect::<Vec<_>>()
+        };
+        let foreign = json!({"type": "summary", "summary": "Before", "leafUuid": "x"});
+        let own = json!({"type": "summary", "summary": "Own", "leafUuid": "u2"});
+        let later = line("assistant", 2, json!({}));
+        let ai = json!({"type": "ai-title", "aiTitle": "By the agent", "sessionId": "s1"});
+        let custom = json!({"type": "custom-title", "customTitle": "By me", "sessionId": "s1"});
+        assert_eq!(title(&[]), [Value::Null; 0]);
+        assert_eq!(title(std::slice::from_ref(&foreign)), [json!({"text": "Before"})]);
+        assert_eq!(title(&[own.clone(), foreign.clone(), later]), [json!({"text": "Own"})]);
+        assert_eq!(title(&[foreign, own, ai.clone()]), [json!({"text": "By the agent"})]);
+        assert_eq!(title(&[custom, ai]), [json!({"text": "By me", "is_users": true})]);
     }
 }

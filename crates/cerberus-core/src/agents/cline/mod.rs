@@ -14,6 +14,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Cline",
     program: "cline",
+    resume: &["--id", "{}"],
     parse: payload::parse,
     is_sender: |_| false,
     transcript: Some(transcript::read),

@@ -10,7 +10,7 @@ use crate::agents::transcripts::tools;
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::agents::transcripts::{TranscriptBuilder, UseKey};
 use crate::clean::Cleaner;
-use crate::clean::text::{Clean, clip, clip_front};
+use crate::clean::text::{Clean, Keep, clip, clip_front};
 use crate::model::event::{FileTouch, Outcome, ToolUse, Touch};
 use crate::model::time::Timestamp;
 
@@ -239,7 +239,9 @@ impl Call<'_> {
             }
         }
         if let Some(folder) = folder {
-            tools::resolve_paths(cleaner, &mut used, folder.strip_prefix("file://").unwrap_or(&folder));
+            let folder = folder.strip_prefix("file://").unwrap_or(&folder);
+            tools::resolve_paths(cleaner, &mut used, folder);
+            used.folder = used.command.is_some().then(|| cleaner.clean(folder.to_string(), Keep::NAME));
         }
         used
     }

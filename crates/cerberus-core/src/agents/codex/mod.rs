@@ -19,6 +19,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Codex",
     program: "codex",
+    resume: &["resume", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let has_rollout = marks.transcript_name.is_some_and(|name| name.starts_with("rollout-"));
@@ -28,7 +29,7 @@ pub(super) static PROFILE: Profile = Profile {
     reply,
     // Codex truncates at about 2,500 tokens by its own count.
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
-    shows_notice: false,
+    shows_notice: true,
     brief_occasion: Occasion::Start,
     forgets_when_resumed: false,
     has_exact_starts: false,

@@ -23,6 +23,8 @@ struct Input<'a> {
     #[serde(borrow)]
     command: Escaped<'a>,
     #[serde(borrow)]
+    workdir: Text<'a>,
+    #[serde(borrow)]
     plan: List<Object<Todo<'a>>>,
     #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
@@ -43,6 +45,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<
     match &*name {
         "Bash" => {
             let (exit, output) = ending(response.unescaped());
+            tool::in_folder(&mut used, input.workdir);
             tool::shell_with_exit(&mut used, Text(Some(input.command.unescaped())), exit, output);
         }
         "apply_patch" => match ending(response.unescaped()) {

@@ -93,6 +93,8 @@ struct Message<'a> {
     #[serde(borrow)]
     last_agent_message: Text<'a>,
     #[serde(borrow)]
+    thread_name: Text<'a>,
+    #[serde(borrow)]
     call_id: Text<'a>,
     #[serde(borrow)]
     item: Raw<'a>,
@@ -235,6 +237,7 @@ impl<'a> Reader<'a> {
                 self.agent_message(message.last_agent_message.0);
                 self.builder.finish_turn();
             }
+            Some("thread_name_updated") => self.builder.set_title(message.thread_name.0),
             // The turn was cut short; its last message is not an answer.
             Some("turn_aborted") => self.builder.last_message = None,
             Some("exec_command_end" | "patch_apply_end") => {

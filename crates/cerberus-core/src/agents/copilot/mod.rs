@@ -15,6 +15,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Copilot CLI",
     program: "copilot",
+    resume: &["--resume={}"],
     parse: payload::parse,
     is_sender: |marks| {
         let has_events = marks.transcript_name.is_none_or(|name| name == "events.jsonl");

@@ -49,6 +49,8 @@ struct Data<'a> {
     source: Text<'a>,
     #[serde(rename = "isAutopilotContinuation")]
     is_continuation: Flag,
+    #[serde(borrow)]
+    title: Text<'a>,
     #[serde(rename = "summaryContent", borrow)]
     summary: Text<'a>,
     #[serde(rename = "toolCallId", borrow)]
@@ -137,6 +139,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Some("assistant.message") if is_own => self.builder.agent_message(data.content.0.unwrap_or_default(), id),
+            Some("session.title_changed") if is_own => self.builder.set_title(data.title.0),
             Some("abort") => self.builder.last_message = None,
             Some("session.compaction_complete") if data.success.0 => {
                 self.builder.compacted(data.summary.0.unwrap_or_default(), &id);

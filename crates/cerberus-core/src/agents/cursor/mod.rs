@@ -13,6 +13,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Cursor",
     program: "cursor-agent",
+    resume: &["--resume", "{}"],
     parse: payload::parse,
     is_sender: |marks| marks.has_conversation,
     transcript: None,

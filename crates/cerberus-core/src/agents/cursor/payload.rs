@@ -66,6 +66,10 @@ struct Input<'a> {
     #[serde(borrow)]
     command: Text<'a>,
     #[serde(borrow)]
+    working_directory: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
     file_path: Text<'a>,
     #[serde(borrow)]
     path: Text<'a>,
@@ -139,9 +143,11 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Ev
         "postToolUse" | "PostToolUse" => Event::Tool(tool_use(cleaner, fields)?),
         "postToolUseFailure" | "PostToolUseFailure" => {
             let outcome = if fields.is_interrupt.0 { Outcome::Interrupted } else { Outcome::Failed };
-            let (tool, command) = (fields.tool_name.0?, fields.tool_input.0.command);
+            let (tool, input) = (fields.tool_name.0?, fields.tool_input.0);
             let mut used = Use::new(cleaner);
             used.outcome = outcome;
+            let command = input.command;
+            tool::in_folder(&mut used, Text(input.working_directory.0.or(input.cwd.0)));
             tool::shell(&mut used, command, Some(fields.error_message.0.unwrap_or_default()), || Cow::Borrowed(""));
             Event::Tool(used.of(tool))
         }
@@ -163,6 +169,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, fields: Payload<'a>) -> Option<ToolUse<'a>
     match &*name {
         "Shell" | "Bash" => {
             let (exit, output) = ending(&fields.tool_output.unescaped());
+            tool::in_folder(&mut used, Text(input.working_directory.0.or(input.cwd.0)));
             tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
         }
         "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" => {

@@ -15,6 +15,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Gemini CLI",
     program: "gemini",
+    resume: &["--resume", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let has_chat = marks.transcript_name.is_some_and(|name| name.starts_with("session-"));

@@ -65,6 +65,11 @@ pub(in crate::agents) struct Input<'a> {
     pub new_string: Escaped<'a>,
     #[serde(borrow)]
     pub command: Text<'a>,
+    /// The folder of a command; `directory` in older versions.
+    #[serde(borrow)]
+    pub dir_path: Text<'a>,
+    #[serde(borrow)]
+    pub directory: Text<'a>,
     #[serde(borrow)]
     pub todos: List<Object<Todo<'a>>>,
     #[serde(borrow)]
@@ -191,6 +196,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, resp
     match (&*name, response.error) {
         ("run_shell_command", _) => {
             let (exit, output) = ending(&response.for_model.unescaped());
+            tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
             tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
         }
         (_, Some(Object(failure))) => tool::failed(&mut used, failure.message.0.unwrap_or_default()),

@@ -28,6 +28,9 @@ struct Line<'a> {
     directories: List<Text<'a>>,
     #[serde(borrow)]
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+    /// The title of the chat.
+    #[serde(borrow)]
+    summary: Text<'a>,
     #[serde(rename = "$set", borrow)]
     set: Object<Change<'a>>,
     // A message on a line of its own.
@@ -48,6 +51,8 @@ struct Line<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Change<'a> {
+    #[serde(borrow)]
+    summary: Text<'a>,
     #[serde(borrow)]
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
 }
@@ -146,7 +151,10 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn line(&mut self, line: Line<'a>) {
-        let Line { session, kind, directories, messages, set, id, timestamp, role, content, shown, calls } = line;
+        let Line { session, kind, directories, messages, summary, set, id, timestamp, role, content, shown, calls } =
+            line;
+        self.builder.set_title(summary.0);
+        self.builder.set_title(set.0.summary.0);
         self.builder.session = self.builder.session.take().or(session.0);
         self.builder.is_subagent |= kind.0.as_deref() == Some("subagent");
         self.builder.set_cwd(directories.0.into_iter().find_map(|folder| folder.0));

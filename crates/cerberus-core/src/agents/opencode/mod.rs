@@ -14,6 +14,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "opencode",
     program: "opencode",
+    resume: &["--session", "{}"],
     parse: payload::parse,
     is_sender: |_| false,
     transcript: Some(transcript::read),

@@ -59,6 +59,8 @@ pub(in crate::agents) struct Message<'a, Args> {
 struct Args<'a> {
     #[serde(borrow)]
     command: Text<'a>,
+    #[serde(borrow)]
+    workdir: Text<'a>,
     #[serde(rename = "filePath", borrow)]
     file_path: Text<'a>,
     #[serde(borrow)]
@@ -138,6 +140,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, fields: Message<'a, Object<Args<'a>>>) -> 
     match &*name {
         "bash" => {
             let exit = fields.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
+            tool::in_folder(&mut used, args.workdir);
             tool::shell_with_exit(&mut used, args.command, exit, fields.output.0.unwrap_or_default());
         }
         "write" => tool::edited(&mut used, args.file_path, [args.content], Vec::new()),

@@ -31,6 +31,8 @@ struct Session<'a> {
     parent: Text<'a>,
     #[serde(borrow)]
     directory: Text<'a>,
+    #[serde(borrow)]
+    title: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -132,10 +134,12 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
 }
 
 fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
-    let Session { id, parent, directory } = export.info.0;
+    let Session { id, parent, directory, title } = export.info.0;
     let is_subagent = parent.0.is_some();
     let mut builder = TranscriptBuilder { session: parent.0.or(id.0), is_subagent, ..TranscriptBuilder::new(cleaner) };
     builder.set_cwd(directory.0);
+    // The name of a session that has no title yet.
+    builder.set_title(title.0.filter(|title| !title.starts_with("New session - ")));
     for Object(message) in export.messages.0 {
         let info = message.info.0;
         let id = info.id.0.or(message.id.0).unwrap_or_default();

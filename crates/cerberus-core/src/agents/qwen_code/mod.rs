@@ -15,6 +15,7 @@ pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Qwen Code",
     program: "qwen",
+    resume: &["--resume", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let is_its_chat = marks.transcript_folder == Some("chats")

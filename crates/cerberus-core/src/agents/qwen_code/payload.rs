@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::AGENT;
 use crate::agents::claude_code::payload::{Call, Payload, hook_event};
 use crate::agents::gemini::payload::{Input, Response};
-use crate::agents::loose::{Object, Raw};
+use crate::agents::loose::{Object, Raw, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Use};
 use crate::agents::transcripts::use_key;
@@ -50,6 +50,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Object<R
         "run_shell_command" => {
             let (exit, output) = ending(&error.unwrap_or_else(|| response.for_model.unescaped()));
             let exit = if outcome == Outcome::Interrupted { Exit::Interrupted } else { exit };
+            tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
             tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
         }
         _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),

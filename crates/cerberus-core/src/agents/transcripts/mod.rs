@@ -112,6 +112,17 @@ pub(crate) fn in_flight_key(cleaner: &Cleaner, key: &str) -> Clean<'static> {
     cleaner.clean(format!("in-flight-{key}"), Keep::NAME)
 }
 
+/// The event that names a session, and its key. A session may get an earlier title again.
+pub(crate) fn titled<'a>(
+    cleaner: &Cleaner,
+    title: Cow<'a, str>,
+    is_users: bool,
+    at: Timestamp,
+) -> (Clean<'a>, Event<'a>) {
+    let key = cleaner.clean(format!("title-{:016x}-{}", fnv1a(title.as_bytes()), at.millis()), Keep::NAME);
+    (key, Event::Title { text: cleaner.clean(title, Keep::SUBJECT), is_users })
+}
+
 /// Whether the client wrote this text, not the user.
 pub(crate) fn is_from_client(words: &str) -> bool {
     // A passage that the user marked as private starts with a tag too.
@@ -165,6 +176,8 @@ pub(crate) struct TranscriptBuilder<'a> {
     pub(crate) last_message: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
     /// It used a tool after its last message, so its turn goes on.
     pub(crate) is_at_work: bool,
+    /// What the session is called, as far as was read.
+    pub(crate) title: Option<Cow<'a, str>>,
 }
 
 impl<'a> TranscriptBuilder<'a> {
@@ -181,7 +194,13 @@ impl<'a> TranscriptBuilder<'a> {
             is_subagent: false,
             last_message,
             is_at_work: false,
+            title: None,
         }
+    }
+
+    /// The agent's own title for the session; the last one counts.
+    pub(crate) fn set_title(&mut self, title: Option<Cow<'a, str>>) {
+        self.title = title.filter(|title| !title.trim().is_empty()).or(self.title.take());
     }
 
     pub(crate) fn set_time(&mut self, timestamp: Option<Cow<'a, str>>) {
@@ -224,6 +243,10 @@ impl<'a> TranscriptBuilder<'a> {
     pub(crate) fn finish(&mut self) {
         if !self.is_at_work {
             self.finish_turn();
+        }
+        if let Some((title, at)) = self.title.take().filter(|_| !self.is_subagent).zip(self.at) {
+            let (key, event) = titled(self.cleaner, title, false, at);
+            self.push_at(at, key, event);
         }
     }
 

@@ -159,8 +159,7 @@ fn a_codex_subagents_work_counts_but_not_its_messages() {
 #[test]
 fn copilot_events() {
     let todos = json!([{"subject": "Mount", "state": "done"}, {"subject": "Style it", "state": "open"}]);
-    let background = "<command started in background with shellId: 3>";
-    let started = json!({"outcome": "unknown", "command": "make watch", "output": background});
+    let started = json!({"outcome": "unknown", "command": "make watch"});
     check(
         copilot::AGENT,
         COPILOT,
@@ -314,6 +313,7 @@ fn opencode_exports() {
             (12, "compact-msg_4", json!({"compact": {"stage": "after", "summary": "The lexer is there."}})),
             (9, "stop-msg_2", stop("Lexed.\nNext: parse.")),
             (13, "prompt", prompt("parse it")),
+            (13, "title-53ec201aa5e0da41-1770109213000", json!({"title": {"text": "Lexer"}})),
             (16, "c8", tool("read", json!({"files": [seen("grammar.txt")]}))),
         ],
     );
@@ -472,7 +472,7 @@ fn damage_is_counted_and_skipped() {
     }
     let cut = &OPENCODE[..OPENCODE.len() - 20];
     let read = agents::opencode::transcript::read(&BUILT_IN, cut.as_bytes());
-    assert_eq!((read.events.len(), read.damaged_lines), (10, 1), "the session that is whole is read");
+    assert_eq!((read.events.len(), read.damaged_lines), (11, 1), "the session that is whole is read");
 }
 
 const ODD: [&str; 12] = [
@@ -545,4 +545,42 @@ proptest! {
     fn any_record_is_survived(agent in prop::sample::select(agents::ALL.map(|profile| profile.agent).to_vec()), record in "\\{(\"(type|payload|data|info|messages|id|item|\\$set)\":(\\{\\}|\\[\\]|1|\"session_meta\"|\"event_msg\"),?){0,4}\\}") {
         read(&BUILT_IN, agent, record.as_bytes()).iter().for_each(bounded);
     }
+}
+
+#[test]
+fn each_agents_own_title_is_read() {
+    let at = "2026-01-22T13:35:01Z";
+    let codex = [
+        json!({"timestamp": at, "type": "session_meta", "payload": {"id": "s", "cwd": "/p"}}),
+        json!({"timestamp": at, "type": "event_msg",
+            "payload": {"type": "thread_name_updated", "thread_name": "Fix issue 6"}}),
+    ];
+    let copilot = [
+        json!({"type": "session.start", "timestamp": at, "data": {"sessionId": "s", "context": {"cwd": "/p"}}}),
+        json!({"type": "session.title_changed", "timestamp": at, "data": {"title": "Fix issue 6"}}),
+    ];
+    let gemini = [
+        json!({"sessionId": "s", "startTime": at, "directories": ["/p"]}),
+        json!({"id": "1", "timestamp": at, "type": "user", "content": "hi"}),
+        json!({"$set": {"summary": "Fix issue 6"}}),
+    ];
+    let opencode = |title: &str| {
+        let time = json!({"created": 1_769_088_901_000_i64});
+        [json!({"info": {"id": "s", "directory": "/p", "title": title},
+            "messages": [{"info": {"id": "m", "role": "user", "time": time}, "parts": [{"type": "text", "text": "hi"}]}]})]
+    };
+    let titles = |agent: &str, lines: &[Value]| -> Vec<String> {
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        let read = read(&BUILT_IN, Agent::from_name(agent).unwrap(), text.as_bytes()).unwrap();
+        let titles = read.events.iter().filter_map(|told| match &told.event {
+            Event::Title { text, .. } => Some(text.to_string()),
+            _ => None,
+        });
+        titles.collect()
+    };
+    assert_eq!(titles("codex", &codex), ["Fix issue 6"]);
+    assert_eq!(titles("copilot", &copilot), ["Fix issue 6"]);
+    assert_eq!(titles("gemini", &gemini), ["Fix issue 6"]);
+    assert_eq!(titles("opencode", &opencode("Fix issue 6")), ["Fix issue 6"]);
+    assert_eq!(titles("opencode", &opencode("New session - 2026-01-22T13:35:01Z")), [""; 0]);
 }

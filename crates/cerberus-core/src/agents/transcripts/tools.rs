@@ -53,6 +53,12 @@ pub struct Arguments<'a> {
     #[serde(borrow)]
     pub workdir: Text<'a>,
     #[serde(borrow)]
+    dir_path: Text<'a>,
+    #[serde(borrow)]
+    directory: Text<'a>,
+    #[serde(borrow)]
+    working_directory: Text<'a>,
+    #[serde(borrow)]
     pub session_id: Text<'a>,
     #[serde(borrow)]
     pub path: Text<'a>,
@@ -191,6 +197,9 @@ pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer
             let output = Cow::Borrowed(&*answer.output);
             let has_error_text = !answer.outcome.may_be_done() && !output.is_empty();
             let error = has_error_text.then(|| output.clone());
+            let folders = [&arguments.workdir, &arguments.dir_path, &arguments.directory, &arguments.working_directory];
+            let folder = folders.into_iter().find_map(|folder| folder.0.as_deref());
+            tool::in_folder(&mut used, Text(folder.map(Cow::Borrowed)));
             tool::shell(&mut used, Text(arguments.command_line()), error, || output);
         }
         _ if !answer.outcome.may_be_done() => tool::failed(&mut used, Cow::Borrowed(&*answer.output)),

@@ -90,13 +90,17 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     }
     let after =
         at + 1 + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~')) + usize::from(text.starts_with(at, b"==="));
-    let from = text.skip_spaces(after);
+    // The emphasis of Markdown may end after the colon: `**Password:** x`.
+    let emphasis = if text.at(at) == b':' { text.scan(after, 2, |byte| byte == b'*') } else { after };
+    let from = if text.at(emphasis) == b' ' { text.skip_spaces(emphasis) } else { text.skip_spaces(after) };
     // A placeholder for another value, such as an earlier cut, needs no further look.
     let elsewhere = matches!(text.at(from), b'<' | b'[' | b'{' | b'(' | b'*' | b'\n');
     if elsewhere || (from < text.judged_end.get() && !is_quote(text.at(from))) {
         return None;
     }
-    let announced = announces(text.back(name_end, KEY_BYTES)).or_else(|| named_elsewhere(text, name_end))?;
+    let announced = announces(text.back(name_end, KEY_BYTES))
+        .or_else(|| named_elsewhere(text, name_end))
+        .or_else(|| named_after(text, name_end, from))?;
     announced_value(text, at, from, from > after, announced)
 }
 
@@ -191,11 +195,12 @@ struct Key {
     quoted: bool,
 }
 
-/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`.
+/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`, `**key**`.
 fn key_end_before(text: &Text, end: usize) -> usize {
     if is(text.before(end), ALNUM) {
         return end;
     }
+    let end = if text.before(end) == b'*' { text.scan_back(end, 2, |byte| byte == b'*') } else { end };
     let bracket = usize::from(text.before(end) == b']' && end > text.floor && is_quote(text.before(end - 1)));
     let end = end - bracket;
     let quoted = is_quote(text.before(end)) && end > text.floor;
@@ -228,13 +233,20 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     };
     let start = text.run_back(end, WORD, 10);
     if !typed {
-        let before = text.skip_spaces_back(start);
-        let named = matches!(text.slice(start, end), b"value" | b"default");
+        // `"name": "DB_PASSWORD", "value": "x"`.
+        let comma = text.skip_spaces_back(start - usize::from(start > text.floor && is_quote(text.before(start))));
+        let listed = comma < start && text.before(comma) == b',';
+        let before = if listed { text.skip_spaces_back(comma - 1) } else { text.skip_spaces_back(start) };
+        let named = is_value(text.slice(start, end));
         // `variable "api_token" {` and the line `default = "x"`.
         let block = text.scan_back(before, 32, |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'{'));
         let before = if text.slice(block, before).contains(&b'{') { block } else { before };
         let quoted = is_quote(text.before(before)) && before > text.floor;
-        return if named && quoted { announces(text.back(before - 1, KEY_BYTES)) } else { None };
+        return match (named, quoted) {
+            (true, true) => announces(text.back(before - 1, KEY_BYTES)),
+            (true, false) => named_on_the_line_before(text, start),
+            _ => None,
+        };
     }
     // A type between name and operator: back over `&'static str` to its colon.
     let lowest = start.saturating_sub(12).max(text.floor);
@@ -244,6 +256,49 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     }
     let typed = at > text.floor && text.at(at - 1) == b':' && text.before(at - 1) != b':';
     if typed { announces(text.back(key_end_before(text, at - 1), KEY_BYTES)) } else { None }
+}
+
+fn is_value(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"value") || name == b"default"
+}
+
+/// `- name: DB_PASSWORD`, and on the next line `value: x`, which begins at `start`.
+fn named_on_the_line_before(text: &Text, start: usize) -> Option<Announced> {
+    let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'-' | b'"' | b',' | b'\'');
+    let end = text.scan_back(start, KEY_BYTES, is_gap);
+    let line = text.back(end, KEY_BYTES);
+    let line = &line[line.iter().rposition(|&byte| byte == b'\n').map_or(0, |found| found + 1)..];
+    let colon = line.iter().position(|&byte| byte == b':')?;
+    let is_named = names_a_name(last_word(&line[..colon]));
+    if is_named && text.slice(end, start).contains(&b'\n') { announces(&line[colon..]) } else { None }
+}
+
+/// The name comes after the value: `"value": "x", "name": "DB_PASSWORD"`, `value="x" key="password"`. `from` is where
+/// the value begins.
+fn named_after(text: &Text, name_end: usize, from: usize) -> Option<Announced> {
+    if !is_value(text.slice(text.run_back(name_end, WORD, 10), name_end)) {
+        return None;
+    }
+    let end = value_at(text, from, Written::Literal).end;
+    let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b',' | b'\'');
+    let word = text.scan(end, KEY_BYTES, is_gap);
+    let word_end = text.run(word, ALPHA, 8);
+    if !names_a_name(text.slice(word, word_end)) {
+        return None;
+    }
+    let name = text.scan(word_end, 8, |byte| is_quote(byte) || matches!(byte, b':' | b'=' | b' '));
+    announces(text.slice(name, text.run(name, DOTTED, KEY_BYTES)))
+}
+
+/// Is this what a name is called in a pair of a name and a value?
+fn names_a_name(word: &[u8]) -> bool {
+    [&b"name"[..], b"key", b"id", b"type", b"variable", b"var"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn last_word(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| is(byte, ALNUM)).map_or(0, |last| last + 1);
+    let start = text[..end].iter().rposition(|&byte| !is(byte, ALNUM)).map_or(0, |last| last + 1);
+    &text[start..end]
 }
 
 /// Must this be a literal? True for a flag, a line of an environment file, a connection string.

@@ -35,6 +35,9 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if user && from > end {
         return user_and_password(text, from);
     }
+    if user && text.at(end) == b'=' {
+        return user_and_password(text, end + 1);
+    }
     if let Some(glued) = name.strip_prefix(b"p")
         && signs_in(text, at)
     {
@@ -118,6 +121,9 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
         return None;
     };
     let start = at.checked_sub(4).filter(|&start| start >= text.floor && fold(start, b"pass"))?;
+    if let Some(value) = second_argument(text, start, end) {
+        return value_at(text, value, Written::Literal).cut(text, PASSWORD);
+    }
     // Most names with this ending come before an operator, which is checked separately.
     if matches!(text.at(end), b'=' | b':' | b']' | b'_' | b'(' | b')') {
         return None;
@@ -145,6 +151,17 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     // Without quotes, it is one word that ends the sentence or line.
     let from = end + is + 4;
     if is_quote(text.at(from)) || is == 0 { value_at(text, from, Written::Bare).cut(text, PASSWORD) } else { None }
+}
+
+/// `define('DB_PASSWORD', 'x')`, `setenv("DB_PASSWORD", "x")`: where the value begins.
+fn second_argument(text: &Text, start: usize, end: usize) -> Option<usize> {
+    let open = text.run_back(start, URL64, KEY_BYTES).checked_sub(2)?;
+    let call = text.slice(text.run_back(open, ALNUM, KEY_BYTES), open);
+    let is_call = is_quote(text.at(open + 1)) && text.at(open) == b'(';
+    let sets = [&b"define"[..], b"setenv", b"putenv", b"set"].iter().any(|name| call.eq_ignore_ascii_case(name));
+    let comma = is_quote(text.at(end)) && text.at(end + 1) == b',';
+    let value = text.skip_spaces(end + 2);
+    (is_call && sets && comma && is_quote(text.at(value))).then_some(value)
 }
 
 /// `use the following password to go on:`, an empty line, then the password on its own line.

@@ -3,7 +3,9 @@
 //! [`Cleaner::redact`](super::Cleaner::redact) is the only entry point; it accepts any text and is linear in its
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
 //! extend (`own`). The rest is decided from the context of a value (`assign`, `flag`, `shape`), what its name
-//! announces (`key`) and how random it looks (`value`).
+//! announces (`key`) and how random it looks (`value`). In words, as opposed to names and ids, random tokens are cut by
+//! their look alone (`opaque`), and passwords by what announces them: a sentence (`spoken`) or the position in a
+//! command (`position`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals redacting once; the
 //! name of a secret and everything around it are kept. Never reads a clock, a file or the environment, and keeps
@@ -12,9 +14,14 @@
 mod assign;
 mod flag;
 mod key;
+mod numbers;
+mod opaque;
 mod own;
+mod pairs;
+mod position;
 mod rules;
 mod shape;
+mod spoken;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -44,7 +51,27 @@ const PASSES: usize = 8;
 /// The maximum distance that is looked at, except by looks that end in a cut.
 const AROUND_BYTES: usize = 1024;
 
-/// The text with every secret replaced by `[redacted:NAME]`.
+/// The text with every secret and every random token replaced by `[redacted:NAME]`.
+pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
+    let mut out = redact_with(text, own);
+    for _ in 1..PASSES {
+        let spoken = pass(&out, own, spoken::Passwords::of(&out));
+        let said = spoken.as_deref().unwrap_or(&out);
+        let opaque = pass(said, own, opaque::Tokens::of(said));
+        let Some(next) = opaque.or(spoken) else { break };
+        out = Cow::Owned(redact_with(&next, own).into_owned());
+    }
+    match spoken::without_invisible(text) {
+        // A key that invisible characters split is only found without them.
+        Some(plain) => match redact_words(&plain, own) {
+            Cow::Owned(redacted) if kinds(&redacted).count() > kinds(&out).count() => Cow::Owned(redacted),
+            _ => out,
+        },
+        None => out,
+    }
+}
+
+/// The text with every secret that a rule knows replaced by `[redacted:NAME]`.
 pub(super) fn redact_with<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
     let by_own = own.and_then(|own| own.pass(text));
     let given = by_own.as_deref().unwrap_or(text);

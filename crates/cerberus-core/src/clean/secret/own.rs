@@ -34,7 +34,7 @@ impl UserRules {
             })?;
         }
         // Match from the beginning of a value, not from any slash in it.
-        own.allowed = allowed.iter().map(|value| Glob::parse(&format!("/{value}"))).collect::<Result<_, String>>()?;
+        own.allowed = allowed.iter().map(|value| Glob::parse_value(value)).collect::<Result<_, String>>()?;
         Ok(own)
     }
 

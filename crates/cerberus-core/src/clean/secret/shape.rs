@@ -8,6 +8,10 @@ use super::value::{JUDGED_BYTES, is_placeholder};
 
 const AUTHORITY_BYTES: usize = 256;
 const BLOCK_BYTES: usize = 16 * 1024;
+/// The longest line of a key, and what may stand before it.
+const LINE_BYTES: usize = 256;
+const PREFIX_BYTES: usize = 96;
+const HEADERS_MAX: usize = 4;
 
 /// `scheme://user:PASS@host`: the last `@` of the authority ends the password.
 pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
@@ -18,6 +22,8 @@ pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
     let window = text.slice(from, from + AUTHORITY_BYTES);
     let ends = |&byte: &u8| matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | 0..=b' ');
     let authority = &window[..window.iter().position(ends).unwrap_or(window.len())];
+    // In the address of a database, a password may contain what would end it elsewhere.
+    let authority = if is_database(text, at) { unescaped_authority(window, authority) } else { authority };
     let host = authority.iter().rposition(|&byte| byte == b'@')?;
     let colon = authority[..host].iter().position(|&byte| byte == b':')?;
     let password = &authority[colon + 1..host];
@@ -25,6 +31,23 @@ pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     Some(Cut { name: "url-password", start: from + colon + 1, end: from + host })
+}
+
+/// Is the scheme before `at` that of a database or a queue?
+fn is_database(text: &Text, at: usize) -> bool {
+    let scheme = text.slice(text.scan_back(at, 16, |byte| is(byte, ALNUM) || byte == b'+'), at);
+    let known = ["amqp", "amqps", "mariadb", "mongodb", "mongodb+srv", "mssql", "mysql", "postgres", "postgresql"];
+    known.iter().chain(&["redis", "rediss"]).any(|name| scheme == name.as_bytes())
+}
+
+/// The address up to the last `@` of its word.
+fn unescaped_authority<'t>(window: &'t [u8], authority: &'t [u8]) -> &'t [u8] {
+    let ends = |&byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | 0..=b' ');
+    let word = &window[..window.iter().position(ends).unwrap_or(window.len())];
+    match word.iter().rposition(|&byte| byte == b'@') {
+        Some(last) if authority.contains(&b':') && last >= authority.len() => &word[..=last],
+        _ => authority,
+    }
 }
 
 /// A Telegram bot token: its id, a colon, 35 characters that begin with `AA`.
@@ -35,7 +58,8 @@ pub(super) fn telegram(text: &Text, at: usize) -> Option<Cut> {
     let start = text.run_back(at, DIGIT, 11);
     let end = text.run(at + 1, URL64, 40);
     let shape = (8..=10).contains(&(at - start)) && (34..=36).contains(&(end - at - 1));
-    (shape && !is(text.before(start), WORD)).then_some(Cut { name: "telegram-token", start, end })
+    let in_address = text.back(start, 4) == b"/bot";
+    (shape && (in_address || !is(text.before(start), WORD))).then_some(Cut { name: "telegram-token", start, end })
 }
 
 /// An Azure client secret: three characters, a digit, `Q~`, 31 to 34 more.
@@ -116,7 +140,8 @@ fn next_marker(text: &Text, from: usize) -> Option<usize> {
     None
 }
 
-/// The end of the lines of base64 that follow `from`: long words between line breaks and quotes.
+/// The end of the lines of base64 that follow `from`: long words between line breaks and quotes, or at the end of lines
+/// that begin alike (`> `, `# `, a line number, `key.pem:7:`).
 fn truncated_block(text: &Text, from: usize) -> usize {
     let mut end = from;
     loop {
@@ -131,9 +156,45 @@ fn truncated_block(text: &Text, from: usize) -> usize {
         }
         let word = end + start.min(gap.len());
         let stop = text.run(word, BASE64, usize::MAX);
-        if stop - word < 16 {
-            return end;
+        if stop - word >= 16 {
+            end = stop;
+            continue;
         }
-        end = stop;
+        match prefixed_line(text, end) {
+            Some(line) => end = line,
+            None => return end,
+        }
     }
+}
+
+/// The end of the base64 at the end of the next line, whatever that line begins with. The last line of a key may be
+/// short; the headers of an encrypted one and lines with only a prefix are passed over.
+fn prefixed_line(text: &Text, from: usize) -> Option<usize> {
+    let is_break = |byte: u8| matches!(byte, b'\n' | b'\r');
+    let is_tail = |byte: u8| matches!(byte, b'"' | b'\'' | b',' | b' ' | b'\\' | b'+' | b'|');
+    let mut line = text.scan(from, 8, is_tail);
+    for _ in 0..HEADERS_MAX {
+        let start = text.scan(line, 2, is_break);
+        if start == line {
+            return None;
+        }
+        let stop = text.scan(start, LINE_BYTES, |byte| !is_break(byte));
+        let end = text.scan_back(stop, 4, is_tail);
+        let word = text.run_back(end, BASE64, LINE_BYTES);
+        let is_padded = end - word >= 4 && text.before(end) == b'=';
+        if word - start <= PREFIX_BYTES && (end - word >= 16 || is_padded) {
+            return Some(end);
+        }
+        let words = text.slice(start, stop);
+        let is_header = [&b"Proc-Type"[..], b"DEK-Info", b"Comment"]
+            .iter()
+            .any(|header| words.windows(header.len()).any(|part| part == *header));
+        let is_empty =
+            words.len() <= PREFIX_BYTES && !words.windows(2).any(|pair| pair.iter().all(|&byte| is(byte, ALNUM)));
+        if !is_header && !is_empty {
+            return None;
+        }
+        line = stop;
+    }
+    None
 }

@@ -3,20 +3,12 @@
 
 use super::scripts::{script_kind, task_kind};
 use super::{Kind, Runner};
+use crate::shell::is_assignment;
 
 /// Options of package managers that take a value.
 const MANAGER_OPTIONS: &[&str] = &["--prefix", "-w", "--workspace", "--filter", "-F", "-C", "--dir", "--cwd"];
 
 type Found = Option<(Kind, Runner)>;
-
-/// `NAME=value`.
-pub(super) fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    })
-}
 
 /// Removes what only changes how a command is run: environment, timing, privileges, shell keywords.
 pub(super) fn without_prefix<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {

@@ -4,10 +4,12 @@
 //! run.
 
 use super::classify::{self, classify};
-use super::shell::{self, Join, Simple};
 use super::{Command, KEY_CHARS_MAX, Kind, Runner, Trust};
-use crate::clean::text::line;
+use crate::clean::text::{clip, line};
+use crate::shell::{self, Join, Simple};
 
+/// Longer lines are really scripts; the command that matters is near the beginning.
+const COMMAND_BYTES_MAX: usize = 8192;
 /// `bash -c "bash -c …"` is followed no deeper.
 const NESTING_MAX: usize = 3;
 
@@ -62,10 +64,10 @@ struct Found {
 }
 
 fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
-    let simples = shell::split(command);
+    let simples = shell::read(clip(command, COMMAND_BYTES_MAX)).line();
     let mut found: Vec<Found> = Vec::new();
     for (index, simple) in simples.iter().enumerate() {
-        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        let words = simple.texts();
         let own = classify::without_prefix(&words);
         if let Some(script) = classify::shell_script(own) {
             if depth < NESTING_MAX
@@ -138,7 +140,7 @@ fn trust(simples: &[Simple], found: &Found, blamed: &[usize]) -> Trust {
     }
     let filters = &simples[found.index + 1..end];
     let after = &simples[end..];
-    let has_pipefail = simples[..found.index].iter().any(|simple| simple.words.iter().any(|word| word == "pipefail"));
+    let has_pipefail = simples[..found.index].iter().any(|simple| simple.texts().contains(&"pipefail"));
     let shows = filters.is_empty() || has_pipefail;
     let harmless_after = after.iter().all(|simple| simple.join == Join::And && is_harmless(simple));
     let own = Trust {
@@ -146,7 +148,7 @@ fn trust(simples: &[Simple], found: &Found, blamed: &[usize]) -> Trust {
             && simples[first].join != Join::Or
             && after.iter().all(|simple| matches!(simple.join, Join::And | Join::Pipe)),
         failure: shows && harmless_after && harmless_before(simples, first, blamed),
-        silence: !simples[found.index].hidden && filters.iter().all(passes_output_through),
+        silence: !simples[found.index].is_hidden && filters.iter().all(passes_output_through),
     };
     match found.inner {
         Some(inner) => Trust {
@@ -174,7 +176,7 @@ fn harmless_before(simples: &[Simple], first: usize, blamed: &[usize]) -> bool {
 fn is_harmless(simple: &Simple) -> bool {
     simple.words.first().is_some_and(|word| {
         matches!(
-            word.as_str(),
+            word.text.as_str(),
             "cd" | "pushd"
                 | "popd"
                 | "export"
@@ -191,7 +193,7 @@ fn is_harmless(simple: &Simple) -> bool {
                 | "clear"
                 | "mkdir"
                 | "date"
-        ) || classify::is_assignment(word)
+        ) || shell::is_assignment(&word.text)
     })
 }
 
@@ -200,7 +202,7 @@ fn passes_output_through(simple: &Simple) -> bool {
     simple
         .words
         .first()
-        .is_some_and(|word| matches!(word.as_str(), "head" | "tail" | "cat" | "tee" | "less" | "more" | "sort"))
+        .is_some_and(|word| matches!(word.text.as_str(), "head" | "tail" | "cat" | "tee" | "less" | "more" | "sort"))
 }
 
 #[cfg(test)]

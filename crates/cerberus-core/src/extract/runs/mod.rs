@@ -1,6 +1,6 @@
 //! Shell commands that test, build or lint: how they are recognised, what their output means, what they leave open.
 //!
-//! [`may_be_run`] is the cheap check a hook makes before it keeps any output; [`recognise`] classifies a command;
+//! [`printed`] decides what a hook may keep of an output; [`recognise`] classifies a command;
 //! [`read`] interprets its output; [`Ledger`] tracks what is failing across runs. All of it is pure, bounded and
 //! linear in its input, and no output is an error. An unclear result is `Unknown`, never a guess: a green verdict
 //! needs a passing test, a success message or an exit code that is known to be the command's own.
@@ -13,12 +13,12 @@ mod javascript;
 mod jvm;
 mod ledger;
 mod other;
+mod printed;
 mod problems;
 mod python;
 mod report;
 mod rust;
 mod scripts;
-mod shell;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use command::{may_be_run, recognise};
 pub use ledger::Ledger;
+pub use printed::{Printed, lines_of_run, printed, without_contents};
 pub use report::read;
 
 /// What a run is for. In a line with several kinds, the first in this order wins.

@@ -18,15 +18,7 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
     let (exit_code, lines) = lines(&plain);
     let mut report = Report { is_cut: lines.iter().any(|line| is_gap(line)), ..Report::default() };
     let lines = without_edges(lines);
-    match command.runner.family() {
-        Family::Rust => rust::read(&lines, &mut report),
-        Family::Python => python::read(&lines, &mut report),
-        Family::JavaScript => javascript::read(command.runner, &lines, &mut report),
-        Family::Go => go::read(&lines, &mut report),
-        Family::Jvm => jvm::read(&lines, &mut report),
-        Family::Other => other::read(&lines, &mut report),
-        Family::Any => any::read(&lines, &mut report),
-    }
+    parse(command.runner, &lines, &mut report);
     // A test's own output may look like a compiler's. It counts only if no test ran, and decides nothing.
     let (was_red, was_green) = (report.is_red, report.is_green);
     if command.kind != Kind::Test {
@@ -54,6 +46,44 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
         report.problems.clear();
     }
     report.finish(verdict)
+}
+
+fn parse(runner: Runner, lines: &[&str], report: &mut Report) {
+    match runner.family() {
+        Family::Rust => rust::read(lines, report),
+        Family::Python => python::read(lines, report),
+        Family::JavaScript => javascript::read(runner, lines, report),
+        Family::Go => go::read(lines, report),
+        Family::Jvm => jvm::read(lines, report),
+        Family::Other => other::read(lines, report),
+        Family::Any => any::read(lines, report),
+    }
+}
+
+/// The lines of an output that the parser of the run understands, alone or together with the line before, and the exit
+/// code. Everything else may come from another program.
+pub(super) fn own_lines(command: &Command, output: &str) -> String {
+    let plain = plain(output);
+    let (exit_code, lines) = lines(&plain);
+    let understood = |lines: &[&str]| {
+        let mut report = Report::default();
+        parse(command.runner, lines, &mut report);
+        problems::read(lines, &mut report);
+        report
+    };
+    let mut kept = vec![false; lines.len()];
+    let mut problems_before = 0;
+    for at in 0..lines.len() {
+        let own = if lines[at].trim().is_empty() { Report::default() } else { understood(&lines[at..=at]) };
+        kept[at] |= own != Report::default() || is_gap(lines[at]) || problems::did_not_happen(lines[at]);
+        if at > 0 && understood(&lines[at - 1..=at]).problems.len() > problems_before + own.problems.len() {
+            (kept[at - 1], kept[at]) = (true, true);
+        }
+        problems_before = own.problems.len();
+    }
+    let head = exit_code.map(|code| format!("Exit code {code}"));
+    let own = lines.iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(line, _)| line.to_string());
+    head.into_iter().chain(own).collect::<Vec<_>>().join("\n")
 }
 
 /// How the line with the command ended.
@@ -85,7 +115,7 @@ impl Ending {
 }
 
 /// The findings of the parsers.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Report {
     passed: Vec<String>,
     failed: Vec<String>,

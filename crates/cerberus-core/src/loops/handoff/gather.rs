@@ -7,6 +7,7 @@ use super::state::{Decision, Issue, ModifiedFile, OneLine, PreservedState, TestS
 use super::written::settles;
 use crate::brief::failing::{self, SessionRun};
 use crate::brief::{Item, Known, Section, Settlement, open_items};
+use crate::clean::instruction::harmless;
 use crate::extract::runs::Ledger;
 use crate::model::event::Severity;
 use crate::model::fact::{ClosedAs, Fact, Kind, Target};
@@ -154,5 +155,5 @@ fn red_commands(runs: &[SessionRun], ledger: &Ledger) -> Vec<Issue> {
 /// `build fails: error[E0308]: mismatched types`.
 fn what_is_red(fact: &Fact) -> String {
     let sort = fact.code.split(':').nth(1).unwrap_or("run");
-    format!("{sort} fails: {}", fact.text)
+    format!("{sort} fails: {}", harmless(&fact.text, "an error"))
 }

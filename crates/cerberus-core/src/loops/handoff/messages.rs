@@ -25,7 +25,7 @@ pub struct AgentMessages {
 impl AgentMessages {
     pub fn add(&mut self, cleaner: &Cleaner, event: &StreamEvent) {
         let StreamEvent::Text(text) = event else { return };
-        let text = cleaner.clean(text.as_str(), Keep { head_bytes: ANSWER_BYTES_MAX, tail_bytes: 0 });
+        let text = cleaner.clean(text.as_str(), Keep::words(ANSWER_BYTES_MAX, 0));
         self.words = text.to_string();
         if let Some(answer) = &mut self.answer {
             answer.push_str(&text);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::check::Change;
 use super::fit::{Need, Part, PartKind};
 use super::state::{Decision, IncludedFile, Issue, ModifiedFile, OneLine, PreservedState};
+use crate::clean::instruction::harmless;
 use crate::clean::text::{line, name};
 
 /// More lines of one part add nothing, whatever the budget.
@@ -21,7 +22,9 @@ pub fn parts(state: &PreservedState) -> Vec<Part> {
     let completed = state.completed_items.iter().map(|item| format!("- [x] {}", &**item)).collect();
     let pending = state.pending_items.iter().map(|item| format!("- [ ] {}", &**item)).collect();
     let issues = state.open_issues().map(issue).collect();
-    let failing = state.test_state.as_ref().map(|tests| bullets(&tests.failing)).unwrap_or_default();
+    let named =
+        |names: &[OneLine], what: &str| names.iter().map(|name| format!("- {}", harmless(name, what))).collect();
+    let failing = state.test_state.as_ref().map(|tests| named(&tests.failing, "a test")).unwrap_or_default();
     let custom = state.custom.iter().map(|(key, value)| format!("- {key}: {}", &**value)).collect();
     // The third column is the priority: it decides who is served first.
     let listed: [(&str, Vec<String>, Need, usize); 10] = [
@@ -32,7 +35,7 @@ pub fn parts(state: &PreservedState) -> Vec<Part> {
         ("Key Decisions", state.decisions.iter().map(decision).collect(), Need::IfRoom(4), LINES_MAX),
         ("Known Issues", issues, Need::Must(1), LINES_MAX),
         ("Failing Tests", failing, Need::Must(0), LINES_MAX),
-        ("Recent Commits", bullets(&state.recent_commits), Need::IfRoom(9), LINES_MAX),
+        ("Recent Commits", named(&state.recent_commits, "a commit"), Need::IfRoom(9), LINES_MAX),
         ("Custom State", custom, Need::IfRoom(6), LINES_MAX),
         ("Notes", bullets(&state.notes), Need::IfRoom(8), LINES_MAX),
     ];
@@ -51,6 +54,7 @@ fn plain(text: &str) -> String {
 
 fn modified(file: &ModifiedFile) -> String {
     let path = name(&file.path);
+    let path = harmless(&path, "a file");
     match (file.change, &file.was) {
         (Change::Renamed, Some(was)) => format!("- {path} (renamed from {})", name(was)),
         (Change::Renamed | Change::Modified, _) => format!("- {path}"),

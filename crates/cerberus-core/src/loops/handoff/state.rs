@@ -111,7 +111,7 @@ impl Deref for Passage {
 }
 
 /// More of a file is never passed on.
-const PASSAGE: Keep = Keep { head_bytes: 256 * 1024, tail_bytes: 0 };
+const PASSAGE: Keep = Keep::words(256 * 1024, 0);
 
 const ITEM_CHARS_MAX: usize = 500;
 
@@ -120,7 +120,7 @@ pub(super) fn one_line(text: &str) -> OneLine {
     OneLine(line(text, ITEM_CHARS_MAX))
 }
 
-const ITEM: Keep = Keep { head_bytes: 4_000, tail_bytes: 0 };
+const ITEM: Keep = Keep::words(4_000, 0);
 
 impl OneLine {
     /// An item from outside text.

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use super::check::Names;
 use super::{Material, failing_kind};
 use crate::brief::Item;
+use crate::clean::instruction::is_instruction;
 use crate::extract::injected::is_ours;
 use crate::extract::runs;
 use crate::language::matcher::Set;
@@ -369,7 +370,7 @@ pub(super) fn speaks_of_open(text: &str) -> bool {
 /// Whether a text speaks to its reader.
 pub(super) fn is_addressed(text: &str) -> bool {
     let is_cjk = |word: &str| ["你", "您", "あなた", "당신"].iter().any(|you| word.contains(you));
-    plain_words(text).any(|word| ADDRESS.has(&word) || is_cjk(&word))
+    is_instruction(text) || plain_words(text).any(|word| ADDRESS.has(&word) || is_cjk(&word))
 }
 
 #[cfg(test)]

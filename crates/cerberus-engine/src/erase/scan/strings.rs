@@ -4,14 +4,44 @@ use cerberus_core::clean::Cleaner;
 
 use super::kinds_of;
 
+/// The fields of records and ledgers that hold words of people and programs. Random tokens are cut there too, as when
+/// they were written; in ids and paths they are expected.
+const WORDS: [&str; 21] = [
+    "actions",
+    "answers",
+    "command",
+    "content",
+    "detail",
+    "error",
+    "evidence",
+    "handoff",
+    "in_flight",
+    "message",
+    "output",
+    "plan",
+    "prompt",
+    "rationale",
+    "reason",
+    "subject",
+    "summary",
+    "text",
+    "what",
+    "why",
+    "words",
+];
+
 /// The text with the secrets in its strings removed, and their kinds; `None` if it has none.
 pub(super) fn cleaned(cleaner: &Cleaner, json: &str) -> Option<(String, Vec<String>)> {
     let mut out = String::new();
     let mut kept = 0;
     let mut kinds = Vec::new();
+    let mut field = "";
     for (start, end) in strings(json) {
+        if json[end..].trim_start().starts_with(':') {
+            field = &json[start + 1..end - 1];
+        }
         let Ok(said) = serde_json::from_str::<String>(&json[start..end]) else { continue };
-        let redacted = cleaner.redact(&said);
+        let redacted = if WORDS.contains(&field) { cleaner.redact_words(&said) } else { cleaner.redact(&said) };
         let found = kinds_of(&redacted, &said);
         if found.is_empty() {
             continue;
@@ -53,6 +83,16 @@ mod tests {
     use cerberus_core::clean::BUILT_IN;
 
     use super::*;
+
+    #[test]
+    fn random_tokens_are_found_in_words_and_kept_in_ids() {
+        let token = concat!("q7Hx2Lm9", "Vz4Tn8Rb1Kc6Wd3Y");
+        let json = format!("{{\"session\":\"{token}\",\"text\":\"use {token} here\",\"path\":\"a/{token}\"}}");
+        let (out, kinds) = cleaned(&BUILT_IN, &json).unwrap();
+        assert_eq!(kinds, ["opaque-token"]);
+        assert_eq!(out, json.replace(&format!("use {token}"), "use [redacted:opaque-token]"));
+        assert_eq!(cleaned(&BUILT_IN, &out), None);
+    }
 
     #[test]
     fn strings_are_cleaned_and_the_rest_keeps_its_bytes() {

@@ -7,7 +7,6 @@ use cerberus_engine::agents::{self, Profile, Scope, Surroundings, Trust};
 use cerberus_engine::store::Store;
 
 use super::{Check, bad, good};
-use crate::commands::install::surroundings;
 use crate::context::Context;
 
 /// What is wrong, and what to do about it.
@@ -23,7 +22,7 @@ struct Subject<'a> {
 
 /// One check per agent.
 pub fn checks(context: &Context, store: Option<&Store>) -> Vec<Check> {
-    let surroundings = surroundings(context);
+    let surroundings = context.agent_surroundings();
     agents::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
 }
 

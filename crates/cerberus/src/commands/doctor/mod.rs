@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::project::Folders;
-use crate::context::Context;
+use crate::context::{Context, home_repair};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -54,18 +54,9 @@ fn bad(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) ->
 
 impl Doctor {
     pub fn run(self, context: &Context) -> Result<()> {
-        if self.rebuild {
-            let mut store = context.store()?;
-            fold::rebuild(&context.home, &mut store)
-                .hint("no data was lost; try again when no other command is running")?;
-        }
-        let mut checks = vec![home(context), journal(context)];
-        let (view, store) = view(context);
-        checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
-        checks.extend(store.as_ref().and_then(|store| project(context, store)));
-        checks.push(latency::check(context));
-        checks.extend(agents::checks(context, store.as_ref()));
-        checks.push(lately(context));
+        // The other checks would read settings and run programs that somebody else may have put there.
+        let is_safe = context.home.unsafe_home().is_none();
+        let checks = if is_safe { self.checks(context)? } else { vec![home(context)] };
         let failed = checks.iter().filter(|check| !check.ok).count();
         if context.json {
             render::json(&json!({"ok": failed == 0, "checks": checks}));
@@ -81,12 +72,31 @@ impl Doctor {
                 .hint("each check marked BAD says what to do"),
         }
     }
+
+    fn checks(&self, context: &Context) -> Result<Vec<Check>> {
+        if self.rebuild {
+            let mut store = context.store()?;
+            fold::rebuild(&context.home, &mut store)
+                .hint("no data was lost; try again when no other command is running")?;
+        }
+        let mut checks = vec![home(context), journal(context)];
+        let (view, store) = view(context);
+        checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
+        checks.extend(store.as_ref().and_then(|store| project(context, store)));
+        checks.push(latency::check(context));
+        checks.extend(agents::checks(context, store.as_ref()));
+        checks.push(lately(context));
+        Ok(checks)
+    }
 }
 
 fn home(context: &Context) -> Check {
     let root = context.home.root();
     let is_open = |path: &Path| path.metadata().is_ok_and(|known| known.permissions().mode() & 0o077 != 0);
     let inside = [context.home.journal_dir(), store::view_file(&context.home), context.home.backups_dir()];
+    if let Some(problem) = context.home.unsafe_home() {
+        return bad("home", format!("{problem}, so hooks store and run nothing"), home_repair(&problem));
+    }
     match root.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => good("home", "nothing captured yet"),
         Err(error) => bad("home", format!("{}: {error}", root.display()), WRITABLE),
@@ -168,7 +178,14 @@ fn storing(context: &Context) -> Check {
 
 /// Whether this project is in other folders too. An open question is not a failure.
 fn project(context: &Context, store: &Store) -> Option<Check> {
-    let folders = Folders::load(context, store, &context.located()).ok()?;
+    let located = context.located();
+    if let Some(git_dir) = &located.disowned_by {
+        let (root, git_dir) = (located.root.display(), git_dir.display());
+        let detail =
+            format!("{root}/.git leads to {git_dir}, which does not point back, so this is a project of its own");
+        return Some(good("project", format!("{detail}; if it is yours: git config core.worktree '{root}'")));
+    }
+    let folders = Folders::load(context, store, &located).ok()?;
     let detail = match folders.questions().into_iter().next() {
         Some(question) => question,
         None => match folders.joined.len() {

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::loops::{duration, money, thousands};
+use crate::render::time::Local;
 
 /// Show what this project's last loop did, iteration by iteration
 #[derive(clap::Args)]
@@ -28,8 +29,9 @@ impl History {
         if rows.is_empty() {
             render::line("no loop has run in this project");
         }
+        let local = Local::new(context.clock.now);
         for row in &rows {
-            show(row, self.all);
+            show(row, self.all, &local);
         }
         Ok(())
     }
@@ -70,7 +72,7 @@ fn as_json(row: &Iteration) -> Value {
     value
 }
 
-fn show(row: &Iteration, with_run: bool) {
+fn show(row: &Iteration, with_run: bool, local: &Local) {
     let number = if with_run { format!("{}.{}", row.run, row.iteration) } else { row.iteration.to_string() };
     let took = row.ended_at.map_or("running".to_string(), |ended| duration(ended.since(row.started_at)));
     let fill = row.fill_percent.map(|percent| format!("  {percent:.0} % full")).unwrap_or_default();
@@ -78,11 +80,12 @@ fn show(row: &Iteration, with_run: bool) {
     let how = row.how.map(|how| format!("  {}", how.word())).unwrap_or_default();
     let again = if row.attempts > 1 { format!("  {} attempts", row.attempts) } else { String::new() };
     let cost = money(row.cost_usd);
-    render::line(&format!("{number:>4}  {}  {took}{fill}{tokens}{cost}{how}{again}", row.started_at));
+    render::line(&format!("{number:>4}  {}  {took}{fill}{tokens}{cost}{how}{again}", local.when(row.started_at)));
     if let Some(session) = &row.session_id {
         let after = row.reboot.as_ref().map(|reboot| {
             let bytes = reboot.handoff_message.len();
-            format!(", after {} in {} ms with {bytes} bytes", reboot.reason.word(), reboot.transition_time_ms)
+            let seconds = reboot.transition_time_ms as f64 / 1000.0;
+            format!(", after {} in {seconds:.1} s with {bytes} bytes", reboot.reason.word())
         });
         render::line(&format!("      session {session}{}", after.unwrap_or_default()));
     }

@@ -16,7 +16,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::ledger;
-use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -231,7 +230,7 @@ impl Run {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().hint("run cerberus by its full path")?,
         };
-        let surroundings = surroundings(context);
+        let surroundings = context.agent_surroundings();
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
         Ok(Job { home: context.home.clone(), located, settings, layer, task, program, agent_dir })
     }

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::loops::{money, thousands};
+use crate::render::time::Local;
 
 /// Show the state of this project's loop
 #[derive(clap::Args)]
@@ -47,7 +48,7 @@ impl Status {
         let working = if is_open { "running" } else { "done" };
         render::line(&format!("iteration  {iteration}, {working}, session {}", session.unwrap_or("unknown")));
         render::line(&format!("spent      {} tokens{}", thousands(totals.tokens), money(totals.cost_usd)));
-        render::line(&format!("active     {}", run_state.last_at));
+        render::line(&format!("active     {}", Local::new(context.clock.now).ago(run_state.last_at)));
         Ok(())
     }
 }

@@ -71,11 +71,18 @@ impl Edit {
     }
 }
 
+fn editor() -> Option<String> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    set("VISUAL").or_else(|| set("EDITOR"))
+}
+
+pub fn has_editor() -> bool {
+    editor().is_some()
+}
+
 /// Opens a text in the user's editor. Returns the edited text.
 pub fn in_editor(text: &str) -> Result<String> {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let editor = set("VISUAL").or_else(|| set("EDITOR"));
-    let Some(editor) = editor else {
+    let Some(editor) = editor() else {
         return Err(anyhow::anyhow!("no editor is set")).hint("give the new text as an argument, or set EDITOR");
     };
     let edit = || -> anyhow::Result<String> {

@@ -20,7 +20,7 @@ pub struct Forget {
     pub ids: Vec<String>,
 
     /// All memories and proposals of this source: mcp, agent, pasted, import, … (see `cerberus memory list --source`)
-    #[arg(long, value_name = "SOURCE", value_parser = super::source)]
+    #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
     pub source: Option<Source>,
 
     /// Do not ask for confirmation

@@ -4,6 +4,7 @@ use std::time::Duration;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::log::{self, LogFilter};
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::FactFilter;
@@ -16,6 +17,9 @@ use super::status::CORRECTIONS_MAX;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::style::{Line, Screen};
+use crate::render::time::Local;
+use crate::render::{page, sessions};
 
 /// Show this project's recent sessions
 #[derive(clap::Args)]
@@ -53,35 +57,31 @@ impl SessionHistory {
             render::line(&format!("no session in the last {}", render::count(self.days as usize, "day")));
             return Ok(());
         }
-        render::line("session             started           minutes  tools  files  corrections  status");
-        for row in &rows {
-            let started = row.started_at.replace('T', " ");
-            let started = started.get(..16).unwrap_or(&started);
-            let line = format!(
-                "{:<18}  {started}  {:>7.1}  {:>5}  {:>5}  {:>11}  {}",
-                row.session_id,
-                row.duration_minutes,
-                row.tool_count,
-                row.modified_files,
-                row.correction_count,
-                row.status
-            );
-            render::line(&line);
-        }
-        render::line("");
-        render::line(&format!(
-            "{}; per day, oldest first: {}",
-            render::count(rows.len(), "session"),
-            self.sparkline(context, &rows)
-        ));
+        let mut store = context.view()?;
+        let now = context.clock.now;
+        let projects = joined(&store, &context.located(), now).hint(DOCTOR)?.ids;
+        let filter = LogFilter { projects, since: self.since(now), ..LogFilter::default() };
+        let listed = log::log(&mut store, &context.clock, &filter).hint(DOCTOR)?.sessions;
+        let screen = Screen::of_stdout();
+        let mut lines = sessions::list(&screen, &Local::new(now), &listed);
+        let per_day = self.sparkline(context, &rows);
+        lines.push(Line::new());
+        lines.push(
+            Line::new().faint(format!("{}; per day, oldest first: {per_day}", render::count(rows.len(), "session"))),
+        );
+        page::page(&screen, &lines);
         Ok(())
+    }
+
+    fn since(&self, now: Timestamp) -> Timestamp {
+        now.minus(Duration::from_secs(u64::from(self.days) * 86_400))
     }
 
     /// Newest first.
     pub fn sessions(&self, context: &Context) -> Result<Vec<PastSession>> {
         let store = context.swept_store()?;
         let (located, now) = (context.located(), context.clock.now);
-        let since = now.minus(Duration::from_secs(u64::from(self.days) * 86_400));
+        let since = self.since(now);
         let mut sessions = store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, since, now).hint(DOCTOR)?;
         sessions.retain(|session| session.started_at >= since);
         sessions.reverse();

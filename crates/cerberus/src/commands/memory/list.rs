@@ -1,6 +1,7 @@
 use cerberus_core::model::memory::Status;
 use cerberus_core::model::source::Source;
 
+use super::super::log::SHOWN;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -17,8 +18,12 @@ pub struct List {
     category: Option<String>,
 
     /// Only memories of this source, proposals and rejected ones included: prompt, user, import, mcp, agent, pasted, …
-    #[arg(long, value_name = "SOURCE", value_parser = super::source)]
+    #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
     source: Option<Source>,
+
+    /// How many to show, the newest [default: 10; all with --json]
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    limit: Option<usize>,
 
     /// Also list proposals and rejected memories
     #[arg(long)]
@@ -34,6 +39,11 @@ impl List {
         let scopes = super::scopes(context, &store, self.scope.as_deref())?;
         rows.retain(|row| scopes.is_empty() || scopes.iter().any(|scope| *scope == *row.memory.scope));
         rows.retain(|row| self.category.as_deref().is_none_or(|category| category == &*row.memory.category));
+        rows.sort_by_key(|row| row.memory.created_at);
+        let total = rows.len();
+        if let Some(limit) = self.limit.or((!context.json).then_some(SHOWN)) {
+            rows.drain(..total.saturating_sub(limit));
+        }
         if context.json {
             render::json(&rows.iter().map(|row| render::memory::whole(row, now)).collect::<Vec<_>>());
             return Ok(());
@@ -45,6 +55,9 @@ impl List {
             let status = row.memory.status;
             let mark = if status == Status::Approved { String::new() } else { format!("[{}] ", status.word()) };
             render::line(&format!("{mark}{}", render::memory::line(row, now)));
+        }
+        if rows.len() < total {
+            render::talk(&format!("{} of {total}; -n {total} shows all", rows.len()));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ mod list;
 mod live;
 mod propose;
 mod recover;
-mod review;
+pub mod review;
 pub mod search;
 mod show;
 mod stats;
@@ -25,6 +25,7 @@ use cerberus_core::model::time::Timestamp;
 use cerberus_engine::memory::change::ChangeError;
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::store::{MemoryRow, Store};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -42,14 +43,17 @@ enum MemoryCommand {
     SessionStart(live::SessionStart),
     SessionEnd(live::SessionEnd),
     SessionStatus(status::SessionStatus),
+    #[command(hide = true)]
     SessionHistory(history::SessionHistory),
     SessionCleanup(cleanup::SessionCleanup),
     Recover(recover::Recover),
     Propose(propose::Propose),
+    #[command(hide = true)]
     Review(review::Review),
     Approve(decide::Approve),
     Reject(decide::Reject),
     Undo(decide::Undo),
+    #[command(hide = true)]
     Learn(learn::Learn),
     Search(search::Search),
     List(list::List),
@@ -120,12 +124,9 @@ impl ScopeArgument {
 }
 
 /// A source on the command line.
-fn source(text: &str) -> std::result::Result<Source, String> {
-    let words = || Source::ALL.map(Source::word).join(", ");
-    match Source::from_word(text) {
-        Source::Unknown if text != Source::Unknown.word() => Err(format!("expected one of {}", words())),
-        source => Ok(source),
-    }
+fn sources() -> impl TypedValueParser<Value = Source> {
+    PossibleValuesParser::new(Source::ALL.map(Source::word).into_iter().chain([Source::Unknown.word()]))
+        .map(|word| Source::from_word(&word))
 }
 
 /// All scopes that match the given one. The current project may have other names in other folders.
@@ -143,7 +144,7 @@ pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
 }
 
 /// Adds a hint to a change that failed.
-fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
+pub fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
     let hint = match &result {
         Err(ChangeError::ChangedMeanwhile(id)) => {
             format!("look at the new version with `cerberus memory show {id}`, then try again")

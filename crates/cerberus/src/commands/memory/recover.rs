@@ -1,9 +1,7 @@
-use cerberus_core::model::id::SessionId;
-use cerberus_core::model::session::{IDLE_AFTER, Status};
+use cerberus_core::model::session::Status;
 use cerberus_engine::erase::forget;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::sessions::sweep;
-use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::recorder::Recorder;
 use cerberus_engine::store::{FactFilter, SessionRow};
@@ -11,10 +9,10 @@ use serde_json::json;
 
 use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
-use crate::commands::install::surroundings;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// List, recover or discard crashed sessions
 ///
@@ -70,9 +68,10 @@ fn list(context: &Context) -> Result<()> {
     if shown.is_empty() {
         render::line("no crashed sessions");
     }
+    let local = Local::new(context.clock.now);
     for (session, facts, corrections) in shown {
         let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
-        let line = format!("{}  {}  last active {}", session.id, session.project_name, session.last_activity);
+        let line = format!("{}  {}  active {}", session.id, session.project_name, local.ago(session.last_activity));
         let (facts, corrections) = (render::count(facts, "fact"), render::count(corrections, "correction"));
         render::line(&format!("{line}, {facts}, {corrections}: {evidence}"));
     }
@@ -83,19 +82,11 @@ fn crashed_at(session: &SessionRow) -> String {
     session.state.ended.as_ref().map_or(session.last_activity, |(at, _)| *at).to_string()
 }
 
-/// The session, with its state according to current evidence.
-fn find(context: &Context, store: &cerberus_engine::store::Store, id: &str) -> Result<SessionRow> {
-    let found = store.session(&SessionId::new(id), context.clock.now).hint(DOCTOR)?;
-    let missing = || anyhow::anyhow!("there is no session {id:?}");
-    let found = found.ok_or_else(missing).hint("`cerberus memory recover --list` lists the crashed sessions")?;
-    Ok(derive_state(found, &context.clock, IDLE_AFTER).0)
-}
-
 fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
-    let session = find(context, &store, id)?;
+    let session = context.session(&store, id)?;
     let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
-    let recovered = recover::recover(&mut recorder, &surroundings(context), &session, false).hint(DOCTOR)?;
+    let recovered = recover::recover(&mut recorder, &context.agent_surroundings(), &session, false).hint(DOCTOR)?;
     drop(recorder);
     if recovered.is_some() {
         context.ended(std::slice::from_ref(&session))?;
@@ -123,7 +114,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
 
 fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
     let mut store = context.swept_store()?;
-    let session = find(context, &store, id)?;
+    let session = context.session(&store, id)?;
     if !matches!(session.state.status, Status::Crashed | Status::Recovered) {
         return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
             .hint("`cerberus session complete ID` removes its items from the brief");

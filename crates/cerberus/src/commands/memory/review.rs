@@ -8,19 +8,23 @@ use cerberus_engine::store::{MemoryRow, Store};
 use serde_json::json;
 
 use super::DOCTOR;
-use super::edit::in_editor;
+use super::edit::{has_editor, in_editor};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::keys;
+use crate::render::page::page;
+use crate::render::style::{Line, Screen, Style, wrapped};
 
 /// Review the proposals one by one
 ///
 /// Each proposal is shown with what you said. Press a to approve it, e to edit and approve it, r to reject it
-/// permanently, l to leave it for later, u to undo the last answer, q to quit. If the input is not a terminal, answers
-/// are read one per line, and `e NEW TEXT` edits.
+/// permanently, l to leave it for later, u to undo the last answer, q to quit. Without an editor in EDITOR, e asks for
+/// the new text in place. If the input is not a terminal, answers are read one per line, and `e NEW TEXT` edits.
 #[derive(clap::Args)]
 pub struct Review {}
+
+const KEYS: &str = "a approve   e edit   r reject   l later   u undo   q quit";
 
 /// The user's answer to a proposal.
 enum Answer {
@@ -64,28 +68,44 @@ struct Reviewing<'a> {
 
 impl Reviewing<'_> {
     fn go_through(&mut self, rows: &mut [MemoryRow], is_quiet: bool) -> Result<()> {
+        let say = |what: &str| {
+            if !is_quiet {
+                render::line(&format!("  -> {what}"));
+            }
+        };
         let mut at = 0;
         while let Some(row) = rows.get(at) {
             if !is_quiet {
                 show(row, at, rows.len());
             }
             match ask()? {
-                Answer::Approve => self.decide(at, row, None)?,
+                Answer::Approve => {
+                    self.decide(at, row, None)?;
+                    say("approved; it is told from the next session on");
+                }
                 Answer::Reword(words) => {
-                    let words = match words {
-                        Some(words) => words,
-                        None => in_editor(&row.memory.content)?,
-                    };
-                    self.decide(at, row, Some(words))?;
+                    match words.map_or_else(|| new_text(&row.memory.content), |words| Ok(Some(words)))? {
+                        Some(words) => {
+                            say(&format!("approved as: {}", words.trim()));
+                            self.decide(at, row, Some(words))?;
+                        }
+                        None => {
+                            say("not changed");
+                            continue;
+                        }
+                    }
                 }
                 Answer::Reject => {
                     super::changed(self.keeper.decide(self.store, row, Status::Rejected))?;
                     self.decided.push((at, Status::Rejected));
                     self.rejected += 1;
+                    say("rejected; it is not proposed again");
                 }
-                Answer::Later => {}
+                Answer::Later => say("left for later"),
                 Answer::Undo => {
+                    let before = self.decided.len();
                     at = self.undo_last(rows, at)?;
+                    say(if self.decided.len() < before { "undone" } else { "nothing to undo" });
                     continue;
                 }
                 Answer::Quit => return Ok(()),
@@ -123,27 +143,52 @@ impl Reviewing<'_> {
     }
 }
 
+/// The proposal, with the user's words. What says the same is shown once.
 fn show(row: &MemoryRow, at: usize, of: usize) {
-    let memory = &row.memory;
-    render::line("");
-    render::line(&format!(
-        "{} of {of}  {}  {}  {}  confidence {:.2}",
-        at + 1,
-        row.id,
-        &*memory.category,
-        &*memory.scope,
-        memory.confidence
-    ));
-    render::line(&format!("  {}", &*memory.content));
-    render::line(&format!("  source: {} ({})", row.origin().word(), row.origin().title()));
-    if let Some(rationale) = &memory.background.rationale {
-        render::line(&format!("  why: {}", &**rationale));
+    let (memory, screen) = (&row.memory, Screen::of_stdout());
+    let mut lines = vec![Line::new()];
+    let place = format!("{} of {of}", at + 1);
+    let about = format!("  {}  {}  {}", &*memory.category, &*memory.scope, row.id);
+    lines.push(Line::of(Style::Heading, place).faint(about));
+    let columns = if screen.is_bounded { screen.columns.saturating_sub(2) } else { usize::MAX };
+    lines.extend(
+        wrapped(&memory.content, columns).into_iter().map(|text| Line::new().plain("  ").add(Style::Strong, text)),
+    );
+    let mut shown: Vec<String> = vec![memory.content.to_lowercase()];
+    let mut add = |label: &str, text: &str| {
+        if !text.is_empty() && !shown.contains(&text.to_lowercase()) {
+            shown.push(text.to_lowercase());
+            let text = format!("{label}: {text}");
+            lines.extend(wrapped(&text, columns).into_iter().map(|text| Line::new().plain("  ").faint(text)));
+        }
+    };
+    let who = if row.origin().is_users() { "you said" } else { "the words" };
+    let evidence = &memory.background.evidence;
+    evidence.iter().for_each(|said| add(who, &said.text));
+    // The reason quotes the words that were just shown.
+    let is_quoted = |why: &str| evidence.iter().any(|said| why.contains(&*said.text));
+    if let Some(why) = &memory.background.rationale {
+        let reason = if is_quoted(why) { why.split(": \"").next().unwrap_or_default() } else { why };
+        add("why", reason);
     }
-    for said in &memory.background.evidence {
-        let who = if row.origin().is_users() { "you said" } else { "the words" };
-        render::line(&format!("  {who}: {}", &*said.text));
+    add("source", row.origin().title());
+    lines.push(Line::new().plain("  ").faint(KEYS));
+    page(&Screen { rows: None, ..screen }, &lines);
+}
+
+/// The new words of a proposal: from the editor, or typed in place. `None` if nothing was given.
+fn new_text(old: &str) -> Result<Option<String>> {
+    if has_editor() {
+        return in_editor(old).map(Some);
     }
-    render::line("  [a]pprove  [e]dit  [r]eject  [l]ater  [u]ndo  [q]uit");
+    if !std::io::stdin().is_terminal() {
+        render::talk("  write the new text after e: `e NEW TEXT`");
+        return Ok(None);
+    }
+    render::ask("  new text (empty: no change): ");
+    let mut line = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut line);
+    Ok(Some(line.trim().to_string()).filter(|line| !line.is_empty()))
 }
 
 /// Waits for a valid answer. The end of the input means quit.
@@ -167,7 +212,7 @@ fn ask() -> Result<Answer> {
             'l' | ' ' | '\n' | '\r' => return Ok(Answer::Later),
             'u' => return Ok(Answer::Undo),
             'q' | '\u{3}' | '\u{4}' | '\u{1b}' => return Ok(Answer::Quit),
-            _ => render::talk("  press a, e, r, l, u or q"),
+            _ => render::talk(&format!("  {KEYS}")),
         }
     }
 }

@@ -6,7 +6,6 @@ use cerberus_core::brief::failing::{self, SessionRun};
 use cerberus_core::extract::runs::Ledger;
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::SessionId;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::same_project::joined::joined;
@@ -18,6 +17,7 @@ use super::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// Show this project's live sessions and what was captured from them
 #[derive(clap::Args)]
@@ -45,12 +45,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     let located = context.located();
     let now = context.clock.now;
     let sessions = match id {
-        Some(id) => {
-            let missing = || anyhow::anyhow!("there is no session {id:?}");
-            let found = store.session(&SessionId::new(&*id), now).hint(DOCTOR)?.ok_or_else(missing);
-            let found = found.hint("`cerberus memory session-status --all` lists the sessions")?;
-            vec![derive_state(found, &context.clock, IDLE_AFTER).0]
-        }
+        Some(id) => vec![context.session(&store, &id)?],
         None => {
             let mut sessions =
                 store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
@@ -71,14 +66,15 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     if shown.is_empty() {
         render::line("no live sessions; --all also shows ended ones");
     }
-    for session in &shown {
+    let local = Local::new(now);
+    for (session, row) in shown.iter().zip(&sessions) {
         let text = |name: &str| session[name].as_str().unwrap_or_default().to_string();
         render::line(&format!(
-            "{}  {}  {}  last active {}",
+            "{}  {}  {}  active {}",
             text("id"),
             text("agent"),
             text("status"),
-            text("last_activity")
+            local.ago(row.last_activity)
         ));
         session["summary"].as_str().iter().for_each(|summary| render::line(&format!("  {summary}")));
         for fact in session["facts"].as_array().into_iter().flatten() {

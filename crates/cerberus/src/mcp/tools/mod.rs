@@ -4,6 +4,7 @@
 //! take up context in every connected agent.
 
 mod context;
+mod everything;
 mod forget;
 mod history;
 mod learn;
@@ -55,6 +56,7 @@ pub fn all() -> Vec<Offer> {
         offer::<context::SessionContext>(),
         offer::<record::SessionRecord>(),
         offer::<history::SessionHistory>(),
+        offer::<everything::SearchEverything>(),
         offer::<learn::MemoryLearn>(),
         offer::<search::MemorySearch>(),
         offer::<forget::MemoryForget>(),

@@ -1,0 +1,363 @@
+//! Secrets by their look alone: long tokens that look random, whoever issued them.
+//!
+//! A random token is worth nothing to a later session, so it is cut without knowing what it opens. A table of letter
+//! pairs ([`PAIRS`]) tells how much likelier each pair is in a random token than in ordinary text. The stretch of a run
+//! with the best sum is judged: it must be long, with digits or odd capitals spread over it. Commit hashes and UUIDs
+//! are kept where the words around them say what they are; paths, file names and versions are kept by their shape.
+//!
+//! Text without a run of [`TOKEN_BYTES`] costs one look at every sixteenth byte. Every other look is bounded.
+
+use super::Cut;
+use super::pairs::PAIRS;
+use super::text::{ALNUM, ALPHA, DIGIT, HEX, LOWER, Text, UPPER, is};
+use super::value::{JUDGED_BYTES, is_placeholder};
+
+/// No shorter token is cut.
+const TOKEN_BYTES: usize = 16;
+/// No shorter hexadecimal number is cut.
+const HEX_BYTES: usize = 20;
+/// The part of a token that must fit "random" better than "text", and by how much in all, in eighths of a bit.
+const FIT_BYTES: usize = 10;
+const FIT: i32 = 96;
+/// A stretch ends where its sum has fallen this far below its best.
+const DROP: i32 = 80;
+/// How far back words and the beginning of a path are looked for.
+const WORDS_BYTES: usize = 64;
+const PATH_BYTES: usize = 256;
+
+/// Words that announce a hash or an id. `commit` also in `commits` and `committed`.
+const HASH_WORDS: [&str; 38] = [
+    "base",
+    "blob",
+    "branch",
+    "checkout",
+    "checksum",
+    "cherry",
+    "commit",
+    "conversation",
+    "diff",
+    "digest",
+    "git",
+    "guid",
+    "head",
+    "index",
+    "integrity",
+    "md5",
+    "merge",
+    "merged",
+    "origin",
+    "parent",
+    "rebase",
+    "ref",
+    "refs",
+    "resume",
+    "rev",
+    "revert",
+    "revision",
+    "session",
+    "sessions",
+    "sha",
+    "sha1",
+    "sha256",
+    "sha512",
+    "shasum",
+    "srcrev",
+    "trace",
+    "tree",
+    "uuid",
+];
+/// Where the path of a file begins.
+const ROOTS: [&str; 21] = [
+    "/app/",
+    "/c/",
+    "/data/",
+    "/etc/",
+    "/home/",
+    "/mnt/",
+    "/nix/",
+    "/opt/",
+    "/private/",
+    "/root/",
+    "/srv/",
+    "/tmp/",
+    "/users/",
+    "/usr/",
+    "/var/",
+    "/workspace",
+    "~/",
+    "./",
+    "../",
+    "$home/",
+    "\\users\\",
+];
+/// Endings of file names.
+const ENDINGS: [&str; 32] = [
+    "css", "csv", "db", "dll", "exe", "go", "gz", "html", "jpg", "js", "json", "jsonl", "lock", "log", "map", "md",
+    "nix", "pdf", "png", "py", "rs", "so", "sqlite", "svg", "tar", "toml", "ts", "tsx", "txt", "wasm", "yaml", "yml",
+];
+/// The first part of a target triple.
+const MACHINES: [&str; 8] = ["x86_64-", "aarch64-", "arm64-", "armv7-", "i686-", "wasm32-", "riscv64gc-", "linux-x64-"];
+
+/// The random tokens of a text, from left to right, none overlapping.
+pub(super) struct Tokens<'a> {
+    text: Text<'a>,
+    /// Everything before this was judged.
+    at: usize,
+    /// The run that `at` is in, if it is in one.
+    run_start: usize,
+    run_end: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn of(text: &'a str) -> Tokens<'a> {
+        Tokens { text: Text::of(text), at: 0, run_start: 0, run_end: 0 }
+    }
+
+    /// Moves to the next run that is long enough; false at the end of the text.
+    fn next_run(&mut self) -> bool {
+        let bytes = self.text.bytes;
+        self.at = self.at.max(self.run_end);
+        while let Some(&byte) = bytes.get(self.at + TOKEN_BYTES - 1) {
+            let probe = self.at + TOKEN_BYTES - 1;
+            if !is_joined(byte) {
+                self.at = probe + 1;
+                continue;
+            }
+            let start = self.text.scan_back(probe, probe - self.at, is_joined);
+            let end = self.text.scan(probe, usize::MAX, is_joined);
+            (self.at, self.run_start, self.run_end) = (start, start, end);
+            if end - start >= TOKEN_BYTES {
+                return true;
+            }
+            self.at = end;
+        }
+        false
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Cut;
+
+    fn next(&mut self) -> Option<Cut> {
+        loop {
+            while self.run_end.saturating_sub(self.at) >= TOKEN_BYTES {
+                let (token, next) = stretch(&self.text, self.run_start, self.at, self.run_end);
+                let cut = token.filter(|&(from, end)| !is_kept(&self.text, from, end));
+                self.at = next;
+                if let Some((start, end)) = cut {
+                    self.run_start = end;
+                    return Some(Cut { name: "opaque-token", start, end });
+                }
+            }
+            if !self.next_run() {
+                return None;
+            }
+        }
+    }
+}
+
+const fn is_joined(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'~' | b'%')
+}
+
+type Token = Option<(usize, usize)>;
+
+/// The next stretch from `from` to the end of a run: the token around it if it is one, and where to go on.
+fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (Token, usize) {
+    if let Some(hash) = hash_at(text, from, end) {
+        return (Some((from, hash)), hash);
+    }
+    let (mut first, mut last, mut best, mut sum) = (from, from, 0, 0);
+    let mut at = from + 1;
+    while at < end {
+        sum += pair(text, at, end);
+        if sum > best {
+            (best, last) = (sum, at + 1);
+        } else if sum <= 0 && best < FIT {
+            (first, last, best, sum) = (at, at, 0, 0);
+        } else if sum <= 0 || sum < best - DROP {
+            break;
+        }
+        at += 1;
+    }
+    if best < FIT || last - first < FIT_BYTES {
+        return (None, at);
+    }
+    let (start, stop) = widened(text, lowest, first, last, end);
+    let long_enough = stop - start >= TOKEN_BYTES && is_spread(text.slice(start, stop));
+    (long_enough.then_some((start, stop)), at.max(stop))
+}
+
+/// How much the byte at `at` speaks for "random", after the one before it.
+fn pair(text: &Text, at: usize, end: usize) -> i32 {
+    let (before, here) = (text.at(at - 1), text.at(at));
+    let odd_capital = is(before, LOWER) && is(here, UPPER) && !(at + 1 < end && is(text.at(at + 1), LOWER));
+    i32::from(PAIRS[column(before)][column(here)]) + if odd_capital { 10 } else { 0 }
+}
+
+fn column(byte: u8) -> usize {
+    match byte {
+        b'a'..=b'z' => usize::from(byte - b'a'),
+        b'A'..=b'Z' => usize::from(byte - b'A'),
+        b'0'..=b'9' => 26,
+        _ => 27,
+    }
+}
+
+/// The end of a UUID or of a hash of a usual length that begins at `from`.
+fn hash_at(text: &Text, from: usize, end: usize) -> Option<usize> {
+    let digits = text.scan(from, 65, |byte| byte.is_ascii_hexdigit()) - from;
+    let length = match digits {
+        8 if ends_in_uuid(text.slice(from, from + 36)) => 36,
+        32 | 40 | 64 if text.slice(from, from + digits).iter().any(|&byte| is(byte, ALPHA)) => digits,
+        _ => return None,
+    };
+    (from + length == end || !is(text.at(from + length), ALNUM)).then_some(from + length)
+}
+
+/// The token around a stretch: to the ends of its words, and the padding of base64; without words before a slash.
+fn widened(text: &Text, lowest: usize, first: usize, last: usize, end: usize) -> (usize, usize) {
+    let inner = |byte: u8| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'+' | b'~');
+    let mut start = text.scan_back(first, first - lowest, inner);
+    let stop = text.scan(last, end - last, inner);
+    loop {
+        let slash = text.scan(start, stop - start, |byte| byte != b'/' && !is(byte, DIGIT));
+        if slash == stop || text.at(slash) != b'/' || stop - (slash + 1) < TOKEN_BYTES {
+            break;
+        }
+        start = slash + 1;
+    }
+    (start, text.scan(stop, 2, |byte| byte == b'='))
+}
+
+/// Are there digits, or capitals where no word has them, in several places? Words joined by hyphens with a number
+/// somewhere are not random: half of the token must be pieces that mix letters and digits.
+fn is_spread(token: &[u8]) -> bool {
+    let (mut digits, mut capitals, mut letters) = (0, 0, 0);
+    for (at, &byte) in token.iter().enumerate() {
+        let before = if at > 0 { token[at - 1] } else { 0 };
+        letters += usize::from(is(byte, ALPHA));
+        digits += usize::from(is(byte, DIGIT) && !is(before, DIGIT));
+        let next_is_small = token.get(at + 1).is_some_and(|&next| is(next, LOWER));
+        capitals += usize::from(is(byte, UPPER) && is(before, LOWER) && !next_is_small);
+    }
+    letters >= 3 && ((digits >= 1 && digits + capitals >= 3) || capitals >= 5) && is_mixed(token)
+}
+
+fn is_mixed(token: &[u8]) -> bool {
+    let (mut mixed, mut longest) = (0, 0);
+    for piece in token.split(|&byte| !is(byte, ALNUM)) {
+        let humps = piece.windows(2).filter(|pair| is(pair[0], LOWER) && is(pair[1], UPPER)).count();
+        let has = |class| piece.iter().any(|&byte| is(byte, class));
+        if has(ALPHA) && (has(DIGIT) || humps > 1) {
+            mixed += piece.len();
+            longest = longest.max(piece.len());
+        }
+    }
+    mixed >= 14 && mixed * 2 >= token.len() && longest >= FIT_BYTES
+}
+
+/// Is this something else than a secret, by its shape or by what is around it?
+fn is_kept(text: &Text, start: usize, end: usize) -> bool {
+    let token = text.slice(start, end);
+    let is_uuid = ends_in_uuid(token);
+    let is_hash = is_uuid || ends_in_hash(token);
+    (token.len() < HEX_BYTES && token.iter().all(|&byte| is(byte, HEX)))
+        || is_placeholder(&token[..token.len().min(JUDGED_BYTES)])
+        || is_known_shape(token)
+        || is_file_name(text, end)
+        || is_in_path(text, start)
+        || (is_hash && (is_resource(text, start) || is_announced(text, start)))
+        || (is_uuid && (goes_on(text, end) || is_listed(text, start)))
+}
+
+fn ends_in_uuid(token: &[u8]) -> bool {
+    let fits = |(at, &byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    (36..=56).contains(&token.len()) && token[token.len() - 36..].iter().enumerate().all(fits)
+}
+
+/// All hexadecimal, or a hash of a usual length after a short prefix.
+fn ends_in_hash(token: &[u8]) -> bool {
+    let digits = token.iter().rev().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    digits == token.len() || (matches!(digits, 20 | 24 | 32 | 40 | 64) && token.len() - digits <= 12)
+}
+
+/// Checksums (`sha512-…`), target triples, Go's pseudo-versions (`0-20240827094217-dd81d9e9be82`).
+fn is_known_shape(token: &[u8]) -> bool {
+    let begins = |word: &&str| token.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()));
+    let mut parts = token.rsplit(|&byte| byte == b'-');
+    let (revision, time) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let is_version = revision.len() == 12
+        && revision.iter().all(|&byte| is(byte, HEX))
+        && time.len() == 14
+        && time.iter().all(|&byte| is(byte, DIGIT));
+    is_version || ["sha1-", "sha256-", "sha384-", "sha512-"].iter().chain(&MACHINES).any(begins)
+}
+
+fn is_file_name(text: &Text, end: usize) -> bool {
+    let ending = text.slice(end + 1, text.scan(end + 1, 8, |byte| is(byte, LOWER | DIGIT)));
+    text.at(end) == b'.' && ENDINGS.iter().any(|known| ending == known.as_bytes())
+}
+
+/// Is it part of the path of a file?
+fn is_in_path(text: &Text, start: usize) -> bool {
+    let ends = |byte: u8| {
+        byte <= b' '
+            || matches!(byte, b'"' | b'\'' | b'`' | b'=' | b'(' | b'<' | b'>' | b'[')
+            || matches!(byte, b',' | b';' | b':' | b'@')
+    };
+    let path = text.slice(text.scan_back(start, PATH_BYTES, |byte| !ends(byte)), start);
+    let begins = |root: &&str| path.get(..root.len()).is_some_and(|head| head.eq_ignore_ascii_case(root.as_bytes()));
+    let is_hidden = path.first() == Some(&b'.') && path.len() > 3 && path.contains(&b'/');
+    is_hidden || ROOTS.iter().any(begins)
+}
+
+/// `/users/ID`: the id of a resource in an address.
+fn is_resource(text: &Text, start: usize) -> bool {
+    let slash = start.saturating_sub(1);
+    let word = text.scan_back(slash, 32, |byte| is(byte, LOWER) || matches!(byte, b'-' | b'_'));
+    text.before(start) == b'/' && slash - word >= 3 && text.before(word) == b'/'
+}
+
+/// Do the words before it say that it is a hash or an id?
+fn is_announced(text: &Text, start: usize) -> bool {
+    let line = text.slice(text.scan_back(start, WORDS_BYTES, |byte| byte != b'\n'), start);
+    let names = |word: &[u8]| HASH_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let commits = |word: &[u8]| word.len() > 6 && word[..6].eq_ignore_ascii_case(b"commit");
+    if line.split(|&byte| !is(byte, ALNUM)).any(|word| names(word) || commits(word)) {
+        return true;
+    }
+    let name_end = text.scan_back(start, 8, |byte| !is(byte, ALNUM));
+    let name = text.back(name_end, 24);
+    let holds = |part: &[u8]| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
+    let name_ends = |end: &[u8]| name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end);
+    let is_id = [&b"id"[..], b"ids", b"sha256", b"version"].iter().any(|end| name_ends(end))
+        && ![&b"secret"[..], b"token", b"key"].iter().any(|p| holds(p));
+    // `package-1.2.0.tgz#HASH`, `git+https://host/a.git#HASH`.
+    let is_locked =
+        text.before(start) == b'#' && [&b".tgz"[..], b".git", b".zip", b".gz"].iter().any(|end| name_ends(end));
+    is_id || is_locked || name.ends_with(b" -r")
+}
+
+/// Does another UUID come before it in a list?
+fn is_listed(text: &Text, start: usize) -> bool {
+    let end = text.scan_back(start, 8, |byte| !is(byte, ALNUM) && byte != b']');
+    let is_list = text.slice(end, start).contains(&b',');
+    is_list && (ends_in_uuid(text.back(end, 36)) || text.back(end, 14).ends_with(b"opaque-token]"))
+}
+
+/// Does the sentence or log line go on after it? A key that somebody pastes is usually the last word.
+fn goes_on(text: &Text, end: usize) -> bool {
+    let next = text.at(end + 1);
+    match text.at(end) {
+        b':' => is(next, DIGIT) || next == b' ',
+        b' ' => is(next, ALNUM) || next == b'(',
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! What a session file of the original tool says.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clean::text::Clean;
+
+/// The codes of a seed file by section, as written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeedCodes<'a> {
+    #[serde(borrow, default)]
+    pub files: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub functions: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub decisions: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub blockers: Vec<Clean<'a>>,
+    #[serde(borrow, default)]
+    pub next_actions: Vec<Clean<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Clean<'a>>,
+}

@@ -1,0 +1,182 @@
+use std::time::Duration;
+
+use cerberus_core::model::id::ProjectId;
+use cerberus_core::model::span::Span;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::log::{self, Listed, LogFilter};
+use cerberus_engine::project::identity;
+use cerberus_engine::same_project::joined::joined;
+use cerberus_engine::store::Store;
+use serde::Serialize;
+use serde_json::json;
+
+use super::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+use crate::render::style::{Line, Screen};
+use crate::render::time::Local;
+use crate::render::{page, sessions};
+
+/// List sessions of all projects, newest first
+///
+/// Shows the last ten. With --json, lists all of them unless -n is given.
+#[derive(clap::Args)]
+pub struct Log {
+    /// Only sessions in which these words occur
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+
+    /// How many sessions to show [default: 10; all with --json]
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    limit: Option<usize>,
+
+    #[command(flatten)]
+    only: Only,
+
+    /// Only sessions that edited this file, given by its path or the end of it
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+
+    /// Only sessions that left a test or a command failing
+    #[arg(long)]
+    failing: bool,
+}
+
+/// Filters that `log` and `search` share.
+#[derive(clap::Args)]
+pub struct Only {
+    /// Only this project: its name, or a folder inside it (. is the current one)
+    #[arg(long, value_name = "NAME|DIR")]
+    pub project: Option<String>,
+
+    /// Only sessions of this agent
+    #[arg(long, value_name = "AGENT", value_parser = super::agent_names())]
+    pub agent: Option<String>,
+
+    /// Only what happened since then: 7d, 12h, 2026-01-22, 2026-01-22T13:35:14Z
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    pub since: Option<Since>,
+}
+
+/// A point in time, or a span before now.
+#[derive(Clone, Copy, Debug)]
+pub enum Since {
+    At(Timestamp),
+    Before(Duration),
+}
+
+pub fn since(text: &str) -> std::result::Result<Since, String> {
+    if let Ok(at) = Timestamp::parse(text).or_else(|_| Timestamp::parse(&format!("{text}T00:00:00"))) {
+        return Ok(Since::At(at));
+    }
+    let has_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
+    let span = text.parse::<Span>().ok().filter(|_| has_unit);
+    span.map(|span| Since::Before(span.0)).ok_or_else(|| "write it as 7d, 12h or 2026-01-22".to_string())
+}
+
+impl Only {
+    /// The ids and names of the project; empty if all projects are meant.
+    pub fn projects(&self, context: &Context, store: &Store) -> Result<(Vec<ProjectId>, Vec<String>)> {
+        let Some(project) = &self.project else { return Ok((Vec::new(), Vec::new())) };
+        let now = context.clock.now;
+        let ids = store.projects_named(project, now).hint(DOCTOR)?;
+        let folder = context.cwd.join(project);
+        if ids.is_empty() && !folder.is_dir() {
+            return Err(anyhow::anyhow!("no session of a project {project:?} is known, and it is not a folder"))
+                .hint("`cerberus status` lists the projects");
+        }
+        if !ids.is_empty() {
+            return Ok((ids, vec![project.clone()]));
+        }
+        let joined = joined(store, &identity::locate(&folder), now).hint(DOCTOR)?;
+        Ok((joined.ids, joined.names))
+    }
+
+    pub fn since(&self, now: Timestamp) -> Timestamp {
+        match self.since {
+            None => Timestamp::EPOCH,
+            Some(Since::At(at)) => at,
+            Some(Since::Before(span)) => now.minus(span),
+        }
+    }
+}
+
+/// One session, for JSON.
+#[derive(Serialize)]
+pub struct ListedJson<'a> {
+    id: &'a str,
+    title: &'a str,
+    project: &'a str,
+    agent: &'a str,
+    started_at: String,
+    ended_at: Option<String>,
+    duration_minutes: f64,
+    files: usize,
+    failing: usize,
+    status: &'static str,
+}
+
+impl ListedJson<'_> {
+    pub fn of(listed: &Listed) -> ListedJson<'_> {
+        let session = &listed.session;
+        ListedJson {
+            id: session.id.as_str(),
+            title: &listed.title,
+            project: &session.project_name,
+            agent: &session.agent,
+            started_at: session.started_at.to_string(),
+            ended_at: listed.ended_at().map(|at| at.to_string()),
+            duration_minutes: (listed.duration().as_secs_f64() / 6.0).round() / 10.0,
+            files: listed.files,
+            failing: listed.failing,
+            status: session.state.status.word(),
+        }
+    }
+}
+
+/// How many lines a list has unless more are asked for.
+pub const SHOWN: usize = 10;
+
+impl Log {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.swept_store()?;
+        let filter = LogFilter {
+            projects: self.only.projects(context, &store)?.0,
+            agent: self.only.agent.clone(),
+            since: self.only.since(context.clock.now),
+            file: self.file.clone(),
+            failing: self.failing,
+            words: self.words.join(" "),
+            limit: self.limit.or((!context.json).then_some(SHOWN)),
+        };
+        let found = log::log(&mut store, &context.clock, &filter).hint(DOCTOR)?;
+        if context.json {
+            let all: Vec<ListedJson> = found.sessions.iter().map(ListedJson::of).collect();
+            render::json(&json!(all));
+            return Ok(());
+        }
+        if found.sessions.is_empty() {
+            render::talk(&self.nothing(&store, context)?);
+            return Ok(());
+        }
+        let screen = Screen::of_stdout();
+        let mut lines = sessions::list(&screen, &Local::new(context.clock.now), &found.sessions);
+        if found.total > found.sessions.len() {
+            let more = format!("{} of {}; -n {} shows all", found.sessions.len(), found.total, found.total);
+            lines.push(Line::new().faint(more));
+        }
+        page::page(&screen, &lines);
+        Ok(())
+    }
+
+    fn nothing(&self, store: &Store, context: &Context) -> Result<String> {
+        let is_empty = store.all_projects(context.clock.now).hint(DOCTOR)?.is_empty();
+        Ok(match is_empty {
+            true => {
+                "no session is known yet; `cerberus import` reads the transcripts that your agents keep".to_string()
+            }
+            false => "no session matches".to_string(),
+        })
+    }
+}

@@ -1,0 +1,113 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use cerberus_engine::os::replace::{is_writable, replace};
+use cerberus_engine::report::{self, Sources};
+use serde_json::json;
+
+use super::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+use crate::render::progress::Progress;
+use crate::render::time::Local;
+use crate::report::{Prompts, html};
+
+/// Draw the last 26 weeks as one HTML file
+///
+/// Sessions by day, time and tokens by project and agent, how full contexts became, tests, files, what sessions were
+/// told and used, memories, loops with their cost. The file needs no server and no network, contains no script, and
+/// only you can read it. Private projects are not in it.
+#[derive(clap::Args)]
+pub struct ReportCommand {
+    /// Show it in the browser
+    #[arg(long)]
+    open: bool,
+
+    /// Where to write it [default: report.html in the folder of Cerberus]
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Leave out titles, requests, open points and memories, so that it can be shared
+    #[arg(long)]
+    no_prompts: bool,
+}
+
+impl ReportCommand {
+    pub fn run(self, context: &Context) -> Result<()> {
+        context.require_privacy_rules()?;
+        let output = self.output.as_ref().map(|file| absolute(context, file)).transpose()?;
+        let redline = context.config()?.redline();
+        let store = context.swept_store()?;
+        let local = Local::new(context.clock.now);
+        let (surroundings, day) = (context.agent_surroundings(), |at| local.day_number(at));
+        let sources = Sources {
+            home: &context.home,
+            store: &store,
+            clock: &context.clock,
+            surroundings: &surroundings,
+            redline,
+            day: &day,
+        };
+        let mut progress = Progress::new("sessions");
+        let report = report::report(&sources, |done, of| progress.at(done, of)).hint(DOCTOR)?;
+        drop(progress);
+        let prompts = if self.no_prompts { Prompts::Hidden } else { Prompts::Shown };
+        let page = html(&report, &local, prompts);
+        let file = write(context, output, page.as_bytes())?;
+        if context.json {
+            render::json(&json!({
+                "file": render::path(&file), "bytes": page.len(), "sessions": report.sessions.len(),
+                "older_sessions": report.older,
+            }));
+        } else {
+            render::line(&file.display().to_string());
+        }
+        if self.open { open(&file) } else { Ok(()) }
+    }
+}
+
+/// The file to write; its folder must exist.
+fn absolute(context: &Context, file: &Path) -> Result<PathBuf> {
+    let file = context.cwd.join(file);
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    if !folder.is_dir() {
+        return Err(anyhow::anyhow!("the folder {} does not exist", folder.display()))
+            .hint("create it first, or give another file to -o");
+    }
+    if file.exists() && !file.is_file() {
+        return Err(anyhow::anyhow!("{} is not a regular file", file.display())).hint("give another file to -o");
+    }
+    Ok(file)
+}
+
+const MODE: u32 = 0o600;
+
+/// Writes it so that only the user can read it, also where a file was before.
+fn write(context: &Context, output: Option<PathBuf>, page: &[u8]) -> Result<PathBuf> {
+    let (file, written) = match output {
+        Some(file) => {
+            let written = match is_writable(&file) {
+                true => fs::set_permissions(&file, fs::Permissions::from_mode(MODE)),
+                false => Ok(()),
+            };
+            let written = written.and_then(|()| replace(&file, page, MODE));
+            (file, written)
+        }
+        None => (context.home.report(), context.home.replace(&context.home.report(), page)),
+    };
+    written.with_context(|| format!("cannot write {}", file.display())).hint("give another file to -o")?;
+    Ok(file)
+}
+
+/// Starts the program that opens files. It may become the browser, so nobody waits for it.
+fn open(file: &Path) -> Result<()> {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let started = command.spawn().with_context(|| format!("cannot start {program}"));
+    started.map(drop).hint(format!("open {} in a browser", file.display()))
+}

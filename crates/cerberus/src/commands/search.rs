@@ -1,0 +1,158 @@
+use cerberus_core::model::memory::Scope;
+use cerberus_core::search::entry;
+use cerberus_core::search::query::Query;
+use cerberus_engine::browse::search::{self, Hit, SearchQuery};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::log::Only;
+use super::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+use crate::render::progress::Progress;
+use crate::render::style::Screen;
+use crate::render::time::Local;
+use crate::render::{page, sessions};
+
+/// Search everything kept, best match first
+///
+/// Titles, prompts, closing words, decisions, blockers, files, functions, commands, commits and memories. Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *
+/// matches any ending. `cerberus memory search` searches memories only.
+#[derive(clap::Args)]
+pub struct Search {
+    /// What to search for
+    #[arg(required = true, value_name = "QUERY")]
+    query: Vec<String>,
+
+    /// Maximum number of results
+    #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = LIMIT)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+
+    /// Only results of this kind
+    #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(KINDS))]
+    kind: Option<String>,
+
+    #[command(flatten)]
+    only: Only,
+}
+
+pub const LIMIT: u16 = 20;
+
+/// The kinds of results.
+pub const KINDS: [&str; 17] = [
+    "title",
+    "prompt",
+    "said",
+    "decision",
+    "blocker",
+    "next",
+    "done",
+    "file",
+    "read",
+    "function",
+    "command",
+    "test",
+    "commit",
+    "pull_request",
+    "objective",
+    "note",
+    entry::MEMORY,
+];
+
+/// A result.
+#[derive(Serialize, JsonSchema)]
+pub struct Found {
+    pub kind: String,
+    pub text: String,
+    /// The id of its session; a memory has none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The title of its session
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The name of its project; empty for a memory that applies everywhere
+    pub project: String,
+    pub at: String,
+    /// From 0 to 1; higher is better
+    pub score: f64,
+    /// The id of a memory
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+impl Found {
+    pub fn of(hit: Hit) -> Found {
+        let project = match (&hit.session, Scope::parse(&hit.project)) {
+            (None, Some(Scope::Project(name))) => name,
+            (None, _) => String::new(),
+            (Some(_), _) => hit.project,
+        };
+        Found {
+            kind: hit.kind,
+            text: hit.text,
+            session: hit.session.map(|session| session.id.to_string()),
+            title: hit.title,
+            project,
+            at: hit.at.to_string(),
+            score: hit.score,
+            id: hit.memory,
+        }
+    }
+}
+
+impl Search {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let text = self.query.join(" ");
+        let hits = hits(context, &text, self.limit, self.kind.as_deref(), &self.only)?;
+        if context.json {
+            render::json(&json!(hits.into_iter().map(Found::of).collect::<Vec<_>>()));
+            return Ok(());
+        }
+        if hits.is_empty() {
+            render::talk(&format!("nothing found for {text:?}"));
+            return Ok(());
+        }
+        let screen = Screen::of_stdout();
+        page::page(&screen, &sessions::hits(&screen, &Local::new(context.clock.now), &Query::parse(&text), &hits));
+        Ok(())
+    }
+}
+
+/// Best first.
+pub fn hits(context: &Context, text: &str, limit: u16, kind: Option<&str>, only: &Only) -> Result<Vec<Hit>> {
+    let mut store = context.view()?;
+    let (projects, names) = only.projects(context, &store)?;
+    let mut scopes: Vec<String> = names.into_iter().map(|name| Scope::Project(name).to_string()).collect();
+    if !scopes.is_empty() {
+        scopes.push(Scope::Universal.to_string());
+    }
+    let query = SearchQuery {
+        text,
+        limit: usize::from(limit),
+        projects: &projects,
+        scopes: &scopes,
+        agent: only.agent.as_deref(),
+        kind,
+        since: only.since(context.clock.now),
+    };
+    let mut progress = Progress::new("sessions indexed");
+    search::search(&mut store, &query, context.clock.now, |done, left| progress.at(done, done + left)).hint(DOCTOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_core::model::fact::Kind;
+
+    use super::*;
+
+    #[test]
+    fn the_kinds_of_facts_can_be_asked_for() {
+        let only_in_briefs = [Kind::Last, Kind::Asked, Kind::Said, Kind::Git];
+        for kind in Kind::ALL.into_iter().filter(|kind| !only_in_briefs.contains(kind)) {
+            assert!(KINDS.contains(&kind.word()), "{kind:?}");
+        }
+    }
+}

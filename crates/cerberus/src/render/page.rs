@@ -1,0 +1,46 @@
+//! Prints results for people: lines with styles, through a pager if they do not fit on the screen.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use cerberus_core::agents;
+
+use super::style::{Line, Screen};
+
+/// Prints the lines. If they are more than the screen has, they go through the user's pager.
+pub fn page(screen: &Screen, lines: &[Line]) {
+    // Nothing is cut for a file or a pipe, unless its width is known.
+    let columns = if screen.is_bounded { screen.columns } else { usize::MAX };
+    let text: String = lines.iter().map(|line| line.clone().cut(columns).shown(screen.is_colored) + "\n").collect();
+    let is_long = screen.rows.is_some_and(|rows| lines.len() >= rows);
+    if is_long && !is_run_by_agent() && through_pager(&text) {
+        return;
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Nobody presses a key there.
+fn is_run_by_agent() -> bool {
+    agents::command_variables().any(|name| std::env::var_os(name).is_some())
+}
+
+/// `$PAGER`, or `less`. Returns false if it cannot be started.
+fn through_pager(text: &str) -> bool {
+    let set = |name: &str| std::env::var(name).ok();
+    let pager = set("CERBERUS_PAGER").or_else(|| set("PAGER")).unwrap_or_else(|| "less".to_string());
+    let mut words = pager.split_whitespace();
+    let Some(program) = words.next().filter(|program| *program != "cat") else { return false };
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::piped());
+    if set("LESS").is_none() {
+        // Quits if everything fits after all, keeps colours, leaves the text on the screen.
+        command.env("LESS", "FRX");
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    if let Some(mut input) = child.stdin.take() {
+        // The user may quit before reading everything.
+        let _ = input.write_all(text.as_bytes());
+    }
+    let _ = child.wait();
+    true
+}

@@ -1,0 +1,40 @@
+//! A progress bar for anything that takes longer than a second. Drawn on a terminal only, on standard error.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Shorter work is done before anybody wonders.
+const QUIET: Duration = Duration::from_secs(1);
+
+pub struct Progress {
+    bar: ProgressBar,
+    begun: Instant,
+    is_drawn: bool,
+}
+
+impl Progress {
+    /// `what` is counted: `transcripts`.
+    pub fn new(what: &str) -> Progress {
+        let style = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {what}, {{eta}} left"));
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Progress { bar, begun: Instant::now(), is_drawn: false }
+    }
+
+    pub fn at(&mut self, done: usize, of: usize) {
+        if !self.is_drawn && self.begun.elapsed() > QUIET && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.is_drawn = true;
+        }
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,211 @@
+//! Times as people write them: in the local zone, and relative to now.
+
+use std::time::Duration;
+
+use cerberus_core::model::time::Timestamp;
+use jiff::civil::{Date, DateTime, Weekday};
+use jiff::tz::TimeZone;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// The zone of the user, and the time it is there.
+#[derive(Clone, Debug)]
+pub struct Local {
+    zone: TimeZone,
+    now: Timestamp,
+}
+
+impl Local {
+    pub fn new(now: Timestamp) -> Local {
+        Local { zone: TimeZone::system(), now }
+    }
+
+    /// In UTC, so that a test does not depend on the machine.
+    #[cfg(test)]
+    pub fn utc(now: Timestamp) -> Local {
+        Local { zone: TimeZone::UTC, now }
+    }
+
+    /// `today 11:40`, `yesterday 15:59`, `Mon 16:20`, `12 Nov 16:20`, `12 Nov 2025`.
+    pub fn when(&self, at: Timestamp) -> String {
+        let (then, now) = (self.civil(at), self.civil(self.now));
+        let days = (now.date() - then.date()).get_days();
+        let clock = format!("{:02}:{:02}", then.hour(), then.minute());
+        match days {
+            0 => format!("today {clock}"),
+            1 => format!("yesterday {clock}"),
+            2..=6 => format!("{} {clock}", weekday(then.weekday())),
+            _ if then.year() == now.year() => format!("{} {} {clock}", then.day(), month(then.month())),
+            _ => format!("{} {} {}", then.day(), month(then.month()), then.year()),
+        }
+    }
+
+    /// `Today`, `Yesterday`, `Mon 16 Nov`, `12 Nov`, `12 Nov 2025`.
+    pub fn day(&self, at: Timestamp) -> String {
+        let (then, now) = (self.civil(at), self.civil(self.now));
+        let date = format!("{} {}", then.day(), month(then.month()));
+        match (now.date() - then.date()).get_days() {
+            0 => "Today".to_string(),
+            1 => "Yesterday".to_string(),
+            2..=6 => format!("{} {date}", weekday(then.weekday())),
+            _ if then.year() == now.year() => date,
+            _ => format!("{date} {}", then.year()),
+        }
+    }
+
+    /// `12 Nov 2025`.
+    pub fn date(&self, at: Timestamp) -> String {
+        let then = self.civil(at);
+        format!("{} {} {}", then.day(), month(then.month()), then.year())
+    }
+
+    /// The day of a time, counted from 1970-01-01.
+    pub fn day_number(&self, at: Timestamp) -> i64 {
+        i64::from((self.civil(at).date() - EPOCH).get_days())
+    }
+
+    /// `12 Nov 2025`, of a day counted from 1970-01-01.
+    pub fn date_of(&self, day: i64) -> String {
+        let date = date_of(day);
+        format!("{} {} {}", date.day(), month(date.month()), date.year())
+    }
+
+    /// `Nov`, of a day counted from 1970-01-01.
+    pub fn month_of(&self, day: i64) -> &'static str {
+        month(date_of(day).month())
+    }
+
+    /// `11:40`.
+    pub fn clock(&self, at: Timestamp) -> String {
+        let then = self.civil(at);
+        format!("{:02}:{:02}", then.hour(), then.minute())
+    }
+
+    /// `2 h ago`.
+    pub fn ago(&self, at: Timestamp) -> String {
+        match self.now.since(at).as_secs() {
+            0..MINUTE => "just now".to_string(),
+            _ => format!("{} ago", rough(self.now.since(at))),
+        }
+    }
+
+    fn civil(&self, at: Timestamp) -> DateTime {
+        let moment = jiff::Timestamp::from_millisecond(at.millis()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        self.zone.to_datetime(moment)
+    }
+}
+
+/// `48 min`, `2 h 12 min`, `3 days`.
+pub fn duration(span: Duration) -> String {
+    match span.as_secs() {
+        0..MINUTE => "under 1 min".to_string(),
+        seconds @ MINUTE..HOUR => format!("{} min", seconds / MINUTE),
+        seconds @ HOUR..DAY => match seconds % HOUR / MINUTE {
+            0 => format!("{} h", seconds / HOUR),
+            minutes => format!("{} h {minutes} min", seconds / HOUR),
+        },
+        _ => rough(span),
+    }
+}
+
+/// In the largest unit that fits: `48 min`, `2 h`, `3 days`, `5 weeks`.
+pub fn rough(span: Duration) -> String {
+    let many = |count: u64, unit: &str| format!("{count} {unit}{}", if count == 1 { "" } else { "s" });
+    match span.as_secs() {
+        0..MINUTE => "under 1 min".to_string(),
+        seconds @ MINUTE..HOUR => format!("{} min", seconds / MINUTE),
+        seconds @ HOUR..DAY => format!("{} h", seconds / HOUR),
+        seconds if seconds < 14 * DAY => many(seconds / DAY, "day"),
+        seconds if seconds < 60 * DAY => many(seconds / (7 * DAY), "week"),
+        seconds if seconds < 730 * DAY => many(seconds / (30 * DAY), "month"),
+        seconds => many(seconds / (365 * DAY), "year"),
+    }
+}
+
+const EPOCH: Date = Date::constant(1970, 1, 1);
+
+/// The date of a day counted from 1970-01-01.
+fn date_of(day: i64) -> Date {
+    let span = jiff::Span::new().try_days(day).unwrap_or_default();
+    EPOCH.checked_add(span).unwrap_or(EPOCH)
+}
+
+fn weekday(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Monday => "Mon",
+        Weekday::Tuesday => "Tue",
+        Weekday::Wednesday => "Wed",
+        Weekday::Thursday => "Thu",
+        Weekday::Friday => "Fri",
+        Weekday::Saturday => "Sat",
+        Weekday::Sunday => "Sun",
+    }
+}
+
+fn month(number: i8) -> &'static str {
+    const NAMES: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    NAMES[usize::from(number.unsigned_abs().clamp(1, 12)) - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(offset_hours: i8, now: &str) -> Local {
+        let zone = TimeZone::fixed(jiff::tz::Offset::constant(offset_hours));
+        Local { zone, now: Timestamp::parse(now).unwrap() }
+    }
+
+    #[test]
+    fn times_are_local_and_relative() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        for (at, when, ago) in [
+            ("2026-11-15T09:59:31Z", "today 11:59", "just now"),
+            ("2026-11-14T22:30:00Z", "today 00:30", "11 h ago"),
+            ("2026-11-14T21:30:00Z", "yesterday 23:30", "12 h ago"),
+            ("2026-11-12T08:00:00Z", "Thu 10:00", "3 days ago"),
+            ("2026-11-08T08:00:00Z", "8 Nov 10:00", "7 days ago"),
+            ("2025-12-31T23:00:00Z", "1 Jan 01:00", "10 months ago"),
+            ("2025-06-01T12:00:00Z", "1 Jun 2025", "17 months ago"),
+        ] {
+            let at = Timestamp::parse(at).unwrap();
+            assert_eq!((here.when(at), here.ago(at)), (when.to_string(), ago.to_string()));
+        }
+    }
+
+    #[test]
+    fn days_have_names() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        let days = ["2026-11-14T22:30:00Z", "2026-11-14T21:30:00Z", "2026-11-12T08:00:00Z", "2026-11-02T08:00:00Z"];
+        let named = days.map(|at| here.day(Timestamp::parse(at).unwrap()));
+        assert_eq!(named, ["Today", "Yesterday", "Thu 12 Nov", "2 Nov"]);
+        assert_eq!(here.day(Timestamp::parse("2025-06-01T12:00:00Z").unwrap()), "1 Jun 2025");
+    }
+
+    #[test]
+    fn days_are_counted_in_the_zone_of_the_user() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        let day = |at: &str| here.day_number(Timestamp::parse(at).unwrap());
+        assert_eq!((day("1970-01-01T00:00:00Z"), day("2026-11-15T21:59:00Z")), (0, 20_772));
+        assert_eq!(day("2026-11-15T22:00:00Z"), 20_773, "it is the next day there");
+        assert_eq!((here.date_of(20_773).as_str(), here.month_of(20_773)), ("16 Nov 2026", "Nov"));
+        assert_eq!(here.date_of(i64::MAX), "1 Jan 1970");
+    }
+
+    #[test]
+    fn durations_are_written_as_people_do() {
+        for (seconds, precise, roughly) in [
+            (30, "under 1 min", "under 1 min"),
+            (48 * 60 + 5, "48 min", "48 min"),
+            (2 * 3600, "2 h", "2 h"),
+            (2 * 3600 + 720, "2 h 12 min", "2 h"),
+            (86_400, "1 day", "1 day"),
+            (20 * 86_400, "2 weeks", "2 weeks"),
+        ] {
+            let span = Duration::from_secs(seconds);
+            assert_eq!((duration(span), rough(span)), (precise.to_string(), roughly.to_string()));
+        }
+    }
+}

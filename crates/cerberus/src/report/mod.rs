@@ -1,0 +1,160 @@
+//! The report as one HTML file that needs nothing else: no script, no server, no other file.
+//!
+//! Every text is escaped by the templates. The policy in the file allows its own style sheet and nothing else, so a
+//! browser would refuse to load anything.
+
+mod charts;
+mod list;
+mod sections;
+mod weekly;
+
+use std::time::Duration;
+
+use cerberus_core::clean::text::printable;
+use cerberus_core::report::scale::percent;
+use cerberus_core::report::told;
+use cerberus_core::report::weeks::WEEKS;
+use cerberus_engine::report::Report;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::render::time::{Local, duration};
+
+const STYLE: &str = include_str!("style.css");
+/// The hash of [`STYLE`]; a test says what it must be.
+const POLICY: &str = "default-src 'none'; style-src 'sha256-oSIbkjX8HSDIjb8RX1S//10Z2gzyumJE/ZLQngtqNbI='";
+
+const UNKNOWN: &str = "unknown";
+
+/// Whether words of prompts may be in the report: titles, requests, open points, memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompts {
+    Shown,
+    Hidden,
+}
+
+/// `1 session`, `3 sessions`, `2 memories`.
+fn count(number: usize, what: &str) -> String {
+    match (number, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) if stem.ends_with('r') => format!("{number} {stem}ies"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// The whole file.
+pub fn html(report: &Report, local: &Local, prompts: Prompts) -> String {
+    let sections: [(&str, &str, Markup); 9] = [
+        ("when", "When", weekly::calendar(report, local)),
+        ("context", "Context", sections::context(report, local)),
+        ("time", "Time and tokens", sections::by_name(report)),
+        ("tests", "Tests", weekly::runs(report, local)),
+        ("files", "Files", weekly::files(report, local)),
+        ("told", "Told and used", sections::told(report)),
+        ("memories", "Memories", sections::memories(report, prompts)),
+        ("loops", "Loops", sections::loops(report, local)),
+        ("sessions", "Sessions", list::sessions(report, local, prompts)),
+    ];
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { "Cerberus report" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { (head(report, local)) nav { @for (id, name, _) in &sections { a href={ "#" (id) } { (name) } } } }
+                main { @for (id, name, content) in &sections { section id=(id) { h2 { (name) } (content) } } }
+                footer { (foot(prompts)) }
+            }
+        }
+    };
+    printable(&page.into_string()).into_owned()
+}
+
+fn head(report: &Report, local: &Local) -> Markup {
+    let sessions = &report.sessions;
+    let time = sessions.iter().map(|session| session.duration).sum();
+    let crashed = sessions.iter().filter(|session| session.has_crashed).count();
+    let mut projects: Vec<&str> = sessions.iter().map(|session| session.project.as_str()).collect();
+    projects.sort_unstable();
+    projects.dedup();
+    let runs = || sessions.iter().flat_map(|session| &session.runs);
+    let green = percent(runs().filter(|is_green| **is_green).count(), runs().count());
+    let (told, used) = told::seen(&told::by_kind(sessions));
+    let tiles = [
+        (sessions.len().to_string(), "sessions"),
+        (hours(time), "of sessions"),
+        (projects.len().to_string(), "projects"),
+        (crashed.to_string(), "sessions crashed"),
+        (green.unwrap_or("none seen".to_string()), "of test runs green"),
+        (percent(used, told).unwrap_or("none told".to_string()), "of told lines used"),
+    ];
+    html! {
+        h1 { "Cerberus report" }
+        p.soft {
+            (local.date_of(report.weeks.first_day)) " to " (local.date_of(report.today)) ", " (WEEKS) " weeks. "
+            @if report.older > 0 { (count(report.older, "older session")) " not shown. " }
+        }
+        ul.tiles { @for (value, what) in &tiles { li { b { (value) } (what) } } }
+    }
+}
+
+/// Long sums are in hours: days would be misread as working days.
+fn hours(time: Duration) -> String {
+    match time.as_secs() / 3600 {
+        0..10 => duration(time),
+        hours => format!("{hours} h"),
+    }
+}
+
+fn foot(prompts: Prompts) -> Markup {
+    html! {
+        p {
+            "Made by Cerberus " (env!("CARGO_PKG_VERSION")) " from the records on this machine. This file loads nothing and "
+            "contains no script. Private projects are not in it, and secrets were removed when they were recorded."
+        }
+        @if prompts == Prompts::Hidden {
+            p { "Titles, requests, open points and memories were left out on request. Names of projects and files were not." }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Base64 of the SHA-256 of the style sheet, as a browser computes it.
+    fn hash(text: &str) -> String {
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+        let encoded: String = digest
+            .as_ref()
+            .chunks(3)
+            .flat_map(|bytes| {
+                let bits =
+                    bytes.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - bytes.len()));
+                (0..=bytes.len()).map(move |index| char::from(LETTERS[(bits >> (18 - 6 * index) & 63) as usize]))
+            })
+            .collect();
+        format!("{encoded}=")
+    }
+
+    #[test]
+    fn the_policy_allows_the_style_sheet_alone() {
+        assert_eq!(POLICY, format!("default-src 'none'; style-src 'sha256-{}'", hash(STYLE)));
+        assert!(!STYLE.contains("url(") && !STYLE.contains("@import"), "the style sheet loads nothing");
+        assert_eq!(printable(STYLE), STYLE, "it is written as it is");
+    }
+
+    #[test]
+    fn counts_are_words() {
+        for (number, what, text) in [(1, "session", "1 session"), (0, "day", "0 days"), (2, "memory", "2 memories")] {
+            assert_eq!(count(number, what), text);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The log: sessions of all projects by day, and a preview of the selected one.
+
+use cerberus_core::clean::text;
+use cerberus_core::model::session::Status;
+use cerberus_engine::browse::log::Listed;
+
+use super::{Row, around, rule, signs};
+use crate::render::sessions::sign;
+use crate::render::style::{Line, Screen, Style};
+use crate::render::time::duration;
+use crate::render::{count, counted};
+use crate::tui::state::State;
+
+/// Below this width the word of the state is left out.
+const WORD_COLUMNS: usize = 60;
+/// From this width on, the agent and the branch are shown.
+const WIDE_COLUMNS: usize = 100;
+const PROJECT_COLUMNS_MAX: usize = 12;
+/// Below this height there is no preview.
+const PREVIEW_ROOM: usize = 14;
+const PREVIEW_ROWS: usize = 5;
+const TEXT_CHARS_MAX: usize = 300;
+
+pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+    let sessions = state.sessions();
+    let mut rows: Vec<Row> = vec![about(state, sessions.len()).into(), rule(screen.columns).into()];
+    if sessions.is_empty() {
+        rows.extend(nothing(state));
+        return rows;
+    }
+    let preview = if room >= PREVIEW_ROOM { preview(state, screen) } else { Vec::new() };
+    let listed = room - rows.len() - preview.len();
+    rows.extend(around(list(state, screen, &sessions, listed), listed));
+    rows.resize_with(room - preview.len(), || Line::new().into());
+    rows.extend(preview);
+    rows
+}
+
+/// Which sessions are shown.
+fn about(state: &State, shown: usize) -> Line {
+    let scope = if state.is_only_here { state.here.1.as_str() } else { "all projects" };
+    let line = Line::of(Style::Strong, format!(" {}", text::line(scope, 30)));
+    match state.filter.text.trim() {
+        "" => line.plain(format!("   {}", count(shown, "session"))).faint("   / search"),
+        typed => {
+            let of = format!("   {shown} of {}   ", count(state.data.sessions.len(), "session"));
+            line.plain(of).faint("/ ").add(Style::Match, typed).faint("   Esc shows all")
+        }
+    }
+}
+
+fn nothing(state: &State) -> Vec<Row> {
+    let lines = match state.data.sessions.is_empty() {
+        true => &[
+            " No session is known yet.",
+            "",
+            " cerberus import    reads the transcripts that your agents keep",
+            " cerberus install   records new sessions as they happen",
+        ][..],
+        false => &[" No session matches. Esc shows all, a changes the project."],
+    };
+    lines.iter().map(|line| Line::new().plain(*line).into()).collect()
+}
+
+/// The sessions around the selected one, with a heading for each day.
+fn list(state: &State, screen: &Screen, sessions: &[&Listed], room: usize) -> Vec<Row> {
+    let first = state.log_at.saturating_sub(room);
+    let window = &sessions[first..sessions.len().min(state.log_at + room + 1)];
+    let widest = |of: &dyn Fn(&Listed) -> String| {
+        window.iter().map(|listed| Line::new().plain(of(listed)).width()).max().unwrap_or(0)
+    };
+    let project = widest(&|listed| listed.session.project_name.clone()).min(PROJECT_COLUMNS_MAX);
+    let more = widest(&|listed| more(screen, listed));
+    let mut rows: Vec<Row> = Vec::new();
+    let mut day = String::new();
+    for (at, listed) in window.iter().enumerate() {
+        let own = state.local.day(listed.session.started_at);
+        if own != day {
+            rows.push(Line::of(Style::Heading, format!(" {own}")).into());
+            day = own;
+        }
+        let is_chosen = first + at == state.log_at;
+        let start = Line::new().plain(if is_chosen { ">" } else { " " });
+        let start = start.join(state_of(screen, listed.session.state.status));
+        let name = Line::new().faint(listed.session.project_name.clone()).cut(project).pad(project + 1);
+        let end = name.plain(format!("{} ", state.local.clock(listed.session.started_at)));
+        let end = end.faint(self::more(screen, listed)).pad(project + 7 + more);
+        let title = screen.columns.saturating_sub(start.width() + end.width() + 1);
+        let title = Line::new().plain(listed.title.clone()).cut(title).pad(title + 1);
+        rows.push(Row { line: start.join(title).join(end), is_chosen });
+    }
+    rows
+}
+
+/// `✓ ended   `, or only the sign on a narrow screen.
+fn state_of(screen: &Screen, status: Status) -> Line {
+    let line = sign(screen, status).plain(" ");
+    if screen.columns < WORD_COLUMNS {
+        return line;
+    }
+    let style = if status == Status::Crashed { Style::Bad } else { Style::Plain };
+    line.add(style, status.word()).pad(12)
+}
+
+/// What is told about a session after its time.
+fn more(screen: &Screen, listed: &Listed) -> String {
+    let mut parts = Vec::new();
+    if listed.failing > 0 {
+        parts.push(format!("{} failing", listed.failing));
+    } else if listed.files > 0 {
+        parts.push(count(listed.files, "file"));
+    }
+    if screen.columns >= WIDE_COLUMNS {
+        parts.push(listed.session.agent.clone());
+        parts.extend(listed.session.branch.as_deref().map(|branch| text::line(branch, 16)));
+    }
+    parts.join("  ")
+}
+
+/// The selected session in four lines.
+fn preview(state: &State, screen: &Screen) -> Vec<Row> {
+    let mut rows: Vec<Row> = vec![rule(screen.columns).into()];
+    if let Some(listed) = state.selected() {
+        let session = &listed.session;
+        let branch = session.branch.as_deref().map(|branch| format!("  {branch}")).unwrap_or_default();
+        let about = match screen.columns < WORD_COLUMNS {
+            true => String::new(),
+            false => format!("   {}  {}{branch}", session.agent, duration(listed.duration())),
+        };
+        let title = screen.columns.saturating_sub(Line::new().plain(&about).width() + 1);
+        let title = Line::of(Style::Strong, format!(" {}", listed.title)).cut(title);
+        rows.push(title.faint(about).into());
+    }
+    if let Some(loaded) = state.page() {
+        let page = &loaded.page;
+        let label = |name: &str, text: &str| {
+            Line::new().faint(format!(" {name}")).pad(8).plain(text::line(text, TEXT_CHARS_MAX))
+        };
+        let said = page.said.last().map(|said| label("said", &said.text));
+        rows.extend(page.done.last().map(|text| label("done", text)).or(said).map(Row::from));
+        rows.extend(page.left.first().map(|text| label("left", text).into()));
+        let (green, red, _) = signs(state);
+        let runs = page.tests.runs.iter().rev().take(10).rev();
+        let runs: String = runs.map(|is_green| if *is_green { green } else { red }).collect();
+        let paths = page.files.iter().filter(|work| work.edits > 0).take(5).map(|work| work.path.as_str());
+        let paths = paths.collect::<Vec<_>>().join("  ");
+        if !paths.is_empty() || !runs.is_empty() {
+            let failing = counted(page.tests.failing.len(), "test failing", "tests failing");
+            let tests = if page.tests.failing.is_empty() { runs } else { format!("{runs} {failing}") };
+            let tests = if tests.is_empty() { tests } else { format!("{tests}   ") };
+            rows.push(label("work", &format!("{tests}{paths}")).into());
+        }
+    }
+    rows.resize_with(PREVIEW_ROWS, || Line::new().into());
+    rows
+}

@@ -1,0 +1,242 @@
+//! Draws the state. Every page is a list of lines that are cut to the width; what is selected is reversed.
+//!
+//! Colour is never the only sign: states have a sign and a word, the selection is reversed and marked with `>`. No
+//! background colours, so that it is readable on light and dark terminals.
+
+mod log;
+mod loops;
+mod review;
+mod session;
+mod told;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style as Look};
+use ratatui::text::{Line as Drawn, Span};
+
+use super::state::{Dialog, State, Tab};
+use crate::render::style::{Line, Screen, Style, wrapped};
+
+/// Below this nothing useful can be shown.
+pub const COLUMNS_MIN: u16 = 40;
+pub const ROWS_MIN: u16 = 10;
+/// From this width on, the header has the program's name.
+const NAMED_COLUMNS: usize = 60;
+
+/// One line of the screen.
+pub struct Row {
+    line: Line,
+    is_chosen: bool,
+}
+
+impl From<Line> for Row {
+    fn from(line: Line) -> Row {
+        Row { line, is_chosen: false }
+    }
+}
+
+pub fn draw(state: &State, frame: &mut Frame) {
+    let area = frame.area();
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+    if area.width < COLUMNS_MIN || area.height < ROWS_MIN {
+        let small = format!("{COLUMNS_MIN}x{ROWS_MIN} is needed, this is {columns}x{rows}");
+        let lines = [Line::new().plain(small), Line::new().plain("q quits")];
+        return lines.into_iter().enumerate().for_each(|(y, line)| put(state, frame, y, line.into()));
+    }
+    let screen = Screen { columns, is_bounded: true, rows: Some(rows), is_colored: true, is_utf8: state.is_utf8 };
+    let mut shown: Vec<Row> = vec![header(state, columns).into()];
+    let footer = [rule(columns), footer(state, columns)];
+    let room = rows - shown.len() - footer.len();
+    let body = match &state.dialog {
+        Some(Dialog::Help) => help(state),
+        Some(Dialog::Text { title, lines, scroll }) => text(title, lines, *scroll, columns),
+        _ => page(state, &screen, room),
+    };
+    shown.extend(body.into_iter().take(room));
+    shown.resize_with(rows - footer.len(), || Line::new().into());
+    shown.extend(footer.map(Row::from));
+    shown.into_iter().enumerate().for_each(|(y, row)| put(state, frame, y, row));
+    if let Some(column) = cursor_column(state) {
+        frame.set_cursor_position((column.min(columns - 1) as u16, area.height - 1));
+    }
+}
+
+fn page(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+    match state.tab {
+        Tab::Log | Tab::Told if state.open.is_some() => session::rows(state, screen, room),
+        Tab::Log => log::rows(state, screen, room),
+        Tab::Told => told::rows(state, screen, room),
+        Tab::Review => review::rows(state, screen),
+        Tab::Loops => loops::rows(state, screen),
+    }
+}
+
+fn header(state: &State, columns: usize) -> Line {
+    let mut line = Line::of(Style::Strong, if columns >= NAMED_COLUMNS { " cerberus " } else { "" });
+    for (number, tab) in Tab::ALL.into_iter().enumerate() {
+        let count = match tab {
+            Tab::Review => state.data.proposals.len(),
+            Tab::Loops => state.data.loops.iter().filter(|run| run.is_running).count(),
+            _ => 0,
+        };
+        let count = if count > 0 { format!(" {count}") } else { String::new() };
+        let style = if tab == state.tab { Style::Chosen } else { Style::Plain };
+        line = line.plain(" ").add(style, format!(" {} {}{count} ", number + 1, tab.name()));
+    }
+    if columns >= NAMED_COLUMNS { line.pad(columns - 8).faint("? help") } else { line }
+}
+
+/// What is being asked or typed, a message, or the keys of the page.
+fn footer(state: &State, columns: usize) -> Line {
+    if let Some(Dialog::Ask { question, .. }) = &state.dialog {
+        return Line::of(Style::Strong, format!(" {question}")).plain("  y yes   any other key no");
+    }
+    if let Some((label, typed)) = typed(state) {
+        return Line::new().faint(label).plain(end_of(typed, columns.saturating_sub(label.len() + 1)));
+    }
+    if let Some(message) = &state.message {
+        return Line::of(Style::Strong, format!(" {message}"));
+    }
+    let keys = match (&state.dialog, state.tab) {
+        (Some(Dialog::Text { .. }), _) => " ↑↓ scroll  any other key closes this",
+        (Some(_), _) => " any key closes this",
+        (None, Tab::Log | Tab::Told) if state.open.is_some() => {
+            " ↑↓ scroll  ←→ other sessions  r resume  b brief  Esc back  ? help  q quit"
+        }
+        (None, Tab::Log) => " ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit",
+        (None, Tab::Told) => " ↑↓ lines  ←→ sessions  Enter open  x never again  a project  ? help  q quit",
+        (None, Tab::Review) => " y keep  e reword  s scope  n never  → later  u undo  ? help  q quit",
+        (None, Tab::Loops) => " ↑↓ move  a project  ? help  q quit",
+    };
+    Line::new().faint(keys)
+}
+
+/// The line that is being typed, with its label.
+fn typed(state: &State) -> Option<(&'static str, &str)> {
+    match &state.dialog {
+        Some(Dialog::Reword(words)) => Some((" Reword: ", words)),
+        None if state.filter.is_typing => Some((" / ", &state.filter.text)),
+        _ => None,
+    }
+}
+
+/// The end of a text that is longer than this.
+fn end_of(text: &str, columns: usize) -> &str {
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    let fits = |at: &usize| Line::new().plain(&text[*at..]).width() <= columns;
+    starts.find(fits).map_or("", |at| &text[at..])
+}
+
+fn cursor_column(state: &State) -> Option<usize> {
+    let (label, typed) = typed(state)?;
+    Some(Line::new().plain(label).plain(typed).width())
+}
+
+/// Puts a line on the screen.
+fn put(state: &State, frame: &mut Frame, y: usize, row: Row) {
+    let area = frame.area();
+    if y >= usize::from(area.height) {
+        return;
+    }
+    let place = Rect { y: y as u16, height: 1, ..area };
+    let columns = usize::from(area.width);
+    let line = row.line.cut(columns);
+    let line = if row.is_chosen { line.pad(columns) } else { line };
+    let spans = line.spans().map(|(style, text)| Span::styled(shown(state, text), look(state, style)));
+    let drawn = Drawn::from(spans.collect::<Vec<_>>());
+    let drawn = if row.is_chosen { drawn.style(Look::new().add_modifier(Modifier::REVERSED)) } else { drawn };
+    frame.render_widget(drawn, place);
+}
+
+/// Without colour not even the default colour is set: with NO_COLOR, this version of crossterm writes a code for it that
+/// also ends bold and reversed text.
+fn look(state: &State, style: Style) -> Look {
+    let colored = |color: Color| if state.is_colored { Look::new().fg(color) } else { Look::new() };
+    match style {
+        Style::Plain => Look::new(),
+        Style::Strong => Look::new().add_modifier(Modifier::BOLD),
+        Style::Faint => Look::new().add_modifier(Modifier::DIM),
+        Style::Heading => colored(Color::Cyan),
+        Style::Bad => colored(Color::Red),
+        Style::Match => Look::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+        Style::Chosen => Look::new().add_modifier(Modifier::REVERSED),
+    }
+}
+
+/// The text as this terminal can show it.
+fn shown(state: &State, text: &str) -> String {
+    let text = text.replace('\t', " ");
+    if state.is_utf8 { text } else { text.chars().map(ascii).collect() }
+}
+
+fn ascii(c: char) -> char {
+    match c {
+        c if c.is_ascii() => c,
+        '─' | '·' | '–' | '—' => '-',
+        '…' => '~',
+        '“' | '”' => '"',
+        '‘' | '’' => '\'',
+        '█' => '#',
+        '░' => '.',
+        '↑' => '^',
+        '↓' => 'v',
+        '←' => '<',
+        '→' => '>',
+        _ => '?',
+    }
+}
+
+fn rule(columns: usize) -> Line {
+    Line::new().faint("─".repeat(columns))
+}
+
+/// `─ Story ───`
+fn titled_rule(title: &str, columns: usize) -> Line {
+    let line = Line::new().faint("─ ").add(Style::Heading, title).plain(" ");
+    let left = columns.saturating_sub(line.width());
+    line.faint("─".repeat(left))
+}
+
+/// The rows around the chosen one that fit.
+fn around(rows: Vec<Row>, room: usize) -> Vec<Row> {
+    let chosen = rows.iter().position(|row| row.is_chosen).unwrap_or(0);
+    let first = chosen.saturating_sub(room / 2).min(rows.len().saturating_sub(room));
+    rows.into_iter().skip(first).take(room).collect()
+}
+
+/// `✓` or `+`, and so on.
+fn signs(state: &State) -> (&'static str, &'static str, &'static str) {
+    if state.is_utf8 { ("✓", "✗", "·") } else { ("+", "x", "-") }
+}
+
+fn text(title: &str, lines: &[String], scroll: usize, columns: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = vec![titled_rule(title, columns).into()];
+    let texts = lines.iter().skip(scroll).flat_map(|line| wrapped(line, columns.saturating_sub(2)));
+    rows.extend(texts.map(|text| Line::new().plain(format!(" {text}")).into()));
+    rows
+}
+
+fn help(state: &State) -> Vec<Row> {
+    let (done, bad, other) = signs(state);
+    let keys = [
+        ("1 2 3 4, Tab", "log, told, review, loops"),
+        ("↑ ↓, j k", "move; PageUp, PageDown, Home and End too"),
+        ("Enter, Esc", "open, back"),
+        ("← →, h l", "the session or proposal before and after"),
+        ("/", "search sessions: titles, projects, everything said"),
+        ("a", "all projects, or only the one of this folder"),
+        ("r", "leave, and resume the session in its own agent"),
+        ("b", "what the next session in its folder would be told"),
+        ("x", "in Told: never tell this rule again (asks first)"),
+        ("y e s n u", "in Review: keep, reword, scope, never, undo"),
+        ("q, Ctrl-C", "quit; Ctrl-Z suspends"),
+    ];
+    let mut rows: Vec<Row> = vec![Line::of(Style::Heading, " Keys").into()];
+    rows.extend(keys.map(|(key, what)| Line::new().plain(format!("  {key}")).pad(17).faint(what).into()));
+    rows.push(Line::of(Style::Heading, " Signs").into());
+    let (live, open) = if state.is_utf8 { ("●", "◌") } else { ("*", "o") };
+    let signs = format!("  {live} active   {done} ended or used   {bad} crashed, failing or broken");
+    rows.push(Line::new().plain(signs).into());
+    rows.push(Line::new().plain(format!("  {open} recovered or archived   {other} not seen to be used")).into());
+    rows
+}

@@ -1,0 +1,27 @@
+//! The page of one session, as `cerberus show` prints it.
+
+use super::{Row, rule};
+use crate::render::style::{Line, Screen};
+use crate::render::{counted, sessions};
+use crate::tui::state::{State, Tab};
+
+pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+    let (at, of) = match state.tab {
+        Tab::Told => (state.told_at, state.told_sessions().len()),
+        _ => (state.log_at, state.sessions().len()),
+    };
+    let Some(loaded) = state.page() else { return Vec::new() };
+    let place = format!(" {} > session {} of {of}", state.tab.name(), at + 1);
+    let mut rows: Vec<Row> = vec![Line::new().faint(place).into(), rule(screen.columns).into()];
+    let inside = Screen { columns: screen.columns - 2, ..*screen };
+    let lines = sessions::page(&inside, &state.local, &loaded.page);
+    let visible = room.saturating_sub(rows.len());
+    let first = state.open.unwrap_or(0).min(lines.len().saturating_sub(visible));
+    let below = lines.len().saturating_sub(first + visible);
+    rows.extend(lines.into_iter().skip(first).take(visible).map(|line| Line::new().plain(" ").join(line).into()));
+    if below > 0 {
+        rows.pop();
+        rows.push(Line::new().faint(format!(" {} below", counted(below + 1, "more line", "more lines"))).into());
+    }
+    rows
+}

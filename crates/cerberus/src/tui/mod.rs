@@ -1,0 +1,88 @@
+//! The screen that `cerberus` alone opens on a terminal. Hooks and commands initialize nothing of it.
+//!
+//! `State` is what is shown, `update` is what a key does to it, `draw` puts it on the terminal; all three are pure.
+//! `source.rs` reads and changes what lies behind, `terminal.rs` owns the terminal, and this file is the loop around
+//! them. There is no async code: one thread waits for keys, one for signals, and this one does everything else.
+
+mod draw;
+mod filter;
+mod source;
+mod state;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod update;
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use self::source::Source;
+use self::state::{Effect, State};
+use self::terminal::{Input, Screen};
+use self::update::{Key, update};
+use crate::commands::resume::Resume;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render::style;
+
+/// How often the view is looked at again.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+const NO_SCREEN: &str = "`cerberus log` lists the sessions, `cerberus --help` the commands";
+
+/// Whether somebody sees the screen and can press keys.
+pub fn is_possible() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    !is_dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Shows the screen until the user leaves it. If they resume a session, its agent replaces this process.
+pub fn run(context: &Context) -> Result<()> {
+    let mut source = Source::open(context)?;
+    let style::Screen { is_colored, is_utf8, .. } = style::Screen::of_stdout();
+    let mut state = State::new(source.local(), source.here()?, is_utf8, is_colored);
+    source.read_newest(&mut state)?;
+    let mut screen = Screen::open().hint(NO_SCREEN)?;
+    let left = show(&mut screen, &mut source, state);
+    drop(screen);
+    match left? {
+        Some(session) => Resume::of(session).run(context),
+        None => Ok(()),
+    }
+}
+
+/// Returns the id of the session that the user wants to resume.
+fn show(screen: &mut Screen, source: &mut Source, mut state: State) -> Result<Option<String>> {
+    screen.draw(&state).hint(NO_SCREEN)?;
+    // The first frame shows what is known at once; finding out what became of open sessions may take longer.
+    source.catch_up(&mut state)?;
+    let mut looked = Instant::now();
+    loop {
+        source.complete(&mut state);
+        screen.draw(&state).hint(NO_SCREEN)?;
+        match screen.next(LOOK_EVERY.saturating_sub(looked.elapsed())) {
+            Some(Input::Key(key)) => {
+                let keys: Vec<Key> = std::iter::once(key).chain(screen.waiting_keys()).collect();
+                for key in keys {
+                    let (next, effect) = update(state, key);
+                    state = next;
+                    match effect {
+                        None => {}
+                        Some(Effect::Quit) => return Ok(None),
+                        Some(Effect::Resume(session)) => return Ok(Some(session)),
+                        Some(Effect::Suspend) => screen.suspend().hint(NO_SCREEN)?,
+                        Some(effect) => source.carry_out(&mut state, effect),
+                    }
+                    source.complete(&mut state);
+                }
+            }
+            Some(Input::Resized) => {}
+            Some(Input::Signal(signal)) => screen.die(signal),
+            Some(Input::Closed) => return Ok(None),
+            None => {
+                looked = Instant::now();
+                source.look_again(&mut state);
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Reads what the screen shows, and makes the changes that the user decides. The same engine functions as those of
+//! `log`, `show`, `search`, `stats`, `review` and `loop` do the work.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::id::{MemoryId, ProjectId};
+use cerberus_core::model::memory::{Scope, Status};
+use cerberus_core::model::source::Source as MemorySource;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::usage;
+use cerberus_engine::browse::log::{self, LogFilter};
+use cerberus_engine::browse::{page, proposals, told};
+use cerberus_engine::loops::list;
+use cerberus_engine::same_project::joined::joined;
+use cerberus_engine::store::{Store, fold};
+
+use super::state::{Data, Dialog, Effect, Loaded, State, Tab};
+use crate::commands::brief::BriefCommand;
+use crate::commands::memory::{DOCTOR, changed, find};
+use crate::commands::stats::files_line;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render::time::Local;
+
+/// How many sessions the first frame has.
+const FIRST: usize = 200;
+/// Even if nothing was recorded, active sessions become idle.
+const AGE_EVERY: Duration = Duration::from_secs(30);
+/// Shorter words would be found nearly everywhere.
+const SEARCH_CHARS_MIN: usize = 3;
+
+pub struct Source {
+    context: Context,
+    store: Store,
+    /// The version of the view that is shown, and since when.
+    shown: ((i64, u64), Instant),
+}
+
+impl Source {
+    pub fn open(context: &Context) -> Result<Source> {
+        let context = context.now_again();
+        let store = context.view()?;
+        let shown = (store.version().hint(DOCTOR)?, Instant::now());
+        Ok(Source { context, store, shown })
+    }
+
+    pub fn local(&self) -> Local {
+        Local::new(self.context.clock.now)
+    }
+
+    /// The ids and the name of the project of the current folder.
+    pub fn here(&self) -> Result<(Vec<ProjectId>, String)> {
+        let located = self.context.located();
+        let ids = joined(&self.store, &located, self.context.clock.now).hint(DOCTOR)?.ids;
+        Ok((ids, located.name))
+    }
+
+    /// Enough for the first frame.
+    pub fn read_newest(&mut self, state: &mut State) -> Result<()> {
+        let filter = LogFilter { limit: Some(FIRST), ..LogFilter::default() };
+        let sessions = log::log(&mut self.store, &self.context.clock, &filter).hint(DOCTOR)?.sessions;
+        state.take(Data { sessions, ..Data::default() });
+        Ok(())
+    }
+
+    /// Finds out what became of open sessions, then reads everything.
+    pub fn catch_up(&mut self, state: &mut State) -> Result<()> {
+        self.store = self.context.swept_store()?;
+        self.read(state)
+    }
+
+    /// Reads again if something has changed.
+    pub fn look_again(&mut self, state: &mut State) {
+        self.context = self.context.now_again();
+        state.local = self.local();
+        let looked = self.has_changed().and_then(|has_changed| match has_changed {
+            true => self.read(state),
+            false => self.read_loops(state),
+        });
+        report(state, looked);
+    }
+
+    fn has_changed(&mut self) -> Result<bool> {
+        fold::fold(&self.context.home, &mut self.store).hint(DOCTOR)?;
+        let (version, since) = self.shown;
+        Ok(self.store.version().hint(DOCTOR)? != version || since.elapsed() >= AGE_EVERY)
+    }
+
+    fn read(&mut self, state: &mut State) -> Result<()> {
+        let now = self.context.clock.now;
+        let sessions = log::log(&mut self.store, &self.context.clock, &LogFilter::default()).hint(DOCTOR)?.sessions;
+        let located = self.context.located();
+        let proposals = proposals::proposals(&self.context.keeper(&located), &mut self.store).hint(DOCTOR)?;
+        let told: HashSet<i64> = self.store.told_sessions(now).hint(DOCTOR)?.into_iter().collect();
+        let (loops, names) = loops(&self.context, &self.store)?;
+        let usage = std::mem::take(&mut state.data.usage);
+        state.take(Data { sessions, told, proposals, loops, names, usage });
+        state.filter.searched.clear();
+        self.shown = (self.store.version().hint(DOCTOR)?, Instant::now());
+        Ok(())
+    }
+
+    fn read_loops(&mut self, state: &mut State) -> Result<()> {
+        let (loops, names) = loops(&self.context, &self.store)?;
+        (state.data.loops, state.data.names) = (loops, names);
+        state.keep_in_range();
+        Ok(())
+    }
+
+    /// Reads what the state shows and does not have yet.
+    pub fn complete(&mut self, state: &mut State) {
+        let completed = self.try_complete(state);
+        report(state, completed);
+    }
+
+    fn try_complete(&mut self, state: &mut State) -> Result<()> {
+        let now = self.context.clock.now;
+        let typed = state.filter.text.trim();
+        if state.filter.searched != typed {
+            state.filter.searched = typed.to_string();
+            state.filter.found.clear();
+            if typed.chars().count() >= SEARCH_CHARS_MIN {
+                self.store.index_entries(|_, _| {}).hint(DOCTOR)?;
+                state.filter.found = self.store.sessions_with(typed, None, now).hint(DOCTOR)?.into_iter().collect();
+            }
+        }
+        let missing = state.selected().filter(|_| state.page().is_none()).map(|listed| listed.session.clone());
+        if let Some(session) = missing {
+            let page = page::page(&self.store, &self.context.clock, session).hint(DOCTOR)?;
+            let reasons = told::reasons(&self.store, &page).hint(DOCTOR)?;
+            state.loaded = Some(Loaded { page, reasons });
+            state.keep_in_range();
+        }
+        if state.tab == Tab::Told && state.data.usage.is_empty() {
+            state.data.usage = files_line(&usage::of_everything(&self.store, now).hint(DOCTOR)?.files);
+        }
+        if state.tab == Tab::Loops {
+            let output = state.selected_loop().map(|run| list::last_output(&self.context.home, run));
+            state.output = output.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Does what the user decided. What fails is told on the screen.
+    pub fn carry_out(&mut self, state: &mut State, effect: Effect) {
+        let done = self.try_carry_out(state, effect);
+        report(state, done);
+    }
+
+    fn try_carry_out(&mut self, state: &mut State, effect: Effect) -> Result<()> {
+        self.context = self.context.now_again();
+        let message = match effect {
+            Effect::Approve { id, words, scope } => self.approve(state, id, words, scope)?,
+            Effect::Reject(id) => self.reject(state, id)?,
+            Effect::Undo(id) => self.undo(state, id)?,
+            Effect::Brief(folder) => return self.brief(state, folder),
+            Effect::Quit | Effect::Suspend | Effect::Resume(_) => return Ok(()),
+        };
+        self.read(state)?;
+        state.message = Some(message);
+        Ok(())
+    }
+
+    fn approve(
+        &mut self,
+        state: &mut State,
+        id: MemoryId,
+        words: Option<String>,
+        scope: Option<Scope>,
+    ) -> Result<String> {
+        self.require_person(&id)?;
+        let row = find(&self.store, id.as_str(), self.context.clock.now)?;
+        let mut memory = row.memory.clone();
+        memory.status = Status::Approved;
+        memory.background.is_automatic = false;
+        let clean = |text: String, keep| self.context.home.cleaner().clean(text, keep);
+        if let Some(words) = words.filter(|words| *words != *row.memory.content) {
+            memory.content = clean(words, Keep::MEMORY);
+            // Further evidence must not replace the user's own words.
+            memory.source = Clean::word(MemorySource::User.word());
+        }
+        let located = self.context.located();
+        let keeper = self.context.keeper(&located);
+        if let Some(scope) = scope {
+            memory.project = keeper.project_of(&scope);
+            memory.scope = clean(scope.to_string(), Keep::NAME);
+        }
+        let superseded = changed(keeper.revise(&mut self.store, &row, memory))?;
+        state.decided.push(id);
+        Ok(match superseded.len() {
+            0 => "kept; u undoes it".to_string(),
+            count => format!("kept; it replaces {}; u undoes it", crate::render::counted(count, "memory", "memories")),
+        })
+    }
+
+    fn reject(&mut self, state: &mut State, id: MemoryId) -> Result<String> {
+        self.require_person(&id)?;
+        let row = find(&self.store, id.as_str(), self.context.clock.now)?;
+        let located = self.context.located();
+        changed(self.context.keeper(&located).decide(&mut self.store, &row, Status::Rejected))?;
+        state.decided.push(id);
+        Ok("never told again; u in Review undoes it".to_string())
+    }
+
+    fn undo(&mut self, state: &mut State, id: MemoryId) -> Result<String> {
+        self.require_person(&id)?;
+        let row = find(&self.store, id.as_str(), self.context.clock.now)?;
+        let located = self.context.located();
+        changed(self.context.keeper(&located).undo(&mut self.store, &row))?;
+        state.decided.pop();
+        self.read(state)?;
+        let at = state.data.proposals.iter().position(|proposal| proposal.row.id == id);
+        state.review_at = at.unwrap_or(state.review_at);
+        Ok(format!("undone: {}", cerberus_core::clean::text::line(&row.memory.content, 60)))
+    }
+
+    fn require_person(&self, id: &MemoryId) -> Result<()> {
+        self.context.require_person(&self.store, "decide about memories", &format!("cerberus memory show {id}"))
+    }
+
+    fn brief(&mut self, state: &mut State, folder: String) -> Result<()> {
+        let folder = PathBuf::from(folder);
+        if !folder.is_dir() {
+            return Err(anyhow::anyhow!("{} does not exist any more", folder.display()))
+                .hint("it was moved or removed");
+        }
+        let (briefing, _) = BriefCommand::for_start(None).briefing(&self.context.in_folder(folder))?;
+        let title = format!("the next session in {} is told", briefing.project);
+        let mut lines: Vec<String> = briefing.brief.text.lines().map(str::to_string).collect();
+        if lines.is_empty() {
+            lines.push("nothing yet".to_string());
+        }
+        state.dialog = Some(Dialog::Text { title, lines, scroll: 0 });
+        Ok(())
+    }
+}
+
+type Loops = (Vec<list::LoopRun>, HashMap<ProjectId, String>);
+
+fn loops(context: &Context, store: &Store) -> Result<Loops> {
+    let now: Timestamp = context.clock.now;
+    let loops = list::runs(&context.home, now).hint(DOCTOR)?;
+    let mut names = HashMap::new();
+    for run in &loops {
+        if let Some(name) = store.project_name(&run.project, now).hint(DOCTOR)? {
+            names.insert(run.project.clone(), name);
+        }
+    }
+    Ok((loops, names))
+}
+
+fn report(state: &mut State, result: Result<()>) {
+    if let Err(failure) = result {
+        state.message = Some(format!("{:#}; {}", failure.error, failure.hint));
+    }
+}

@@ -1,0 +1,186 @@
+//! The terminal: raw mode and the alternate screen, and that both end whatever happens.
+//!
+//! It is restored when the screen is left, on a panic (the shipped program does not unwind), before the process dies of
+//! a signal, and while it is suspended. The mouse is not captured, so that text can be selected.
+
+use std::io::{self, Stdout, stdout};
+use std::panic;
+use std::process::exit;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use cerberus_engine::os::fault;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use rustix::process::{Signal, kill_current_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::draw::draw;
+use super::state::State;
+use super::update::Key;
+
+/// Something that happened to the terminal.
+#[derive(Clone, Copy, Debug)]
+pub enum Input {
+    Key(Key),
+    Resized,
+    Signal(i32),
+    Closed,
+}
+
+/// The terminal while the screen is shown on it.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    inputs: Receiver<Input>,
+    /// An input that came between keys.
+    kept: Option<Input>,
+}
+
+impl Screen {
+    pub fn open() -> io::Result<Screen> {
+        let (sender, inputs) = channel();
+        // Caught before the terminal changes, so that no signal can leave it changed.
+        let signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+        restore_on_panic();
+        enter()?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()));
+        let terminal = terminal.inspect_err(|_| restore())?;
+        wait_for_signals(signals, sender.clone());
+        wait_for_keys(sender);
+        Ok(Screen { terminal, inputs, kept: None })
+    }
+
+    pub fn draw(&mut self, state: &State) -> io::Result<()> {
+        fault::point("screen-draw")?;
+        self.terminal.draw(|frame| draw(state, frame))?;
+        Ok(())
+    }
+
+    /// The next input, or `None` after this time.
+    pub fn next(&mut self, wait_max: Duration) -> Option<Input> {
+        if let Some(kept) = self.kept.take() {
+            return Some(kept);
+        }
+        match self.inputs.recv_timeout(wait_max) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Input::Closed),
+        }
+    }
+
+    /// The keys that were pressed meanwhile, so that not every one of them is drawn.
+    pub fn waiting_keys(&mut self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        while let Ok(input) = self.inputs.try_recv() {
+            match input {
+                Input::Key(key) => keys.push(key),
+                Input::Resized => {}
+                other => {
+                    self.kept = Some(other);
+                    break;
+                }
+            }
+        }
+        keys
+    }
+
+    /// Gives the terminal back to the shell until the user continues this job.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        restore();
+        kill_current_process_group(Signal::TSTP)?;
+        // Here the process stops, and continues.
+        enter()?;
+        // The alternate screen is empty now. Clearing the old terminal would ask for the position of the cursor, and the
+        // thread that waits for keys would get the answer.
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(())
+    }
+
+    /// Ends the process as the signal would have done.
+    pub fn die(&mut self, signal: i32) -> ! {
+        restore();
+        let _ = emulate_default_handler(signal);
+        exit(128 + signal)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen).inspect_err(|_| restore())
+}
+
+/// Best effort: the terminal may be gone.
+fn restore() {
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+fn restore_on_panic() {
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        restore();
+        report(panic);
+    }));
+}
+
+fn wait_for_signals(mut signals: Signals, sender: Sender<Input>) {
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if sender.send(Input::Signal(signal)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn wait_for_keys(sender: Sender<Input>) {
+    std::thread::spawn(move || {
+        loop {
+            let input = match event::read() {
+                Ok(Event::Key(key)) => pressed(key).map(Input::Key),
+                Ok(Event::Resize(..)) => Some(Input::Resized),
+                Ok(_) => None,
+                Err(_) => Some(Input::Closed),
+            };
+            let is_closed = matches!(input, Some(Input::Closed));
+            if input.is_some_and(|input| sender.send(input).is_err()) || is_closed {
+                return;
+            }
+        }
+    });
+}
+
+fn pressed(key: KeyEvent) -> Option<Key> {
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    Some(match key.code {
+        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Esc,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}

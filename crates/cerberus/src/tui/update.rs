@@ -1,0 +1,246 @@
+//! What a key does. Pure: the state after it, and perhaps something to be done outside.
+
+use cerberus_core::clean::text;
+use cerberus_core::model::memory::Scope;
+
+use super::state::{Dialog, Effect, Filter, State, Tab};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Char(char),
+    Ctrl(char),
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Enter,
+    Esc,
+    Tab,
+    Backspace,
+}
+
+/// How far a page key goes.
+const PAGE: usize = 10;
+/// What is typed is limited to this.
+const FILTER_CHARS_MAX: usize = 100;
+const WORDS_CHARS_MAX: usize = 500;
+
+pub fn update(mut state: State, key: Key) -> (State, Option<Effect>) {
+    state.message = None;
+    let effect = match key {
+        Key::Ctrl('c' | 'd') => Some(Effect::Quit),
+        Key::Ctrl('z') => Some(Effect::Suspend),
+        _ if state.dialog.is_some() => in_dialog(&mut state, key),
+        _ if state.filter.is_typing => {
+            in_filter(&mut state, key);
+            None
+        }
+        _ => on_page(&mut state, key),
+    };
+    state.keep_in_range();
+    (state, effect)
+}
+
+fn in_dialog(state: &mut State, key: Key) -> Option<Effect> {
+    match (state.dialog.take()?, key) {
+        (Dialog::Ask { effect, .. }, Key::Char('y')) => return Some(effect),
+        (Dialog::Reword(words), Key::Enter) => {
+            let proposal = state.proposal()?;
+            let (id, scope) = (proposal.row.id.clone(), chosen_scope(state));
+            let words = Some(words.trim().to_string()).filter(|words| !words.is_empty());
+            return Some(Effect::Approve { id, words, scope });
+        }
+        (Dialog::Reword(mut words), key) if key != Key::Esc => {
+            edit(&mut words, key, WORDS_CHARS_MAX);
+            state.dialog = Some(Dialog::Reword(words));
+        }
+        (Dialog::Text { title, lines, scroll }, key) => {
+            if let Some(scroll) = moved(scroll, key, lines.len()) {
+                state.dialog = Some(Dialog::Text { title, lines, scroll });
+            }
+        }
+        _ => {}
+    }
+    None
+}
+
+/// Adds to a line that is being typed, or removes from it.
+fn edit(line: &mut String, key: Key, chars_max: usize) {
+    match key {
+        Key::Char(c) if line.chars().count() < chars_max => line.push(c),
+        Key::Backspace => drop(line.pop()),
+        Key::Ctrl('u') => line.clear(),
+        Key::Ctrl('w') => {
+            let end = line.trim_end().rfind(' ').map_or(0, |at| at + 1);
+            line.truncate(end);
+        }
+        _ => {}
+    }
+}
+
+fn in_filter(state: &mut State, key: Key) {
+    match key {
+        Key::Enter => state.filter.is_typing = false,
+        Key::Esc => state.filter = Filter::default(),
+        Key::Up | Key::Down | Key::PageUp | Key::PageDown => {
+            state.log_at = moved(state.log_at, key, state.sessions().len()).unwrap_or(state.log_at);
+        }
+        key => {
+            edit(&mut state.filter.text, key, FILTER_CHARS_MAX);
+            state.log_at = 0;
+        }
+    }
+}
+
+/// The position after a key that moves; `None` for any other key.
+fn moved(at: usize, key: Key, length: usize) -> Option<usize> {
+    let last = length.saturating_sub(1);
+    Some(match key {
+        Key::Up | Key::Char('k') => at.saturating_sub(1),
+        Key::Down | Key::Char('j') => (at + 1).min(last),
+        Key::PageUp => at.saturating_sub(PAGE),
+        Key::PageDown | Key::Char(' ') => (at + PAGE).min(last),
+        Key::Home | Key::Char('g') => 0,
+        Key::End | Key::Char('G') => last,
+        _ => return None,
+    })
+}
+
+fn on_page(state: &mut State, key: Key) -> Option<Effect> {
+    match key {
+        Key::Char('q') => return Some(Effect::Quit),
+        Key::Char('?') => state.dialog = Some(Dialog::Help),
+        Key::Char(digit @ '1'..='4') => go_to(state, Tab::ALL[digit as usize - '1' as usize]),
+        Key::Tab => go_to(state, Tab::ALL[(state.tab as usize + 1) % Tab::ALL.len()]),
+        Key::Char('/') => {
+            go_to(state, Tab::Log);
+            state.filter.is_typing = true;
+        }
+        Key::Char('a') => {
+            state.is_only_here = !state.is_only_here;
+            (state.log_at, state.told_at, state.line_at, state.loop_at) = (0, 0, 0, 0);
+        }
+        Key::Char('r') if state.selected().is_some() => {
+            return state.selected().map(|listed| Effect::Resume(listed.session.id.to_string()));
+        }
+        Key::Char('b') if state.selected().is_some() => {
+            return state.selected().map(|listed| Effect::Brief(listed.session.cwd.clone()));
+        }
+        _ if state.open.is_some() => in_session(state, key),
+        _ => match state.tab {
+            Tab::Log => in_log(state, key),
+            Tab::Told => in_told(state, key),
+            Tab::Review => return in_review(state, key),
+            Tab::Loops => state.loop_at = moved(state.loop_at, key, state.loops().len()).unwrap_or(state.loop_at),
+        },
+    }
+    None
+}
+
+fn go_to(state: &mut State, tab: Tab) {
+    state.tab = tab;
+    state.open = None;
+}
+
+fn in_log(state: &mut State, key: Key) {
+    match key {
+        Key::Enter | Key::Right | Key::Char('l') => state.open = Some(0),
+        Key::Esc => state.filter = Filter::default(),
+        key => state.log_at = moved(state.log_at, key, state.sessions().len()).unwrap_or(state.log_at),
+    }
+}
+
+/// The page of a session: scrolls, goes to its neighbours, or back.
+fn in_session(state: &mut State, key: Key) {
+    let neighbour = |at: usize| match key {
+        Key::Left | Key::Char('h') => at.saturating_sub(1),
+        _ => at + 1,
+    };
+    match key {
+        Key::Esc | Key::Backspace => state.open = None,
+        Key::Left | Key::Right | Key::Char('h' | 'l') => {
+            state.open = Some(0);
+            match state.tab {
+                Tab::Told => state.told_at = neighbour(state.told_at),
+                _ => state.log_at = neighbour(state.log_at),
+            }
+        }
+        // What is behind the end is known when the page is drawn.
+        key => state.open = state.open.and_then(|at| moved(at, key, SCROLL_MAX)).or(state.open),
+    }
+}
+
+/// No page of a session is longer.
+const SCROLL_MAX: usize = 10_000;
+
+fn in_told(state: &mut State, key: Key) {
+    let lines = state.page().map_or(0, |loaded| loaded.page.told.len());
+    match key {
+        Key::Left | Key::Char('h') => (state.told_at, state.line_at) = (state.told_at.saturating_sub(1), 0),
+        Key::Right | Key::Char('l') => (state.told_at, state.line_at) = (state.told_at + 1, 0),
+        Key::Enter => state.open = Some(0),
+        Key::Char('x') => never_again(state),
+        key => state.line_at = moved(state.line_at, key, lines).unwrap_or(state.line_at),
+    }
+}
+
+/// Asks whether a memory shall never be told again. Other lines end by themselves.
+fn never_again(state: &mut State) {
+    let Some(line) = state.told_line() else { return };
+    match &line.memory {
+        Some(id) => {
+            let words = text::line(&line.code, 60);
+            let question = format!("Never tell \"{words}\" again?");
+            state.dialog = Some(Dialog::Ask { question, effect: Effect::Reject(id.clone()) });
+        }
+        None => {
+            let why = match line.code.split(':').next() {
+                Some("next" | "block") => "it is told until it is done; `cerberus record done TEXT` settles it",
+                Some("impl" | "see") => {
+                    "files are told while sessions work on them; [private] in config.toml hides one"
+                }
+                _ => "only rules and preferences can be rejected",
+            };
+            state.message = Some(why.to_string());
+        }
+    }
+}
+
+fn in_review(state: &mut State, key: Key) -> Option<Effect> {
+    if let (Key::Char('u'), Some(id)) = (key, state.decided.last()) {
+        return Some(Effect::Undo(id.clone()));
+    }
+    let proposal = state.proposal()?;
+    let id = proposal.row.id.clone();
+    match key {
+        Key::Char('y') => return Some(Effect::Approve { id, words: None, scope: chosen_scope(state) }),
+        Key::Char('n') => return Some(Effect::Reject(id)),
+        Key::Char('e') => state.dialog = Some(Dialog::Reword(proposal.row.memory.content.to_string())),
+        Key::Char('s') => state.is_for_all = !state.is_for_all,
+        Key::Right | Key::Char('l') | Key::Enter => go_to_proposal(state, state.review_at + 1),
+        Key::Left | Key::Char('h') => go_to_proposal(state, state.review_at.saturating_sub(1)),
+        key => {
+            if let Some(at) = moved(state.review_at, key, state.data.proposals.len()) {
+                go_to_proposal(state, at);
+            }
+        }
+    }
+    None
+}
+
+fn go_to_proposal(state: &mut State, at: usize) {
+    let at = at.min(state.data.proposals.len().saturating_sub(1));
+    if at != state.review_at {
+        (state.review_at, state.is_for_all) = (at, false);
+    }
+}
+
+/// The scope that the user chose, if it is another than the proposal's own.
+fn chosen_scope(state: &State) -> Option<Scope> {
+    let own = state.proposal()?.row.scope();
+    (state.is_for_all && own != Scope::Universal).then_some(Scope::Universal)
+}

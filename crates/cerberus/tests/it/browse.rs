@@ -1,0 +1,353 @@
+//! What people look at: `log`, `show`, `search` and `resume`, over sessions from hooks and from transcripts.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use cerberus_testkit::env::TestEnv;
+use serde_json::{Value, json};
+
+use crate::env;
+
+/// A transcript of Claude Code: a prompt, an edit, a failing test and the agent's closing words.
+pub fn transcript(session: &str, day: u32, asked: &str, file: &str, more: &[Value]) -> String {
+    let at = |second: u32| format!("2026-01-{day:02}T10:00:{second:02}.000Z");
+    let line = |kind: &str, second: u32, extra: Value| {
+        let mut line = json!({
+            "type": kind, "uuid": format!("{session}-{second}"), "sessionId": session, "cwd": "/home/dev/nimbus",
+            "gitBranch": "main", "timestamp": at(second), "isSidechain": false,
+        });
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        line
+    };
+    let uses = |second: u32, id: &str, name: &str, input: Value| {
+        let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        line("assistant", second, json!({"message": {"content": [block]}}))
+    };
+    let result = |second: u32, id: &str, text: &str, is_error: bool| {
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        line("user", second, json!({"message": {"content": [block]}, "toolUseResult": text}))
+    };
+    let (edit, test) = (format!("{session}-edit"), format!("{session}-test"));
+    let path = format!("/home/dev/nimbus/{file}");
+    let mut lines = vec![
+        line("user", 1, json!({"message": {"content": asked}})),
+        uses(2, &edit, "Write", json!({"file_path": path, "content": "pub fn supervise() {}\n"})),
+        result(3, &edit, "File created", false),
+        uses(4, &test, "Bash", json!({"command": "cargo test --workspace"})),
+        result(5, &test, "test stop_twice ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed", true),
+        line(
+            "assistant",
+            6,
+            json!({"message": {"content": [{"type": "text", "text": "The supervisor still deadlocks."}]}}),
+        ),
+    ];
+    lines.extend(more.iter().cloned());
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Imports transcripts into the project of the environment.
+pub fn import(env: &TestEnv, name: &str, text: &str) -> Value {
+    let file = env.root().join(format!("{name}.jsonl"));
+    fs::write(&file, text).unwrap();
+    env.json(&["import", "claude-code", "--project", env.project().to_str().unwrap(), file.to_str().unwrap()])
+}
+
+fn two_sessions(env: &TestEnv) {
+    let title = json!({"type": "ai-title", "aiTitle": "E2E checkpoint tests", "sessionId": "aaaa-1"});
+    import(env, "a", &transcript("aaaa-1", 19, "hi, please write the checkpoint tests", "tests/e2e.rs", &[title]));
+    import(env, "b", &transcript("bbbb-2", 20, "hello\nfix the race in process.rs, please", "src/process.rs", &[]));
+}
+
+#[test]
+fn the_log_lists_sessions_newest_first_with_titles() {
+    let env = env();
+    two_sessions(&env);
+    let log = env.json(&["log"]);
+    let of = |name: &str| log.as_array().unwrap().iter().map(|one| one[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("title"), ["Fix the race in process.rs", "E2E checkpoint tests"]);
+    assert_eq!(of("started_at"), ["2026-01-20T10:00:01Z", "2026-01-19T10:00:01Z"]);
+    let first = &log[0];
+    assert_eq!(
+        first.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["agent", "duration_minutes", "ended_at", "failing", "files", "id", "project", "started_at", "status", "title"]
+    );
+    assert_eq!((&first["project"], &first["agent"]), (&json!("hydra"), &json!("claude-code")));
+    assert_eq!((&first["files"], &first["failing"]), (&json!(1), &json!(1)));
+    assert_eq!((&first["status"], &first["ended_at"]), (&json!("ended"), &json!("2026-01-20T10:00:06Z")));
+    assert_eq!(first["duration_minutes"], json!(0.1));
+}
+
+#[test]
+fn the_log_is_filtered() {
+    let env = env();
+    two_sessions(&env);
+    let titles = |args: &[&str]| {
+        let log = env.json(&[&["log"], args].concat());
+        log.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let (first, second) = ("20260119-100001", "20260120-100001");
+    assert_eq!(titles(&["--file", "e2e.rs"]), [first]);
+    assert_eq!(titles(&["--file", "2e.rs"]), [""; 0]);
+    assert_eq!(titles(&["--since", "2026-01-20"]), [second]);
+    assert_eq!(titles(&["--since", "55h"]), [second]);
+    assert_eq!(titles(&["--failing"]).len(), 2);
+    assert_eq!(titles(&["checkpoint"]), [first]);
+    assert_eq!(titles(&["--agent", "codex"]), [""; 0]);
+    assert_eq!(titles(&["--project", "hydra"]).len(), 2);
+    assert_eq!(titles(&["--project", "."]).len(), 2);
+    assert_eq!(titles(&["-n", "1"]), [second]);
+    let failed = env.run(&["log", "--project", "nowhere"]);
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn a_page_tells_the_whole_story() {
+    let env = env();
+    two_sessions(&env);
+    let page = env.json(&["show", "20260120"]);
+    assert_eq!(page["title"], "Fix the race in process.rs");
+    assert_eq!(page["asked"], json!(["hello\nfix the race in process.rs, please"]));
+    assert_eq!(page["said"], json!(["The supervisor still deadlocks."]));
+    assert_eq!(page["files"][0]["path"], "src/process.rs");
+    assert_eq!((&page["files"][0]["edits"], &page["files"][0]["functions"]), (&json!(1), &json!(["supervise"])));
+    assert_eq!(page["tests"]["failing"], json!(["stop_twice"]));
+    assert!(page["left"].to_string().contains("stop_twice"), "{}", page["left"]);
+    for name in ["done", "decided", "commits", "told", "used"] {
+        assert!(page[name].is_array(), "{name}");
+    }
+    let text = env.ok(&["show", "20260120"]);
+    for part in ["Fix the race", "asked", "left", "stop_twice", "src/process.rs", "1 edit"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn what_was_told_is_compared_with_what_was_used() {
+    let env = env();
+    two_sessions(&env);
+    env.start("s", "startup");
+    env.write_file("s", "t1", "src/process.rs", "fn supervise() {}\n");
+    env.hook("s", "SessionEnd", json!({"reason": "exit"}));
+    let page = env.json(&["show"]);
+    let has = |name: &str, start: &str| {
+        page[name].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with(start))
+    };
+    assert!(has("told", "impl:process.rs") && has("told", "impl:e2e.rs"), "{page:#}");
+    assert!(has("used", "impl:process.rs") && !has("used", "impl:e2e.rs"), "{page:#}");
+}
+
+#[test]
+fn a_session_is_found_by_a_unique_prefix_or_its_title() {
+    let env = env();
+    two_sessions(&env);
+    for text in ["20260119-100001", "20260119", "aaaa", "E2E checkpoint"] {
+        assert_eq!(env.json(&["show", text])["id"], "20260119-100001", "{text}");
+    }
+    let fails = |args: &[&str], said: &str| {
+        let output = env.run(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains(said), "{told}");
+    };
+    fails(&["show", "202601"], "several sessions: 20260120-100001, 20260119-100001");
+    fails(&["show", "aaa"], "no session");
+    fails(&["show", "nothing of this"], "no session");
+    for command in [&["memory", "session-status", "--id"][..], &["session", "complete"]] {
+        env.ok(&[command, &["20260120"]].concat());
+        fails(&[command, &["202601"]].concat(), "several sessions");
+    }
+    env.ok(&["forget", "--session", "20260120", "--yes"]);
+    assert_eq!(env.json(&["log"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_session_is_resumed_by_its_own_agent() {
+    let env = env();
+    two_sessions(&env);
+    let output = env.run(&["resume", "20260119", "--print"]);
+    let line = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(line, format!("cd {} && claude --resume aaaa-1\n", env.project().display()));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not on this machine"));
+    // A program of that name shows where and how it was started.
+    let bin = env.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("claude"), "#!/bin/sh\necho \"$PWD $*\"\n").unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let output = env.command().args(["resume", "20260119"]).env("PATH", path).output().unwrap();
+    let started = format!("{} --resume aaaa-1\n", env.project().canonicalize().unwrap().display());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), started);
+    env.ok(&["record", "next", "measure it"]);
+    assert_eq!(env.run(&["resume"]).status.code(), Some(1), "nothing resumes a manual session");
+}
+
+#[test]
+fn a_title_follows_hooks_privacy_and_forgetting() {
+    let env = env();
+    env.start("s", "startup");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "hi"}));
+    assert_eq!(env.json(&["log"])[0]["title"], "Hi", "nothing better is known");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "upload secrets/prod.yaml with key AKIAIOSFODNN7EXAMPLE"}));
+    let title = env.json(&["log"])[0]["title"].as_str().unwrap().to_string();
+    assert!(title.starts_with("Upload [private]") && !title.contains("AKIA"), "{title}");
+    assert!(env.json(&["search", "AKIAIOSFODNN7EXAMPLE"]).as_array().unwrap().is_empty());
+    assert!(env.json(&["search", "prod.yaml"]).as_array().unwrap().is_empty());
+    assert_eq!(env.json(&["search", "upload"])[0]["kind"], "title");
+    env.write_file("s", "t1", "uploads.rs", "fn put() {}\n");
+    env.ok(&["forget", "--path", "uploads.rs", "--yes"]);
+    assert!(env.json(&["search", "uploads.rs"]).to_string().find("\"uploads.rs\"").is_none());
+    let id = env.json(&["log"])[0]["id"].as_str().unwrap().to_string();
+    env.ok(&["forget", "--session", &id, "--yes"]);
+    assert_eq!(env.json(&["log"]), json!([]));
+    assert_eq!(env.json(&["search", "upload"]), json!([]));
+    for file in fs::read_dir(env.home()).unwrap().flatten().filter(|file| file.path().is_file()) {
+        let bytes = fs::read(file.path()).unwrap();
+        let holds = |word: &[u8]| bytes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
+        assert!(!holds(b"upload"), "{}", file.path().display());
+    }
+}
+
+#[test]
+fn everything_kept_is_found() {
+    let env = env();
+    two_sessions(&env);
+    env.ok(&["record", "decision", "use a mutex per process", "--why", "Stop is re-entrant"]);
+    env.ok(&["record", "blocker", "no access to the staging cluster"]);
+    env.ok(&["memory", "learn", "Always format the changelog"]);
+    let found = |query: &[&str]| -> Vec<(String, String)> {
+        let hits = env.json(&[&["search"], query].concat());
+        let text = |hit: &Value, name: &str| hit[name].as_str().unwrap().to_string();
+        hits.as_array().unwrap().iter().map(|hit| (text(hit, "kind"), text(hit, "text"))).collect()
+    };
+    for (query, kind, text) in [
+        ("checkpoint", "title", "E2E checkpoint tests"),
+        ("checkpiont", "title", "E2E checkpoint tests"),
+        ("write the checkpoint tests", "prompt", "hi, please write the checkpoint tests"),
+        ("deadlocks", "said", "The supervisor still deadlocks."),
+        ("mutex", "decision", "use a mutex per process: Stop is re-entrant"),
+        ("staging", "blocker", "no access to the staging cluster"),
+        ("src/process.rs", "file", "src/process.rs"),
+        ("supervise", "function", "supervise"),
+        ("cargo workspace", "command", "cargo test --workspace"),
+        ("changelog", "memory", "Always format the changelog"),
+    ] {
+        let hits = found(&[query]);
+        assert!(hits.iter().any(|hit| *hit == (kind.to_string(), text.to_string())), "{query}: {hits:?}");
+    }
+    assert_eq!(found(&["checkpoint"])[0].0, "title", "the best comes first");
+    assert_eq!(found(&["zzzzzz"]), []);
+    assert!(found(&["process", "--kind", "file"]).iter().all(|(kind, _)| kind == "file"));
+    assert_eq!(found(&["checkpoint", "--since", "2026-01-20"]), []);
+    assert_eq!(found(&["tests", "-n", "1"]).len(), 1);
+    let hit = env.json(&["search", "checkpoint"])[0].clone();
+    assert_eq!(hit["session"], "20260119-100001");
+    assert_eq!((&hit["title"], &hit["project"]), (&json!("E2E checkpoint tests"), &json!("hydra")));
+    assert!(hit["score"].as_f64().unwrap() > 0.5 && hit["at"] == "2026-01-19T10:00:06Z");
+    let memory = env.json(&["search", "changelog"])[0].clone();
+    assert!(memory.get("session").is_none() && memory["project"] == "", "{memory}");
+    let text = env.ok(&["search", "checkpoint"]);
+    assert!(text.contains("20260119-100001") && text.contains("E2E checkpoint tests"), "{text}");
+    assert_eq!(env.run(&["search", "zzzzzz"]).status.code(), Some(0));
+}
+
+#[test]
+fn the_index_follows_what_is_new_and_what_is_past() {
+    let env = env();
+    two_sessions(&env);
+    let count = |args: &[&str]| env.json(&[&["search", "jitter"], args].concat()).as_array().unwrap().len();
+    assert_eq!(count(&[]), 0);
+    env.start("s", "startup");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "add jitter to the retries"}));
+    assert_eq!(count(&[]), 2, "the title and the prompt");
+    assert_eq!(count(&[]), 2, "nothing is indexed twice");
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "more jitter"}));
+    assert_eq!(count(&[]), 3);
+    assert_eq!(count(&["--now", "2026-01-22T13:00:00Z"]), 0, "it had not happened yet");
+    env.rebuild();
+    assert_eq!(count(&[]), 3);
+}
+
+#[test]
+fn an_import_ends_with_what_it_found_and_what_to_type() {
+    let env = env();
+    two_sessions(&env);
+    let file = env.root().join("c.jsonl");
+    let said = "No, never hold the lock while calling wait. Always release it first.";
+    fs::write(&file, transcript("cccc-3", 21, said, "src/lock.rs", &[])).unwrap();
+    let project = env.project();
+    let args = ["import", "claude-code", "--project", project.to_str().unwrap(), file.to_str().unwrap()];
+    let text = env.ok(&args);
+    for part in
+        ["3 sessions in 1 project", "last work", "hydra", "left open", "stop_twice", "cerberus log", "cerberus search"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let known = env.json(&args)["known"].clone();
+    assert_eq!((&known["sessions"], &known["since"]), (&json!(3), &json!("2026-01-19T10:00:01Z")));
+    assert_eq!(known["projects"][0]["name"], "hydra");
+    assert_eq!(known["projects"][0]["last"]["id"], "20260121-100001");
+    let waiting =
+        env.json(&["memory", "propose"]).as_array().unwrap().iter().filter(|one| one["status"] == "proposed").count();
+    assert_eq!(known["to_review"], json!(waiting));
+    assert_eq!(text.contains("cerberus review"), waiting > 0);
+}
+
+#[test]
+fn status_is_never_empty_when_something_is_known() {
+    let mut env = env();
+    let text = env.ok(&["status"]);
+    assert!(text.contains("none yet") && !text.contains("elsewhere"), "{text}");
+    two_sessions(&env);
+    env.set_now(Some("2026-03-01T12:00:00Z"));
+    let text = env.ok(&["status"]);
+    for part in ["2 archived", "Fix the race in process.rs", "stop_twice", "none of the last seven days", "weeks ago"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let status = env.json(&["status"]);
+    assert_eq!(status["last"]["title"], "Fix the race in process.rs");
+    assert!(status["left"].to_string().contains("stop_twice"));
+    let other = env.add_repository("lerna");
+    let text = env.ok(&["status", "--cwd", other.to_str().unwrap()]);
+    for part in ["2 sessions in 1 other project", "hydra: Fix the race in process.rs", "cerberus log"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(
+        env.json(&["status", "--cwd", other.to_str().unwrap()])["elsewhere"],
+        json!({"projects": 1, "sessions": 2})
+    );
+}
+
+#[test]
+fn install_says_what_happens_next() {
+    let env = env();
+    let output = env.run(&["install", "--agent", "claude-code"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    for part in ["From now on", "cerberus import", "cerberus status"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn the_agents_own_title_is_read_from_the_transcript_of_a_live_session() {
+    let mut env = env();
+    env.set_now(None);
+    let file = env.root().join("live.jsonl");
+    let said = |extra: Value| {
+        let mut line = json!({"sessionId": "s", "cwd": env.project(), "timestamp": "2026-01-22T10:00:00.000Z"});
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let asked = said(json!({"type": "user", "uuid": "u1", "message": {"content": "fix the race"}}));
+    fs::write(&file, &asked).unwrap();
+    env.hook("s", "SessionStart", json!({"source": "startup", "transcript_path": file}));
+    env.hook("s", "UserPromptSubmit", json!({"prompt": "fix the race", "transcript_path": file}));
+    assert_eq!(env.json(&["log"])[0]["title"], "Fix the race");
+    let title = said(json!({"type": "ai-title", "aiTitle": "Supervisor deadlock"}));
+    fs::write(&file, format!("{asked}{title}")).unwrap();
+    assert_eq!(env.json(&["log"])[0]["title"], "Fix the race", "it is looked at once after each activity");
+    env.hook("s", "Stop", json!({"last_assistant_message": "Done.", "transcript_path": file}));
+    assert_eq!(env.json(&["log"])[0]["title"], "Supervisor deadlock");
+    fs::remove_file(&file).unwrap();
+    env.rebuild();
+    assert_eq!(env.json(&["log"])[0]["title"], "Supervisor deadlock", "it is on record");
+}

@@ -1,0 +1,237 @@
+//! What is not ours is not trusted: a home that others can write to, a git directory that does not know the folder. And
+//! a limit on the size of files disturbs nobody.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use cerberus_testkit::env::TestEnv;
+use serde_json::{Value, json};
+
+use crate::env;
+use crate::forget::holding;
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Every file of a folder with its bytes.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push((path.display().to_string(), fs::read(&path).unwrap())),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// In this home hooks store and run nothing, and every command says why and what to do.
+fn is_refused(env: &TestEnv, why: &str, repair: &str) {
+    let before = contents(&env.home());
+    for (event, extra) in [
+        ("SessionStart", json!({"source": "startup"})),
+        ("UserPromptSubmit", json!({"prompt": "Write the lighthouse", "prompt_id": "p"})),
+        (
+            "PostToolUse",
+            json!({"tool_name": "Write", "tool_use_id": "w", "tool_input": {"file_path": "lighthouse.rs"}}),
+        ),
+        ("SessionEnd", json!({"reason": "other"})),
+    ] {
+        assert_eq!(env.hook("s9", event, extra), "", "{why}: {event} is told nothing");
+    }
+    // Not even a failure is noted.
+    assert_eq!(env.hook_bytes(b"no payload").status.code(), Some(0));
+    assert_eq!(contents(&env.home()), before, "{why}: nothing is stored");
+    for args in [
+        &["status"][..],
+        &["brief"],
+        &["record", "next", "lighthouse"],
+        &["memory", "learn", "Pay the lighthouse"],
+        &["forget", "--project", "--yes"],
+        &["install", "--dry-run"],
+        &["mcp"],
+        &["run", "--", "true"],
+    ] {
+        let refused = env.run(args);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains(why) && said.contains(repair), "{args:?}: {said}");
+    }
+    let report = env.doctor();
+    let checks = report["checks"].as_array().unwrap();
+    assert_eq!((checks.len(), &checks[0]["name"], &report["ok"]), (1, &json!("home"), &json!(false)), "{report}");
+    assert!(checks[0]["detail"].as_str().unwrap().contains(why), "{report}");
+    assert!(checks[0]["fix"].as_str().unwrap().contains(repair), "{report}");
+    let mut line = env.command();
+    let line = line.arg("statusline").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(line.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&line.stdout).contains("cerberus doctor"));
+    assert_eq!(contents(&env.home()), before, "{why}: nothing was written");
+}
+
+/// A home whose settings name a program that leaves a trace if it runs.
+fn with_provider(env: &TestEnv) -> std::path::PathBuf {
+    let trace = env.root().join("trace");
+    env.ok(&["record", "next", "sail"]);
+    let command = format!("touch {}", trace.display());
+    let settings = json!(["sh", "-c", command]);
+    fs::write(env.home().join("config.toml"), format!("[summary]\nprovider = \"command\"\ncommand = {settings}\n"))
+        .unwrap();
+    trace
+}
+
+#[test]
+fn in_a_home_that_others_can_write_to_nothing_is_stored_or_run() {
+    for shared in [0o770, 0o702, 0o777, 0o1777] {
+        let env = env();
+        let trace = with_provider(&env);
+        mode(&env.home(), shared);
+        is_refused(&env, "can be written by other users", "chmod -R go=");
+        assert!(!trace.exists(), "{shared:o}: a program ran");
+        mode(&env.home(), 0o755);
+        assert!(env.start("s1", "startup").contains("next:sail"), "readable by others is not writable");
+    }
+}
+
+#[test]
+fn in_a_home_of_another_user_nothing_is_stored_or_run() {
+    let env = env();
+    let trace = with_provider(&env);
+    if chown(env.home(), Some(12_345), None).is_ok() {
+        is_refused(&env, "belongs to another user (id 12345)", "chown -R");
+        assert!(!trace.exists(), "a program ran");
+        chown(env.home(), Some(0), None).unwrap();
+        assert!(env.start("s1", "startup").contains("next:sail"));
+    } else {
+        // Only root can give folders away; a user has those of root.
+        let refused = env.command().env("CERBERUS_HOME", "/usr").arg("status").output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(1) && said.contains("belongs to another user (id 0)"), "{said}");
+    }
+}
+
+/// A hook under a limit on the size of every file that it writes, in blocks of 512 bytes.
+fn hook_with_limit(env: &TestEnv, blocks: usize, event: &str, extra: Value) -> Output {
+    let mut command = env.command_for("/bin/sh");
+    command.args(["-c", "ulimit -f \"$1\"; exec \"$0\" hook claude-code", env!("CARGO_BIN_EXE_cerberus")]);
+    command.arg(blocks.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &env.payload("s1", event, extra)).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_like_a_full_disk() {
+    let written = |n: usize| {
+        let file = format!("f{n}.rs");
+        json!({"tool_name": "Write", "tool_use_id": file, "tool_input": {"file_path": file}})
+    };
+    for blocks in [0, 1, 2, 5] {
+        let env = env();
+        env.hook("s1", "PostToolUse", written(1));
+        for (event, extra) in [
+            ("PostToolUse", written(2)),
+            ("SessionStart", json!({"source": "startup"})),
+            ("UserPromptSubmit", json!({"prompt": "go on ".repeat(600), "prompt_id": "p"})),
+            ("SessionEnd", json!({"reason": "other"})),
+        ] {
+            let output = hook_with_limit(&env, blocks, event, extra);
+            assert_eq!(output.status.code(), Some(0), "{blocks} {event}: {output:?}");
+            assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{blocks} {event}");
+        }
+        env.hook("s1", "PostToolUse", written(3));
+        let brief = env.brief();
+        assert!(brief.contains("impl:f1.rs") && brief.contains("impl:f3.rs"), "{blocks}: {brief}");
+    }
+}
+
+fn brief_in(env: &TestEnv, folder: &Path) -> String {
+    env.json(&["brief", "--cwd", folder.to_str().unwrap()])["text"].as_str().unwrap().to_string()
+}
+
+/// A folder that somebody else made, with these files in it.
+fn downloaded(env: &TestEnv, name: &str, files: &[(&str, &str)]) -> std::path::PathBuf {
+    let folder = env.root().join(name);
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_folder_that_points_at_another_repository_learns_nothing_of_it() {
+    let mut env = env();
+    env.set_now(None);
+    env.git(&env.project(), &["remote", "add", "origin", "https://example.com/hydra.git"]);
+    env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "-m", "the lighthouse begins"]);
+    env.git(&env.project(), &["worktree", "add", "--quiet", "-b", "side", "../side"]);
+    env.ok(&["record", "decision", "the lighthouse is painted red"]);
+    assert!(brief_in(&env, &env.root().join("side")).contains("painted red"), "a real worktree is told");
+    let git = env.project().join(".git");
+    let to = |path: &Path| format!("gitdir: {}\n", path.display());
+    let head = "ref: refs/heads/main\n";
+    let common = format!("{}\n", git.display());
+    for (name, files) in [
+        ("plain", vec![(".git", to(&git))]),
+        ("linked", vec![(".git", to(&git.join("worktrees/side")))]),
+        ("folder", vec![(".git/HEAD", head.to_string()), (".git/commondir", common.clone())]),
+        (
+            "indirect",
+            vec![
+                (".git", "gitdir: own/worktrees/x\n".to_string()),
+                ("own/worktrees/x/HEAD", head.to_string()),
+                ("own/worktrees/x/commondir", common),
+                ("own/worktrees/x/gitdir", format!("{}\n", env.root().join("indirect/.git").display())),
+            ],
+        ),
+    ] {
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let folder = downloaded(&env, name, &files);
+        fs::create_dir_all(folder.join("src")).unwrap();
+        for cwd in [folder.clone(), folder.join("src")] {
+            let told =
+                env.hook("spy", "SessionStart", json!({"source": "startup", "cwd": cwd})) + &brief_in(&env, &cwd);
+            assert!(!told.contains("lighthouse"), "{name}: {told}");
+        }
+        env.ok(&["--cwd", folder.to_str().unwrap(), "record", "decision", &format!("{name} wants to be heard")]);
+        assert!(brief_in(&env, &folder).contains("wants to be heard"), "{name} is a project of its own");
+    }
+    assert!(!brief_in(&env, &env.project()).contains("wants to be heard"), "and tells the other one nothing");
+    let report = env.run(&["doctor", "--json", "--cwd", env.root().join("plain").to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(said.contains("does not point back"), "{said}");
+}
+
+#[test]
+fn a_repository_that_names_its_worktree_is_believed() {
+    let env = env();
+    let kept = env.root().join("kept.git");
+    let folder = env.root().join("apart");
+    fs::create_dir(&folder).unwrap();
+    env.git(&folder, &["init", "--quiet", "--separate-git-dir", kept.to_str().unwrap()]);
+    let project =
+        |folder: &Path| env.json(&["memory", "session-status", "--cwd", folder.to_str().unwrap()])["project"].clone();
+    let log = |folder: &Path| {
+        let run = Command::new("git").args(["rev-parse", "--absolute-git-dir"]).current_dir(folder).output().unwrap();
+        String::from_utf8_lossy(&run.stdout).trim().to_string()
+    };
+    assert_eq!(log(&folder), kept.to_str().unwrap());
+    let copy = downloaded(&env, "copy", &[(".git", &format!("gitdir: {}\n", kept.display()))]);
+    env.git(&folder, &["config", "core.worktree", folder.to_str().unwrap()]);
+    let decide = |folder: &Path, text: &str| env.ok(&["--cwd", folder.to_str().unwrap(), "record", "decision", text]);
+    decide(&folder, "the lighthouse is painted red");
+    assert!(brief_in(&env, &folder).contains("painted red"));
+    assert!(!brief_in(&env, &copy).contains("painted red"), "it names another folder");
+    assert_eq!(project(&copy)["root"], copy.to_str().unwrap());
+    assert!(!holding(&env, "painted red").is_empty());
+}
