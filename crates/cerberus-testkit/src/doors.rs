@@ -8,8 +8,8 @@ use std::process::{Output, Stdio};
 use crate::env::TestEnv;
 use serde_json::{Value, json};
 
-pub const AGENTS: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"];
-pub const IMPORTED: [&str; 6] = ["claude-code", "codex", "gemini", "opencode", "copilot", "qwen-code"];
+pub const AGENTS: [&str; 8] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"];
+pub const IMPORTED: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "copilot", "qwen-code", "cline"];
 
 /// What an agent's session says and does.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub fn hooks(env: &TestEnv, agent: &str, cwd: &Path, story: Story) -> String {
 fn payloads(agent: &str, cwd: &Path, story: Story) -> Vec<Value> {
     let path = cwd.join(story.path);
     let base = match agent {
-        "opencode" => json!({"sessionID": "s1", "cwd": cwd}),
+        "opencode" | "cline" => json!({"sessionID": "s1", "cwd": cwd}),
         "cursor" => json!({"conversation_id": "s1", "workspace_roots": [cwd], "generation_id": "g"}),
         "copilot" => json!({"sessionId": "s1", "cwd": cwd}),
         _ => json!({"session_id": "s1", "cwd": cwd, "transcript_path": null}),
@@ -47,6 +47,7 @@ fn payloads(agent: &str, cwd: &Path, story: Story) -> Vec<Value> {
         "opencode" => opencode_payloads(agent, &path, story),
         "cursor" => cursor_payloads(agent, &path, story),
         "copilot" => copilot_payloads(agent, &path, story),
+        "cline" => cline_payloads(agent, &path, story),
         other => panic!("no story of {other}"),
     };
     said.iter().map(|said| merged(base.clone(), said)).collect()
@@ -164,6 +165,20 @@ fn copilot_payloads(_: &str, path: &Path, story: Story) -> Vec<Value> {
     ]
 }
 
+fn cline_payloads(_: &str, path: &Path, story: Story) -> Vec<Value> {
+    let Story { prompt, command, output, content, message, .. } = story;
+    vec![
+        json!({"event": "start", "at": 1}),
+        json!({"event": "prompt", "at": 2, "id": "m", "text": prompt}),
+        json!({"event": "tool", "at": 3, "id": "c", "tool": "run_commands", "args": {"command": command},
+            "output": output}),
+        json!({"event": "tool", "at": 4, "id": "w", "tool": "editor", "args": {"path": path, "new_text": content},
+            "output": "File created successfully"}),
+        json!({"event": "stop", "at": 5, "text": message}),
+        json!({"event": "end", "at": 6, "reason": "SIGTERM"}),
+    ]
+}
+
 fn merged(mut base: Value, extra: &Value) -> Value {
     base.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     base
@@ -179,13 +194,19 @@ pub fn transcript(env: &TestEnv, agent: &str, cwd: &Path, story: Story) -> PathB
         "opencode" => opencode_transcript(cwd, &path, story),
         "copilot" => copilot_transcript(cwd, &path, story),
         "qwen-code" => qwen_code_transcript(cwd, &path, story),
+        "cline" => cline_transcript(cwd, &path, story),
         other => panic!("no transcript of {other}"),
     };
-    // Gemini's files say nothing of their folder; this one stands above them.
+    // The files of Gemini and Cline say nothing of their folder; these stand above and beside them.
     let folder = env.root().join("kept").join(agent).join("chats");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.with_file_name(".project_root"), cwd.to_str().unwrap()).unwrap();
-    let file = folder.join(if agent == "opencode" { "old.json" } else { "session-old.jsonl" });
+    std::fs::write(folder.join("chats.json"), json!({ "cwd": cwd }).to_string()).unwrap();
+    let file = folder.join(match agent {
+        "opencode" => "old.json",
+        "cline" => "old.messages.json",
+        _ => "session-old.jsonl",
+    });
     std::fs::write(&file, text).unwrap();
     file
 }
@@ -310,6 +331,25 @@ fn qwen_code_transcript(cwd: &Path, path: &Path, story: Story) -> String {
         line(5, "tool_result", answer("w", "ok")),
         line(6, "assistant", json!([{"text": message}])),
     ])
+}
+
+fn cline_transcript(_: &Path, path: &Path, story: Story) -> String {
+    let Story { prompt, command, output, content, message, .. } = story;
+    let said = |n: u64, role: &str, content: Value| json!({"id": format!("m{n}"), "role": role, "content": content, "ts": 1_768_989_600_000 + n});
+    let used =
+        |id: &str, name: &str, input: Value| json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
+    let done = |id: &str, content: Value| json!([{"type": "tool_result", "tool_use_id": id, "content": content}]);
+    let asked = format!("<user_input mode=\"act\">{prompt}</user_input>");
+    let made = json!({"query": "edit", "result": "File created successfully", "success": true}).to_string();
+    let messages = json!([
+        said(1, "user", json!([{"type": "text", "text": asked}])),
+        said(2, "assistant", used("c", "run_commands", json!({"commands": [command]}))),
+        said(3, "user", done("c", json!([{"query": command, "result": output, "success": true}]))),
+        said(4, "assistant", used("w", "editor", json!({"path": path, "new_text": content}))),
+        said(5, "user", done("w", json!(made))),
+        said(6, "assistant", json!([{"type": "text", "text": message}])),
+    ]);
+    json!({"version": 1, "agent": "lead", "sessionId": "old", "messages": messages}).to_string()
 }
 
 fn lines(lines: &[Value]) -> String {

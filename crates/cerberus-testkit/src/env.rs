@@ -169,8 +169,13 @@ impl TestEnv {
         let file = |ending: &str| self.root().join(format!("start-{number}.{ending}"));
         std::fs::write(file("in"), payload).expect("writes a payload");
         const SCRIPT: &str = "\"$0\" hook \"$1\" <\"$2.in\" >\"$2.out\" 2>\"$2.err\"; echo $?; exec >&-; read end";
+        // Cline runs plugins in a process of their own, which calls the hook.
+        const PLUGIN_SCRIPT: &str = "\"$3\" -c '\"$0\" hook \"$1\"; exit $?' \"$0\" \"$1\" <\"$2.in\" >\"$2.out\" \
+            2>\"$2.err\"; echo $?; exec >&-; read end";
+        let script = if agent == "cline" { PLUGIN_SCRIPT } else { SCRIPT };
         let mut command = self.command_for(&program);
-        command.args(["-c", SCRIPT]).arg(&self.binary).arg(agent).arg(self.root().join(format!("start-{number}")));
+        command.args(["-c", script]).arg(&self.binary).arg(agent).arg(self.root().join(format!("start-{number}")));
+        command.arg(&program);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell is there");
         let printed = child.stdout.take().expect("standard output is a pipe");
         agents.push(child);

@@ -8,7 +8,7 @@ mod secret;
 mod settings;
 mod wire;
 
-use cerberus_core::agents::{claude_code, codex, copilot, cursor, gemini, opencode, qwen_code};
+use cerberus_core::agents::{claude_code, cline, codex, copilot, cursor, gemini, opencode, qwen_code};
 
 use crate::corpus::Kind;
 
@@ -34,12 +34,14 @@ pub fn all() -> Vec<Target> {
         quick("wire-cursor", Kind::Payloads, || wire::payload(cursor::AGENT)),
         quick("wire-copilot", Kind::Payloads, || wire::payload(copilot::AGENT)),
         quick("wire-qwen-code", Kind::Payloads, || wire::payload(qwen_code::AGENT)),
+        quick("wire-cline", Kind::Payloads, || wire::payload(cline::AGENT)),
         quick("transcript-claude-code", Kind::Transcripts, || wire::transcript(claude_code::AGENT)),
         quick("transcript-codex", Kind::Transcripts, || wire::transcript(codex::AGENT)),
         quick("transcript-gemini", Kind::Transcripts, || wire::transcript(gemini::AGENT)),
         quick("transcript-opencode", Kind::Transcripts, || wire::transcript(opencode::AGENT)),
         quick("transcript-copilot", Kind::Transcripts, || wire::transcript(copilot::AGENT)),
         quick("transcript-qwen-code", Kind::Transcripts, || wire::transcript(qwen_code::AGENT)),
+        quick("transcript-cline", Kind::Transcripts, || wire::transcript(cline::AGENT)),
         quick("seed-file", Kind::Payloads, wire::seed_file),
         quick("memory-line", Kind::Text, wire::memory_line),
         quick("brief", Kind::Text, brief::brief),

@@ -5,6 +5,7 @@
 //! not identify a session.
 
 pub mod claude_code;
+pub mod cline;
 pub mod codex;
 pub mod copilot;
 pub mod cursor;
@@ -40,7 +41,7 @@ use crate::model::id::Agent;
 pub type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
 
 /// All supported agents, in display order.
-pub static ALL: [&Profile; 7] = [
+pub static ALL: [&Profile; 8] = [
     &claude_code::PROFILE,
     &codex::PROFILE,
     &gemini::PROFILE,
@@ -48,6 +49,7 @@ pub static ALL: [&Profile; 7] = [
     &cursor::PROFILE,
     &copilot::PROFILE,
     &qwen_code::PROFILE,
+    &cline::PROFILE,
 ];
 
 /// Everything we know about one agent.
@@ -82,6 +84,9 @@ pub struct Profile {
     pub unreported_tool: Option<&'static str>,
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],
+    /// Whether it runs plugins in a process of their own, so that our hook is not called by the agent itself but by a child
+    /// of it.
+    pub has_plugin_process: bool,
     /// Environment variables that the agent sets for the commands it runs, and nobody else does.
     pub command_variables: &'static [&'static str],
     /// What a line of its transcript says about the size of the context, if transcripts say that.
@@ -234,6 +239,13 @@ mod tests {
             let extra = json!({"hook_event_name": "postToolUse", "tool_name": tool, "workspace_roots": ["/p"]});
             all.push((cursor::AGENT, with(extra)));
         }
+        let args =
+            json!({"path": "a.rs", "command": "c", "new_text": "fn a() {}", "files": [{"path": "a"}], "question": "q"});
+        for tool in ["run_commands", "editor", "read_files", "ask_question"] {
+            let own = json!({"event": "tool", "sessionID": "s", "cwd": "/p", "at": 1, "id": "t", "tool": tool, "args": args,
+                "output": "o", "error": "e"});
+            all.push((cline::AGENT, own));
+        }
         let args = json!({"path": "a.rs", "command": "c", "file_text": "fn a() {}", "todos": "- [ ] a"});
         for tool in ["bash", "create", "edit", "update_todo"] {
             let result = json!({"resultType": "success", "textResultForLlm": "x\n<exit code 1>"});
@@ -303,6 +315,7 @@ mod tests {
         assert_eq!(line("codex").as_deref(), Some("codex resume x"));
         assert_eq!(line("copilot").as_deref(), Some("copilot --resume=x"));
         assert_eq!(line("opencode").as_deref(), Some("opencode --session x"));
+        assert_eq!(line("cline").as_deref(), Some("cline --id x"));
         assert!(ALL.iter().all(|profile| line(profile.agent.name()).is_some_and(|line| line.contains('x'))));
         assert_eq!(line("manual"), None);
     }
@@ -310,7 +323,7 @@ mod tests {
     #[test]
     fn agent_names_are_stable() {
         let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
-        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"]);
+        assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"]);
         assert!(ALL.iter().all(|known| find(known.agent.name()) == Some(known.agent) && known.agent.is_program()));
         assert_eq!((find("manual"), find("vim")), (None, None));
     }
@@ -328,6 +341,7 @@ mod tests {
             (qwen_code::AGENT, nested("SessionStart"), nested("UserPromptSubmit")),
             (copilot::AGENT, flat("additionalContext"), flat("additionalContext")),
             (opencode::AGENT, flat("additionalContext"), flat("additionalContext")),
+            (cline::AGENT, flat("additionalContext"), flat("additionalContext")),
             (cursor::AGENT, flat("additional_context"), None),
         ] {
             let value = |occasion, notice| -> Option<Value> {

@@ -5,11 +5,11 @@
 
 use serde_json::{Value, json};
 
-use super::{claude_code, codex, copilot, gemini, opencode, parse, qwen_code};
+use super::{claude_code, cline, codex, copilot, gemini, opencode, parse, qwen_code};
 use crate::clean::BUILT_IN;
 use crate::model::id::Agent;
 
-const RECORDED: [(Agent, &str); 7] = [
+const RECORDED: [(Agent, &str); 8] = [
     (claude_code::AGENT, include_str!("fixtures/claude-code-2.1.325.jsonl")),
     (codex::AGENT, include_str!("fixtures/codex-0.166.0.jsonl")),
     (gemini::AGENT, include_str!("fixtures/gemini-0.61.0.jsonl")),
@@ -17,6 +17,7 @@ const RECORDED: [(Agent, &str); 7] = [
     (copilot::AGENT, include_str!("fixtures/copilot-1.0.102.jsonl")),
     (qwen_code::AGENT, include_str!("fixtures/qwen-code-0.24.4.jsonl")),
     (qwen_code::AGENT, include_str!("fixtures/qwen-code-0.15.10.jsonl")),
+    (cline::AGENT, include_str!("fixtures/cline-3.0.65.jsonl")),
 ];
 
 #[test]

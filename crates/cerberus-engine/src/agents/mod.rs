@@ -4,6 +4,7 @@
 //! [`Surroundings`].
 
 mod claude_code;
+mod cline;
 mod codex;
 mod copilot;
 mod cursor;
@@ -28,7 +29,7 @@ use self::transcripts::TranscriptFiles;
 pub use surroundings::Surroundings;
 
 /// Every agent that we can be installed into, in display order.
-pub const ALL: [&Profile; 7] = [
+pub const ALL: [&Profile; 8] = [
     &claude_code::PROFILE,
     &codex::PROFILE,
     &gemini::PROFILE,
@@ -36,6 +37,7 @@ pub const ALL: [&Profile; 7] = [
     &cursor::PROFILE,
     &copilot::PROFILE,
     &qwen_code::PROFILE,
+    &cline::PROFILE,
 ];
 
 /// Everything the engine knows about one agent.

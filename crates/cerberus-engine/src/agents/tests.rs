@@ -213,7 +213,7 @@ fn a_file_that_its_agent_ignores_is_left_alone_or_repaired() {
         plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
         assert!(!fs::read_to_string(&file.path).unwrap().contains(COMMAND));
     }
-    assert_eq!(refusing, ["claude-code", "claude-code", "codex", "gemini", "copilot", "copilot", "qwen-code"]);
+    assert_eq!(refusing, ["claude-code", "claude-code", "codex", "gemini", "copilot", "copilot", "qwen-code", "cline"]);
 }
 
 #[test]
@@ -253,6 +253,7 @@ fn environment_variables_move_an_agents_folder() {
         ("claude-code", "HOME", "/h", ["/h/.claude/settings.json", "/h/.claude.json"]),
         ("codex", "CODEX_HOME", "/x", ["/x/hooks.json", "/x/config.toml"]),
         ("opencode", "XDG_CONFIG_HOME", "/x", ["/x/opencode/plugins/cerberus.js", "/x/opencode/opencode.json"]),
+        ("cline", "CLINE_DIR", "/x", ["/x/plugins/cerberus.js", "/x/data/settings/cline_mcp_settings.json"]),
         ("cursor", "HOME", "/h", ["/h/.cursor/hooks.json", "/h/.cursor/mcp.json"]),
         ("copilot", "COPILOT_HOME", "/x", ["/x/hooks/cerberus.json", "/x/mcp-config.json"]),
         ("copilot", "HOME", "/h", ["/h/.copilot/hooks/cerberus.json", "/h/.copilot/mcp-config.json"]),

@@ -86,7 +86,10 @@ fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, loca
                 touched.path = cleaner.clean(path, Keep::NAME);
             }
         }
-        Event::Start { process, .. } => *process = process::agent(),
+        Event::Start { process, .. } => {
+            let profile = agents::profile(agent);
+            *process = process::agent(profile.is_some_and(|profile| profile.has_plugin_process));
+        }
         _ => {}
     }
     // These are answered, and only once.

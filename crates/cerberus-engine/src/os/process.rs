@@ -24,16 +24,21 @@ const SHELLS: [&str; 13] =
 /// Processes that adopt orphans.
 const REAPERS: [&str; 7] = ["init", "systemd", "tini", "dumb-init", "s6-svscan", "catatonit", "launchd"];
 
-/// The nearest ancestor of this process that is not a shell.
-pub fn agent() -> Option<AgentProcess<'static>> {
+/// The nearest ancestor of this process that is not a shell, or the next one above it if that is only the agent's process
+/// for plugins.
+pub fn agent(has_plugin_process: bool) -> Option<AgentProcess<'static>> {
     let mut pid = std::os::unix::process::parent_id();
+    let mut above = usize::from(has_plugin_process);
     for _ in 0..ANCESTORS_MAX {
         let stat = Stat::of(pid)?;
         if REAPERS.contains(&stat.name.as_str()) {
             return None;
         }
         if !SHELLS.contains(&stat.name.trim_start_matches('-')) {
-            return Some(identify(pid, stat.started_ticks));
+            if above == 0 {
+                return Some(identify(pid, stat.started_ticks));
+            }
+            above -= 1;
         }
         pid = stat.parent;
     }

@@ -5,6 +5,7 @@
 //! one file per agent, with how it is started and how its model acts.
 
 pub mod claude_code;
+pub mod cline;
 pub mod codex;
 pub mod copilot;
 pub mod gemini;
@@ -209,7 +210,7 @@ impl Client for Release {
 }
 
 /// Every release that `dev/clients` installs, the newest of each agent first.
-pub static ALL: [&dyn Client; 14] = [
+pub static ALL: [&dyn Client; 15] = [
     &claude_code::ClaudeCode,
     &claude_code::OLD[2],
     &claude_code::OLD[1],
@@ -224,6 +225,7 @@ pub static ALL: [&dyn Client; 14] = [
     &copilot::OLD,
     &qwen_code::QwenCode,
     &qwen_code::OLD,
+    &cline::Cline,
 ];
 
 /// Where a session runs.

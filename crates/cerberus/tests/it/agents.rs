@@ -136,6 +136,7 @@ fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
         ),
         ("copilot", json!({"timestamp": 9, "prompt": said}), json!({"additionalContext": told})),
         ("opencode", json!({"event": "prompt", "at": 9, "id": "m", "text": said}), json!({"additionalContext": told})),
+        ("cline", json!({"event": "prompt", "at": 9, "id": "m", "text": said}), json!({"additionalContext": told})),
         ("cursor", json!({"hook_event_name": "beforeSubmitPrompt", "prompt": said}), Value::Null),
     ] {
         let env = env();
@@ -150,7 +151,7 @@ fn a_prompt_of_every_agent_is_answered_in_its_own_shape() {
 /// The payloads of one session that writes `a.rs`, and of the start of the next; `$CWD` stands for the project.
 fn story(agent: &str) -> Vec<Value> {
     let base = |session: &str| match agent {
-        "opencode" => json!({"sessionID": session, "cwd": "$CWD"}),
+        "opencode" | "cline" => json!({"sessionID": session, "cwd": "$CWD"}),
         "cursor" => json!({"conversation_id": session, "workspace_roots": ["$CWD"], "generation_id": "g"}),
         "copilot" => json!({"sessionId": session, "cwd": "$CWD"}),
         _ => json!({"session_id": session, "cwd": "$CWD", "transcript_path": null}),
@@ -183,6 +184,13 @@ fn story(agent: &str) -> Vec<Value> {
             (
                 json!({"event": "start", "at": 1}),
                 json!({"event": "tool", "at": 2, "id": "t1", "tool": "write", "args": args}),
+            )
+        }
+        "cline" => {
+            let args = json!({"path": "$CWD/a.rs", "new_text": "pub fn load() {}\n"});
+            (
+                json!({"event": "start", "at": 1}),
+                json!({"event": "tool", "at": 2, "id": "t1", "tool": "editor", "args": args, "output": "File created"}),
             )
         }
         "cursor" => {
@@ -218,6 +226,7 @@ fn the_next_session_of_every_agent_is_told_in_its_own_shape() {
         ("codex", named),
         ("copilot", json!({"additionalContext": told})),
         ("opencode", json!({"additionalContext": told})),
+        ("cline", json!({"additionalContext": told})),
         ("cursor", json!({"additional_context": told})),
     ] {
         let env = env();

@@ -529,7 +529,7 @@ fn hostile_transcripts_are_imported_as_far_as_they_say_anything() {
     for name in ["a.jsonl", "a.json", "session-a.json"] {
         let path = env.root().join("user").join(name);
         fs::write(&path, &bytes).unwrap();
-        for agent in ["claude-code", "codex", "copilot", "gemini", "opencode", "qwen-code"] {
+        for agent in ["claude-code", "cline", "codex", "copilot", "gemini", "opencode", "qwen-code"] {
             let output = env.run(&["import", agent, path.to_str().unwrap()]);
             assert_eq!(output.status.code(), Some(0), "{agent} {name}: {}", shown(&output));
             harmless(&shown(&output), agent);

@@ -101,15 +101,30 @@ fn qwen_code(session: &str, cwd: &str) -> String {
     ])
 }
 
+fn cline(session: &str, cwd: &str) -> String {
+    let said = |second: u64, role: &str, content: Value| json!({"id": format!("m{second}"), "role": role, "content": content, "ts": 1_768_989_600_000 + second * 1_000});
+    let typed = "<user_input mode=\"act\">Write the store</user_input>";
+    let input = json!({"path": format!("{cwd}/src/store.rs"), "new_text": "pub fn open() {}\n"});
+    let outcome = json!({"query": "edit", "result": "File created", "success": true}).to_string();
+    let messages = [
+        said(1, "user", json!([{"type": "text", "text": typed}])),
+        said(2, "assistant", json!([{"type": "tool_use", "id": "c1", "name": "editor", "input": input}])),
+        said(3, "user", json!([{"type": "tool_result", "tool_use_id": "c1", "content": outcome}])),
+        said(4, "assistant", json!([{"type": "text", "text": "All done."}])),
+    ];
+    json!({"version": 1, "agent": "lead", "sessionId": session, "messages": messages}).to_string()
+}
+
 type Written = fn(&str, &str) -> String;
 
 /// The agent, what it writes, where below the user's home, how many events that are.
-const AGENTS: [(&str, Written, &str, usize); 5] = [
+const AGENTS: [(&str, Written, &str, usize); 6] = [
     ("codex", codex, ".codex/sessions/2026/01/21/rollout-2026-01-21T10-00-00-s1.jsonl", 4),
     ("copilot", copilot, ".copilot/session-state/s1/events.jsonl", 3),
     ("gemini", gemini, ".gemini/tmp/hydra/chats/session-2026-01-21T10-00-s1.jsonl", 3),
     ("opencode", opencode, "exported/s1.json", 3),
     ("qwen-code", qwen_code, ".qwen/projects/-hydra/chats/s1.jsonl", 3),
+    ("cline", cline, ".cline/data/sessions/s1/s1.messages.json", 3),
 ];
 
 fn write(path: &Path, bytes: impl AsRef<[u8]>) {
@@ -128,8 +143,9 @@ fn every_agents_transcript_carries_over_once() {
     for (agent, written, below, events) in AGENTS {
         let env = env();
         let file = keep(&env, below, &written("s1", "/home/somebody/project"));
-        // Gemini's files say nothing of their folder; this one stands beside them.
+        // The files of Gemini and Cline say nothing of their folder; these stand beside them.
         keep(&env, ".gemini/tmp/hydra/.project_root", "/home/somebody/project");
+        keep(&env, ".cline/data/sessions/s1/s1.json", "{\"cwd\": \"/home/somebody/project\"}");
         let project = env.project();
         let args = ["import", agent, "--project", project.to_str().unwrap(), file.to_str().unwrap()];
         let report = env.json(&args);
@@ -201,16 +217,18 @@ fn without_an_agent_all_that_any_of_them_keeps_is_imported() {
         keep(&env, below, &written("s1", env.project().to_str().unwrap()));
     }
     keep(&env, ".gemini/tmp/hydra/.project_root", env.project().to_str().unwrap());
+    keep(&env, ".cline/data/sessions/s1/s1.json", &json!({ "cwd": env.project() }).to_string());
     keep(&env, ".gemini/tmp/hydra/logs.json", "[]");
     keep(&env, ".copilot/session-state/s1/files/notes.jsonl", "{}");
     let printed = env.ok(&["import"]);
-    let expected = "codex: 1 file: 1 session, 4 new events, 0 already known\n\
+    let expected = "cline: 1 file: 1 session, 3 new events, 0 already known\n\
+        codex: 1 file: 1 session, 4 new events, 0 already known\n\
         copilot: 1 file: 1 session, 3 new events, 0 already known\n\
         gemini: 1 file: 1 session, 3 new events, 0 already known\n\
         qwen-code: 1 file: 1 session, 3 new events, 0 already known\n";
     assert!(printed.starts_with(expected), "opencode's exports lie nowhere of their own: {printed}");
     let report = env.json(&["import"]);
-    assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(4), &json!(0), &json!(13)));
+    assert_eq!((&report["files"], &report["events"], &report["known_events"]), (&json!(5), &json!(0), &json!(16)));
     assert_eq!(report["agents"]["codex"]["known_events"], 4);
 }
 
@@ -221,6 +239,8 @@ fn where_an_agent_was_told_to_keep_things_is_where_they_are_looked_for() {
         ("COPILOT_HOME", "copilot", "session-state/s1/events.jsonl"),
         ("GEMINI_CLI_HOME", "gemini", ".gemini/tmp/hydra/chats/session-s1.jsonl"),
         ("QWEN_HOME", "qwen-code", "projects/-hydra/chats/s1.jsonl"),
+        ("CLINE_DIR", "cline", "data/sessions/s1/s1.messages.json"),
+        ("CLINE_DATA_DIR", "cline", "sessions/s1/s1.messages.json"),
     ] {
         let env = env();
         let (_, written, ..) = AGENTS.into_iter().find(|(name, ..)| *name == agent).unwrap();
@@ -237,7 +257,7 @@ fn a_path_needs_the_agent_that_wrote_it() {
     let output = env.run(&["import", "rollout.jsonl"]);
     assert_eq!(output.status.code(), Some(2), "a usage error");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("give the agent before any PATH, one of claude-code, codex, copilot"), "{said}");
+    assert!(said.contains("give the agent before any PATH, one of claude-code, cline, codex"), "{said}");
 }
 
 #[test]
@@ -301,7 +321,7 @@ type Heard = fn(&str) -> Vec<Value>;
 #[test]
 fn a_session_that_hooks_saw_counts_once() {
     let root = |env: &TestEnv| env.project().to_str().unwrap().to_string();
-    let heard: [(&str, Heard); 4] = [
+    let heard: [(&str, Heard); 5] = [
         ("codex", |cwd| {
             let base = |name: &str, extra: Value| {
                 merged(json!({"session_id": "s1", "cwd": cwd, "hook_event_name": name}), extra)
@@ -326,6 +346,17 @@ fn a_session_that_hooks_saw_counts_once() {
                 base(json!({"source": "new", "initialPrompt": "Write the store"})),
                 base(json!({"prompt": "Write the store"})),
                 base(json!({"toolName": "create", "toolArgs": args, "toolResult": result})),
+            ]
+        }),
+        ("cline", |cwd| {
+            let base = |event: &str, extra: Value| {
+                merged(json!({"event": event, "sessionID": "s1", "cwd": cwd, "at": 1_768_989_602_000_u64}), extra)
+            };
+            let args = json!({"path": format!("{cwd}/src/store.rs"), "new_text": "pub fn open() {}\n"});
+            vec![
+                base("start", json!({"source": "startup"})),
+                base("prompt", json!({"id": "m1", "text": "Write the store"})),
+                base("tool", json!({"id": "c1", "tool": "editor", "args": args, "output": "File created"})),
             ]
         }),
         ("qwen-code", |cwd| {

@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-const AGENTS: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"];
+const AGENTS: [&str; 8] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"];
 
 /// The folders whose presence says that an agent is on this machine, in the order of [`AGENTS`].
-const FOLDERS: [&str; 7] = [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot", ".qwen"];
+const FOLDERS: [&str; 8] =
+    [".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".copilot", ".qwen", ".cline"];
 
 /// Every file that is touched for the user, with something in it that is not ours.
-const USER_FILES: [(&str, &str); 11] = [
+const USER_FILES: [(&str, &str); 12] = [
     (
         ".claude/settings.json",
         "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n  }\n}\n",
@@ -33,6 +34,7 @@ const USER_FILES: [(&str, &str); 11] = [
     (".copilot/hooks/cerberus.json", "{ }\n"),
     (".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
     (".qwen/settings.json", "{\n  \"model\": {\"name\": \"m\"} // mine\n}\n"),
+    (".cline/data/settings/cline_mcp_settings.json", "{\"mcpServers\": {\"x\": {\"command\": \"y\"}}}\n"),
 ];
 
 fn user(env: &TestEnv) -> PathBuf {
@@ -103,18 +105,20 @@ fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     assert!(!env.home().exists());
 
     let told = env.ok(&["install"]);
-    assert_eq!(told.matches(": changed").count(), 12, "{told}");
+    assert_eq!(told.matches(": changed").count(), 14, "{told}");
     let after = snapshot(&user(&env));
     for (path, text) in USER_FILES {
         let wired = fs::read_to_string(user(&env).join(path)).unwrap();
         assert!(wired.contains("cerberus") && wired.len() > text.len(), "{path}: {wired}");
     }
     assert!(fs::read_to_string(user(&env).join(".gemini/settings.json")).unwrap().contains("// c"));
-    let plugin = fs::read_to_string(user(&env).join(".config/opencode/plugins/cerberus.js")).unwrap();
-    assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
+    for folder in [".config/opencode", ".cline"] {
+        let plugin = fs::read_to_string(user(&env).join(folder).join("plugins/cerberus.js")).unwrap();
+        assert!(plugin.contains(&json!(env!("CARGO_BIN_EXE_cerberus")).to_string()), "the plugin calls this binary");
+    }
 
     let again = env.ok(&["install"]);
-    assert_eq!(again.matches("nothing to change").count(), 12, "{again}");
+    assert_eq!(again.matches("nothing to change").count(), 14, "{again}");
     assert_eq!(snapshot(&user(&env)), after);
 
     for agent in AGENTS.into_iter().filter(|agent| *agent != "codex") {

@@ -160,7 +160,9 @@ const MAY_NAME_AGENTS: [(&str, &str); 12] = [
 /// A new agent is a folder in core and a file in the engine: nothing else knows an agent by name.
 #[test]
 fn agents_are_named_in_their_folders_only() {
-    const NAMES: [&str; 7] = ["claude", "codex", "gemini", "opencode", "cursor", "copilot", "qwen"];
+    // Not "inclined".
+    const NAMES: [&str; 9] =
+        ["claude", "codex", "gemini", "opencode", "cursor", "copilot", "qwen", "cline::", "\"cline\""];
     let is_elsewhere = |path: &str| is_product(path) && !path.contains("/src/agents/");
     let mut allowed = BTreeSet::from(MAY_NAME_AGENTS.map(|(path, _)| path.to_string()));
     let mut wrong = Vec::new();

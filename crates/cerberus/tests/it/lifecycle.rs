@@ -23,11 +23,17 @@ impl Agent {
         // Python, not a shell: the nearest ancestor that is not a shell must be this process.
         const BODY: &str = "import subprocess, sys\n\
             for line in sys.stdin:\n    \
-                out = subprocess.run([sys.argv[1], 'hook', sys.argv[2]], input=line.encode(), stdout=subprocess.PIPE)\n    \
+                out = subprocess.run(sys.argv[1:], input=line.encode(), stdout=subprocess.PIPE)\n    \
                 print(out.stdout.decode(), flush=True)\n";
+        // Cline runs plugins in a process of their own.
+        const PLUGIN: [&str; 3] = ["python3", "-c", "import subprocess, sys\nsubprocess.run(sys.argv[1:])\n"];
         let binary = env.command().get_program().to_os_string();
         let mut command = env.command_for("python3");
-        command.args(["-c", BODY]).arg(binary).arg(agent).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["-c", BODY]);
+        if agent == "cline" {
+            command.args(PLUGIN);
+        }
+        command.arg(binary).args(["hook", agent]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("python3 is installed");
         let said = BufReader::new(child.stdout.take().unwrap());
         Agent { child, said }
@@ -61,6 +67,17 @@ fn status_of(env: &TestEnv, session: &str) -> String {
     let sessions = env.sessions();
     let found = sessions.iter().find(|found| found["agent_session_id"] == session).expect("the session is known");
     found["status"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn the_process_of_a_plugin_is_not_the_agent() {
+    let env = env();
+    let mut agent = Agent::start_as(&env, "cline");
+    let start = json!({"event": "start", "sessionID": "s1", "cwd": env.project(), "at": 1});
+    agent.say(start.to_string().into_bytes());
+    assert_eq!(status_of(&env, "s1"), "active");
+    agent.kill();
+    assert_eq!(status_of(&env, "s1"), "crashed");
 }
 
 #[test]

@@ -42,7 +42,7 @@ struct Case {
     command: &'static str,
 }
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     Case {
         agent: "claude-code",
         heard: heard_by_claude,
@@ -98,6 +98,14 @@ const CASES: [Case; 7] = [
         place: ".qwen/projects/CWD/chats/ID.jsonl",
         edit: "write_file: half.rs",
         command: "run_shell_command: cargo bench",
+    },
+    Case {
+        agent: "cline",
+        heard: heard_by_cline,
+        written: written_by_cline,
+        place: ".cline/data/sessions/ID/ID.messages.json",
+        edit: "editor: half.rs",
+        command: "run_commands: cargo bench",
     },
 ];
 
@@ -298,6 +306,37 @@ fn written_by_qwen_code(cwd: &str) -> String {
     ])
 }
 
+fn heard_by_cline(cwd: &str, _: Option<&Path>) -> Vec<Value> {
+    let base = |event: &str, second, extra| {
+        merged(json!({"event": event, "sessionID": ID, "cwd": cwd, "at": millis(second)}), extra)
+    };
+    let args = json!({"path": format!("{cwd}/store.rs"), "new_text": "x"});
+    vec![
+        base("start", 0, json!({"source": "startup"})),
+        base("prompt", 1, json!({"id": "m1", "text": "Write the store"})),
+        base("tool", 3, json!({"id": "t1", "tool": "editor", "args": args, "output": "File created"})),
+    ]
+}
+
+fn written_by_cline(cwd: &str) -> String {
+    let said = |second, role: &str, content: Value| json!({"id": format!("m{second}"), "role": role, "content": content, "ts": millis(second)});
+    let used = |id: &str, tool: &str, input: Value| json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+    let write = |id: &str, name: &str| used(id, "editor", json!({"path": format!("{cwd}/{name}"), "new_text": "x"}));
+    let outcome = json!({"query": "edit", "result": "File created", "success": true}).to_string();
+    let done = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": outcome}]);
+    let bench = used("t4", "run_commands", json!({"commands": ["cargo bench"]}));
+    let typed = "<user_input mode=\"act\">Write the store</user_input>";
+    let messages = [
+        said(1, "user", json!([{"type": "text", "text": typed}])),
+        said(2, "assistant", json!([{"type": "text", "text": "I will."}, write("t1", "store.rs")])),
+        said(3, "user", done("t1")),
+        said(4, "assistant", json!([write("t2", "late.rs")])),
+        said(5, "user", done("t2")),
+        said(6, "assistant", json!([write("t3", "half.rs"), bench])),
+    ];
+    json!({"version": 1, "agent": "lead", "sessionId": ID, "messages": messages}).to_string()
+}
+
 fn heard_by_opencode(cwd: &str, _: Option<&Path>) -> Vec<Value> {
     let base = |event: &str, second, extra| {
         merged(json!({"event": event, "sessionID": ID, "cwd": cwd, "at": millis(second)}), extra)
@@ -357,6 +396,12 @@ impl Case {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         match self.agent {
             "opencode" => write_opencode(path, cwd),
+            "cline" => {
+                std::fs::write(path, (self.written)(cwd)).unwrap();
+                // The folder of a session is in a file beside its messages.
+                let about = path.with_file_name(format!("{ID}.json"));
+                std::fs::write(about, json!({ "cwd": cwd }).to_string()).unwrap();
+            }
             _ => std::fs::write(path, (self.written)(cwd)).unwrap(),
         }
     }
@@ -581,7 +626,8 @@ fn a_transcript_is_found_where_the_agent_keeps_it() {
 
 #[test]
 fn a_transcript_is_read_where_the_sessions_start_said() {
-    for case in CASES.into_iter().filter(|case| !matches!(case.agent, "copilot" | "opencode")) {
+    // The starts of these do not name it.
+    for case in CASES.into_iter().filter(|case| !matches!(case.agent, "copilot" | "opencode" | "cline")) {
         let mut env = env();
         let name = Path::new(case.place).file_name().unwrap();
         let path = env.root().join("elsewhere").join(name);

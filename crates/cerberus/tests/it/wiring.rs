@@ -144,6 +144,7 @@ fn servers(env: &TestEnv) -> Vec<Value> {
         (".cursor/mcp.json", "mcpServers", "env"),
         (".copilot/mcp-config.json", "mcpServers", "env"),
         (".qwen/settings.json", "mcpServers", "env"),
+        (".cline/data/settings/cline_mcp_settings.json", "mcpServers", "env"),
     ] {
         found.push(read_json(&user(env).join(path))[list]["cerberus"][variables].clone());
     }
@@ -152,16 +153,16 @@ fn servers(env: &TestEnv) -> Vec<Value> {
 
 #[test]
 fn every_server_is_told_the_data_folder() {
-    const AGENTS: [&str; 7] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code"];
+    const AGENTS: [&str; 8] = ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"];
     let env = env();
     let all = [&["install", "--agent"], &AGENTS[..]].concat();
     env.ok(&all);
     let home = json!({"CERBERUS_HOME": env.home()});
-    assert_eq!(servers(&env), vec![home; 7]);
+    assert_eq!(servers(&env), vec![home; 8]);
     let moved = env.root().join("moved");
     let run = |home: &Path| env.command().args(&all).env("CERBERUS_HOME", home).output().unwrap();
     assert!(run(&moved).status.success());
-    assert_eq!(servers(&env), vec![json!({"CERBERUS_HOME": moved}); 7]);
+    assert_eq!(servers(&env), vec![json!({"CERBERUS_HOME": moved}); 8]);
     // `doctor` sees from the hooks' side that the servers are elsewhere.
     let report = env.doctor();
     for check in

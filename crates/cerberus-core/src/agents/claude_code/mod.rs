@@ -33,6 +33,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    has_plugin_process: false,
     command_variables: &["CLAUDECODE"],
     context: Some(context::read),
     status: Some(status::read),

@@ -35,6 +35,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),
     nesting_variables: &[],
+    has_plugin_process: false,
     command_variables: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"],
     context: Some(rollout::read),
     status: None,

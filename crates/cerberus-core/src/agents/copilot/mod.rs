@@ -30,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    has_plugin_process: false,
     command_variables: &["COPILOT_CLI", "COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID"],
     context: None,
     status: None,

@@ -25,6 +25,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: false,
     unreported_tool: None,
     nesting_variables: &[],
+    has_plugin_process: false,
     command_variables: &["CURSOR_AGENT"],
     context: None,
     status: None,

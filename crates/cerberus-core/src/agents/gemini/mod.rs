@@ -32,6 +32,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    has_plugin_process: false,
     command_variables: &["GEMINI_CLI"],
     context: None,
     status: None,

@@ -26,6 +26,7 @@ pub(super) static PROFILE: Profile = Profile {
     has_exact_starts: true,
     unreported_tool: None,
     nesting_variables: &[],
+    has_plugin_process: false,
     command_variables: &["OPENCODE"],
     context: None,
     status: None,

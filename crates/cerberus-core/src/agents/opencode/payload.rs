@@ -2,7 +2,8 @@
 //!
 //! opencode has no hooks that start a program, so `plugin/opencode/cerberus.js` does. The two files must change
 //! together. Every message has a timestamp (`at`, milliseconds); tool uses and prompts have opencode's own ids. In
-//! opencode a subagent is a session of its own; the plugin reports it as part of its parent.
+//! opencode a subagent is a session of its own; the plugin reports it as part of its parent. Plugins for other agents
+//! send the same messages with other tools.
 
 use std::borrow::Cow;
 
@@ -17,11 +18,12 @@ use crate::agents::{HookEvent, PayloadError, patch};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
-use crate::model::id::fnv1a;
+use crate::model::id::{Agent, fnv1a};
 
+/// A message of one of our plugins. The type of tool arguments differs by agent.
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
+#[serde(default, bound = "Args: Default + Deserialize<'de>")]
+pub(in crate::agents) struct Message<'a, Args> {
     #[serde(borrow)]
     event: Text<'a>,
     #[serde(rename = "sessionID", borrow)]
@@ -37,11 +39,12 @@ struct Message<'a> {
     #[serde(borrow)]
     text: Text<'a>,
     #[serde(borrow)]
-    tool: Text<'a>,
+    pub tool: Text<'a>,
+    pub args: Args,
     #[serde(borrow)]
-    args: Object<Args<'a>>,
+    pub output: Text<'a>,
     #[serde(borrow)]
-    output: Text<'a>,
+    pub error: Text<'a>,
     #[serde(borrow)]
     exit: Text<'a>,
     #[serde(borrow)]
@@ -77,12 +80,25 @@ pub(in crate::agents) fn parse<'a>(
     cleaner: &'a Cleaner,
     payload: &'a [u8],
 ) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let mut fields: Message = serde_json::from_slice(payload)?;
+    parse_message(cleaner, AGENT, payload, tool_use)
+}
+
+/// Reads the tool use in a message.
+type ReadUse<'a, Args> = fn(&'a Cleaner, Message<'a, Args>) -> Option<ToolUse<'a>>;
+
+/// Parses one message of the plugin for `agent`.
+pub(in crate::agents) fn parse_message<'a, Args: Default + Deserialize<'a>>(
+    cleaner: &'a Cleaner,
+    agent: Agent,
+    payload: &'a [u8],
+    tool_use: ReadUse<'a, Args>,
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Message<Args> = serde_json::from_slice(payload)?;
     let name = fields.event.0.take().ok_or(PayloadError::Missing("event"))?;
     let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionID"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
     let id = fields.id.0.take().filter(|id| !id.is_empty());
-    let Some(event) = event(cleaner, &name, fields) else { return Ok(None) };
+    let Some(event) = event(cleaner, &name, fields, tool_use) else { return Ok(None) };
     let key = match (&event, id) {
         (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
         (Event::Prompt { text }, None) => prompt_key(text, payload),
@@ -90,10 +106,15 @@ pub(in crate::agents) fn parse<'a>(
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
     let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
-    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent, session, cwd, key, event }))
 }
 
-fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Message<'a>) -> Option<Event<'a>> {
+fn event<'a, Args>(
+    cleaner: &'a Cleaner,
+    name: &str,
+    fields: Message<'a, Args>,
+    tool_use: ReadUse<'a, Args>,
+) -> Option<Event<'a>> {
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "start" => Event::Start {
@@ -113,7 +134,7 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Message<'a>) -> Option<Ev
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, fields: Message<'a>) -> Option<ToolUse<'a>> {
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: Message<'a, Object<Args<'a>>>) -> Option<ToolUse<'a>> {
     let (name, Object(args)) = (fields.tool.0?, fields.args);
     let mut used = Use::new(cleaner);
     match &*name {

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::agents::{self, claude_code, codex, copilot, gemini, opencode, qwen_code};
+use crate::agents::{self, claude_code, cline, codex, copilot, gemini, opencode, qwen_code};
 use crate::clean::BUILT_IN;
 
+const CLINE: &str = include_str!("fixtures/cline.json");
 const CODEX_OLDER: &str = include_str!("fixtures/codex-older.jsonl");
 const CODEX_NEWER: &str = include_str!("fixtures/codex-newer.jsonl");
 const CODEX_SUBAGENT: &str = include_str!("fixtures/codex-subagent.jsonl");
@@ -16,7 +17,8 @@ const GEMINI_OLDER: &str = include_str!("fixtures/gemini-older.json");
 const OPENCODE: &str = include_str!("fixtures/opencode.json");
 const QWEN_CODE: &str = include_str!("fixtures/qwen-code.jsonl");
 
-const ALL: [(Agent, &str); 8] = [
+const ALL: [(Agent, &str); 9] = [
+    (cline::AGENT, CLINE),
     (codex::AGENT, CODEX_OLDER),
     (codex::AGENT, CODEX_NEWER),
     (codex::AGENT, CODEX_SUBAGENT),
@@ -261,6 +263,35 @@ fn qwen_code_chats() {
     let subagent = QWEN_CODE.replace("\"sessionId\"", "\"isSidechain\":true,\"sessionId\"");
     let is_kept = |key: &str| key == "tool" || key.starts_with("compact");
     assert!(events_of(qwen_code::AGENT, &subagent).iter().all(|(_, key, _)| is_kept(key)));
+}
+
+#[test]
+fn cline_sessions() {
+    let vet = json!({"outcome": "failed", "command": "go vet ./...", "error": "Exit code 1\nvet: bad\n"});
+    let error = "Editor operation failed: text not found";
+    check(
+        cline::AGENT,
+        CLINE,
+        &[
+            (1, "prompt", prompt("Write the lexer")),
+            (3, "c1", tool("editor", json!({"files": [whole("lex.go")], "names": ["Lex"]}))),
+            (4, "c2", tool("run_commands", json!({"command": "go test ./...", "output": "ok  \thydra\t0.1s\n"}))),
+            (4, "c2.1", tool("run_commands", vet)),
+            (6, "c3", tool("editor", json!({"files": [edited("lex.go", json!([[3, 3]]))]}))),
+            (7, "c4", tool("editor", json!({"outcome": "failed", "error": error}))),
+            (8, "c5", tool("read_files", json!({"files": [seen("go.mod")]}))),
+            (9, "c6", tool("ask_question", json!({"answers": [["Tabs?", "Yes"]]}))),
+            (10, "stop-m11", stop("Lexed.\nNext: parse.")),
+            (13, "prompt", prompt("parse it")),
+        ],
+    );
+    let read = agents::cline::transcript::read(&BUILT_IN, CLINE.as_bytes());
+    let open = [("c7", "editor: parse.go"), ("c8", "run_commands: go build"), ("c8.1", "run_commands: sleep 9")];
+    assert_eq!(unfinished(&read), open.map(|(key, shown)| (key, shown.to_string())));
+    assert!(read.in_flight[0].edit.is_some(), "an edit without a result may have been made");
+    let subagent = CLINE.replacen("\"mode\": \"user\"", "\"mode\": \"subagent\", \"parentThreadId\": \"lead-1\"", 1);
+    let read = agents::cline::transcript::read(&BUILT_IN, subagent.as_bytes());
+    assert!(read.events.iter().all(|event| &*event.session == "lead-1" && matches!(event.event, Event::Tool(_))));
 }
 
 #[test]

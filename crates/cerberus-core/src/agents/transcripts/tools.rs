@@ -1,4 +1,4 @@
-//! What is kept of the tool uses of Codex, Copilot, Gemini, opencode and Qwen Code.
+//! What is kept of the tool uses of Cline, Codex, Copilot, Gemini, opencode and Qwen Code.
 //!
 //! Their tool names do not clash, so one table serves all. File contents are scanned for names and dropped.
 
@@ -29,12 +29,14 @@ enum Verb {
 
 fn verb(tool: &str) -> Verb {
     match tool {
-        "Bash" | "bash" | "powershell" | "shell" | "run_shell_command" => Verb::Run,
-        "edit" | "create" | "str_replace_editor" | "write" | "multiedit" | "write_file" | "replace" => Verb::Edit,
+        "Bash" | "bash" | "powershell" | "shell" | "run_shell_command" | "run_commands" => Verb::Run,
+        "edit" | "create" | "str_replace_editor" | "write" | "multiedit" | "write_file" | "replace" | "editor" => {
+            Verb::Edit
+        }
         "apply_patch" | "patch" => Verb::Patch,
         "read" | "view" | "read_file" => Verb::Read,
         "update_plan" | "update_todo" | "todowrite" | "write_todos" | "todo_write" => Verb::List,
-        "ask_user" | "question" | "request_user_input" => Verb::Ask,
+        "ask_user" | "question" | "request_user_input" | "ask_question" => Verb::Ask,
         "exit_plan_mode" => Verb::Plan,
         "sql" => Verb::Query,
         _ => Verb::Other,
@@ -67,11 +69,13 @@ pub struct Arguments<'a> {
     #[serde(borrow)]
     absolute_path: Text<'a>,
     #[serde(borrow)]
-    content: Text<'a>,
+    pub content: Text<'a>,
     #[serde(borrow)]
     file_text: Text<'a>,
     #[serde(borrow)]
     new_str: Text<'a>,
+    #[serde(borrow)]
+    pub new_text: Text<'a>,
     #[serde(borrow)]
     new_string: Text<'a>,
     #[serde(rename = "newString", borrow)]
@@ -127,7 +131,8 @@ impl<'a> Arguments<'a> {
     }
 
     fn new_texts(&self) -> impl Iterator<Item = &str> {
-        let texts = [&self.content, &self.file_text, &self.new_str, &self.new_string, &self.opencode_string];
+        let texts =
+            [&self.content, &self.file_text, &self.new_str, &self.new_text, &self.new_string, &self.opencode_string];
         texts.into_iter().filter_map(|text| text.0.as_deref())
     }
 

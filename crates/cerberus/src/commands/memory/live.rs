@@ -34,7 +34,7 @@ impl SessionStart {
             source: StartSource::Startup,
             transcript: None,
             phase: self.phase.as_deref().map(|phase| context.home.cleaner().clean(phase.to_string(), Keep::SUBJECT)),
-            process: process::agent(),
+            process: process::agent(false),
         };
         let record = own_record(
             &context.home,

@@ -191,4 +191,5 @@ mod all {
     release!(copilot_1_0_75, "copilot-1.0.75");
     release!(qwen_code, "qwen-code");
     release!(qwen_code_0_15_10, "qwen-code-0.15.10");
+    release!(cline, "cline");
 }

@@ -166,6 +166,7 @@ fn codex_is_interrupted() {
 mod all {
     use cerberus_testkit::clients::Client;
     use cerberus_testkit::clients::claude_code::OLD;
+    use cerberus_testkit::clients::cline::Cline;
     use cerberus_testkit::clients::copilot::Copilot;
     use cerberus_testkit::clients::gemini::Gemini;
     use cerberus_testkit::clients::opencode::Opencode;
@@ -223,6 +224,16 @@ mod all {
     #[test]
     fn qwen_code_is_interrupted() {
         interrupt(&QwenCode, Some(true));
+    }
+
+    #[test]
+    fn cline_is_killed() {
+        tell(&Cline, End::Kill);
+    }
+
+    #[test]
+    fn cline_is_interrupted() {
+        interrupt(&Cline, Some(true));
     }
 
     #[test]
