@@ -9,7 +9,7 @@ mod fit;
 mod gather;
 mod likely;
 pub mod memories;
-mod notice;
+pub mod notice;
 mod prompted;
 pub mod rank;
 mod relevance;
@@ -31,7 +31,7 @@ use crate::model::time::Timestamp;
 
 pub use gather::{Worked, done_by_reference, open_items};
 pub use memories::MemoryItem;
-pub use notice::notice;
+
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
 

@@ -57,6 +57,18 @@ impl Timestamp {
         Timestamp::from_millis(self.0.saturating_sub(span.as_millis().min(i64::MAX as u128) as i64))
     }
 
+    /// `now`, `5 min ago`, `2 h ago`, `yesterday`, `9 days ago`.
+    pub fn ago(self, now: Timestamp) -> String {
+        let minutes = now.since(self).as_secs() / 60;
+        match (minutes, minutes / 60, minutes / (24 * 60)) {
+            (0, ..) => "now".to_string(),
+            (1..60, ..) => format!("{minutes} min ago"),
+            (_, hours @ ..24, _) => format!("{hours} h ago"),
+            (_, _, 1) => "yesterday".to_string(),
+            (_, _, days) => format!("{days} days ago"),
+        }
+    }
+
     /// The time since `earlier`; zero if this is before it.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)

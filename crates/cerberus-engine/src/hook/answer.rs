@@ -7,7 +7,8 @@ use std::time::Duration;
 use cerberus_core::agents;
 use cerberus_core::agents::host::{Limits, Occasion};
 use cerberus_core::brief::memories::BOTH_TOKENS;
-use cerberus_core::brief::{Brief, CHARS_MAX, Item, notice};
+use cerberus_core::brief::notice::{self, PickedUp};
+use cerberus_core::brief::{Brief, CHARS_MAX, Item};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::crossing;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
@@ -16,7 +17,7 @@ use cerberus_core::model::session::{IDLE_AFTER, Status};
 
 use crate::agents::Surroundings;
 use crate::brief::recall;
-use crate::brief::recall::{Budget, Question};
+use crate::brief::recall::{Briefing, Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
@@ -179,16 +180,34 @@ fn start_brief(
         reminder: config.brief.reminder,
         session: asked.session,
     };
-    let brief = recall::brief(store, &pending.located, &question)?.brief;
+    let briefing = recall::brief(store, &pending.located, &question)?;
     let is_shown = config.brief.notice && asked.source != StartSource::Compact;
     let notice = match is_shown {
-        true => notice(&brief, store.count_proposals(clock.now)?),
+        true => notice(store, &briefing, clock)?,
         false => None,
     };
+    let brief = briefing.brief;
     let codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
     let event = receipt(home, Some(asked.source), codes, &brief, false);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
+}
+
+/// The line that the user sees, with the session whose work goes on.
+fn notice(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Option<String>, AnswerError> {
+    let session = match &briefing.session_id {
+        Some(id) => store.session(id, clock.now)?,
+        None => None,
+    };
+    let picked_up = match session {
+        Some(session) => Some(PickedUp {
+            title: store.title(&session, clock.now)?,
+            last_activity: session.last_activity,
+            status: session.state.status,
+        }),
+        None => None,
+    };
+    Ok(notice::notice(&briefing.brief, picked_up.as_ref(), store.count_proposals(clock.now)?, clock.now))
 }
 
 fn on_prompt(

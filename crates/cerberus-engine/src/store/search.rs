@@ -148,14 +148,25 @@ impl Store {
         })
     }
 
-    /// The words of the index with the most similar spelling. Assumes that the first letter is right.
+    /// The words of the index with the most similar spelling. Assumes that the first letter is right. Most often the
+    /// second is right too, and far fewer words begin with both.
     fn similar_words(&self, terms: &str, word: &str) -> Result<Vec<String>> {
-        let Some(first) = word.chars().next() else { return Ok(Vec::new()) };
         let make = format!("CREATE VIRTUAL TABLE IF NOT EXISTS temp.{terms}_word USING fts5vocab(main, {terms}, row)");
         self.with_path(self.connection.execute_batch(&make))?;
+        for letters in [2, 1] {
+            let near = self.similar_words_with(terms, word, word.chars().take(letters).collect())?;
+            if !near.is_empty() {
+                return Ok(near);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Those that begin like this.
+    fn similar_words_with(&self, terms: &str, word: &str, beginning: String) -> Result<Vec<String>> {
         let sql = format!("SELECT term FROM temp.{terms}_word WHERE term >= ?1 AND term < ?2 LIMIT ?3");
-        let after = format!("{first}\u{10ffff}");
-        let known: Vec<String> = self.rows(&sql, params![first.to_string(), after, SPELLINGS_MAX], |row| row.get(0))?;
+        let after = format!("{beginning}\u{10ffff}");
+        let known: Vec<String> = self.rows(&sql, params![beginning, after, SPELLINGS_MAX], |row| row.get(0))?;
         let near = known.into_iter().filter_map(|known| Some((misspelling(&known, word)?, known)));
         let mut near: Vec<(usize, String)> = near.collect();
         let least = near.iter().map(|(edits, _)| *edits).min();
@@ -270,6 +281,7 @@ mod tests {
             ("auth", "The authentication layer is frozen"),
             ("authe*", "The authentication layer is frozen"),
             ("authentcation", "The authentication layer is frozen"),
+            ("aithentication", "The authentication layer is frozen"),
             ("write test", "Tests were written by hand"),
             ("\"written by hand\"", "Tests were written by hand"),
         ] {

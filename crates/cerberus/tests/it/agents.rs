@@ -49,7 +49,12 @@ fn the_user_sees_how_much_a_session_was_told() {
     let shown = start("s2", "startup")["systemMessage"].as_str().unwrap().to_string();
     let brief = env.json(&["brief"]);
     let (items, tokens) = (brief["items"].as_array().unwrap().len(), &brief["tokens"]);
-    assert_eq!(shown, format!("cerberus: {items} items, {tokens} tokens · 1 rule to review"));
+    assert_eq!(
+        shown,
+        format!(
+            "cerberus: picked up “No, use pnpm instead of npm” (now) · {items} items, {tokens} tokens · 1 rule to review"
+        )
+    );
     assert_eq!(start("s2", "compact").get("systemMessage"), None, "the session goes on");
     std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
     let silent = start("s3", "startup");

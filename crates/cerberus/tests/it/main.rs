@@ -34,6 +34,7 @@ mod loops;
 mod manners;
 mod mcp;
 mod memories;
+mod newcomer;
 mod odd_paths;
 mod order;
 mod patterns;

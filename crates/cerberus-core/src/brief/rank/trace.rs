@@ -46,6 +46,7 @@ pub fn of_sessions(evidence: &Evidence, traces: &mut Traces) {
             if touched.edits > 0 {
                 trace.sessions_edited += 1;
                 trace.add(Feature::SessionsEdited, 1.0);
+                trace.add(Feature::EditedInLast, if place == 0 { 1.0 } else { 0.0 });
             }
         }
     }
@@ -206,15 +207,15 @@ impl Trace {
                 (false, true) => ", changed on disk since",
                 (false, false) => "",
             };
-            reasons.push(format!("edited in {}, last {}{saved}", sessions(self.sessions_edited), ago(at, now)));
+            reasons.push(format!("edited in {}, last {}{saved}", sessions(self.sessions_edited), at.ago(now)));
         } else if let Some((at, _)) = &self.last_touch {
-            reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), ago(*at, now)));
+            reasons.push(format!("read in {}, last {}", sessions(self.sessions_read), at.ago(now)));
         }
         if self.value(Feature::ReadLast) > 0.0 {
             reasons.push("read after the last edits".to_string());
         }
         if let Some(at) = self.last_commit {
-            reasons.push(format!("committed {}", ago(at, now)));
+            reasons.push(format!("committed {}", at.ago(now)));
         }
         if self.value(Feature::Mentioned) > 0.0 {
             reasons.push("mentioned in the agent's last message".to_string());
@@ -225,16 +226,4 @@ impl Trace {
 
 fn sessions(count: usize) -> String {
     if count == 1 { "1 session".to_string() } else { format!("{count} sessions") }
-}
-
-/// `now`, `5 min ago`, `2 h ago`, `yesterday`, `9 days ago`.
-fn ago(at: Timestamp, now: Timestamp) -> String {
-    let minutes = now.since(at).as_secs() / 60;
-    match (minutes, minutes / 60, minutes / (24 * 60)) {
-        (0, ..) => "now".to_string(),
-        (1..60, ..) => format!("{minutes} min ago"),
-        (_, hours @ ..24, _) => format!("{hours} h ago"),
-        (_, _, 1) => "yesterday".to_string(),
-        (_, _, days) => format!("{days} days ago"),
-    }
 }

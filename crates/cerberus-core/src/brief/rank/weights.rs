@@ -11,6 +11,8 @@ pub enum Feature {
     Worked,
     /// How long ago it was edited.
     EditedLately,
+    /// Edited by the last session.
+    EditedInLast,
     /// The number of sessions that edited it.
     SessionsEdited,
     /// Sessions that read it, weighted by how recent they are.
@@ -54,9 +56,10 @@ pub enum Feature {
 }
 
 /// The names of the features, in the order of their weights.
-pub const FEATURES: [&str; 22] = [
+pub const FEATURES: [&str; 23] = [
     "worked",
     "edited lately",
+    "edited in the last session",
     "sessions that edited it",
     "read",
     "read last",
@@ -87,7 +90,7 @@ pub type Features = [f64; FEATURES.len()];
 /// Fitted on 671 starts of sessions by 27 people with a prototype of `bench rank`. The fit of `bench rank` itself reaches
 /// an R@10 of 35.3 at the start and 44.1 with the first prompt, each person left out.
 pub const WEIGHTS: Features = [
-    0.14, 0.21, 0.15, 0.14, 0.67, 1.00, 0.70, 0.61, 0.43, 1.40, 0.59, 0.34, // past work
+    0.14, 0.21, 0.25, 0.15, 0.14, 0.67, 1.00, 0.70, 0.61, 0.43, 1.40, 0.59, 0.34, // past work
     3.57, 0.76, 1.48, 0.74, 1.15, 1.03, 0.56, 0.33, 0.34, 0.97, // the prompt
 ];
 
