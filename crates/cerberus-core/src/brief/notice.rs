@@ -91,6 +91,6 @@ mod tests {
         );
         assert!(said("Fix the race", Status::Ended).starts_with("cerberus: picked up “Fix the race” (2 h ago) · "));
         let long = said(&"word ".repeat(40), Status::Ended);
-        assert!(long.chars().count() <= NOTICE_CHARS_MAX && long.contains("word…” (2 h ago)"), "{long}");
+        assert!(long.chars().count() <= NOTICE_CHARS_MAX && long.contains("…” (2 h ago)"), "{long}");
     }
 }

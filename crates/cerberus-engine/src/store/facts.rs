@@ -170,12 +170,14 @@ impl Store {
         let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
         let rows = row_list(sessions);
         let sql = format!(
-            "SELECT * FROM (SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
-             ORDER BY at DESC, event DESC LIMIT {RUNS_MAX}) ORDER BY at, event"
+            "SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
+             ORDER BY session DESC, at DESC LIMIT {RUNS_MAX}"
         );
-        let found = self.rows(&sql, [now.millis()], |row| {
+        let mut found = self.rows(&sql, [now.millis()], |row| {
             Ok((row.get::<_, i64>(0)?, time(row, 1)?, row.get(2)?, row.get::<_, String>(3)?))
         })?;
+        // Sorted here, because SQL would copy every row once more.
+        found.sort_unstable_by_key(|(_, at, event, _)| (*at, *event));
         let ran = |(session, at, event, report): (i64, Timestamp, i64, String)| {
             let (command, run) = serde_json::from_str(&report).ok()?;
             Some(SessionRun { command, run, session: (*ids.get(&session)?).clone(), at, event })

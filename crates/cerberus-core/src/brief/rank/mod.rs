@@ -118,13 +118,13 @@ pub fn candidates(evidence: &Evidence) -> Vec<(String, Trace)> {
     trace::of_stops(evidence, &mut traces);
     trace::of_commits(evidence, &mut traces);
     trace::of_folders(evidence, &mut traces);
-    if let Some(prompt) = evidence.prompt {
+    // A bare slash command says nothing about files.
+    if let Some(topic) = evidence.prompt.map(terms::topic).filter(|topic| !topic.is_empty()) {
         if evidence.tracked.len() <= TRACKED_FILES_MAX {
             for path in evidence.tracked {
                 traces.of(path);
             }
         }
-        let topic = terms::topic(prompt);
         asked::of_prompt(&topic, &mut traces);
         similar::of_past_prompts(&topic, evidence.sessions, &mut traces);
     }

@@ -4,8 +4,9 @@
 //! that beginning. The line `words` lists its most frequent words, by which a language is recognized. What a concept
 //! means is decided elsewhere, once for all languages.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// No sentence has more words that matter.
 const SENTENCE_WORDS_MAX: usize = 80;
@@ -13,6 +14,8 @@ const SENTENCE_WORDS_MAX: usize = 80;
 const JUDGED_WORDS_MAX: usize = 400;
 /// Where every character is a word, a word has about this many.
 const CHARS_PER_WORD: usize = 4;
+/// Fewer frequent words of a language rule out no other.
+const FREQUENT_MIN: usize = 3;
 /// A frequent word says more about the language than a phrase.
 const FREQUENT_WEIGHT: usize = 2;
 
@@ -30,41 +33,39 @@ const FILES: [(&str, &str); 11] = [
     ("ko", include_str!("ko.txt")),
 ];
 
-static LEXICONS: LazyLock<Vec<Lexicon>> =
-    LazyLock::new(|| FILES.iter().map(|(name, text)| Lexicon::new(name, text)).collect());
+/// Read when a text may be in this language. Most prompts need only one.
+static LEXICONS: [OnceLock<Lexicon>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
 struct Phrase {
     concept: &'static str,
-    words: Vec<String>,
+    words: Vec<Cow<'static, str>>,
 }
 
 /// One language.
 pub struct Lexicon {
     pub name: &'static str,
     has_blanks: bool,
-    frequent: HashSet<&'static str>,
+    frequent: Vec<&'static str>,
     /// By the first word.
-    phrases: HashMap<String, Vec<Phrase>>,
+    phrases: HashMap<Cow<'static, str>, Vec<Phrase>>,
     /// Phrases whose first word is only a beginning.
     open: Vec<Phrase>,
 }
 
 impl Lexicon {
+    fn at(language: usize) -> &'static Lexicon {
+        let (name, text) = FILES[language];
+        LEXICONS[language].get_or_init(|| Lexicon::new(name, text))
+    }
+
     fn new(name: &'static str, text: &'static str) -> Lexicon {
         let has_blanks = !matches!(name, "ja" | "zh" | "ko");
-        let mut lexicon =
-            Lexicon { name, has_blanks, frequent: HashSet::new(), phrases: HashMap::new(), open: Vec::new() };
-        for (concept, list) in text.lines().filter_map(|line| line.split_once(": ")) {
-            let phrases = list.split('|').map(str::trim);
-            if concept == "words" {
-                lexicon.frequent.extend(phrases);
-                continue;
-            }
-            for phrase in phrases {
-                let mut words = tokens(phrase.trim_end_matches('*'));
-                if let Some(last) = words.last_mut().filter(|_| phrase.ends_with('*')) {
-                    last.push('*');
-                }
+        let frequent = frequent_words(text).collect();
+        let mut lexicon = Lexicon { name, has_blanks, frequent, phrases: HashMap::new(), open: Vec::new() };
+        let concepts = text.lines().filter_map(|line| line.split_once(": ")).filter(|(concept, _)| *concept != WORDS);
+        for (concept, list) in concepts {
+            for phrase in list.split('|').map(str::trim) {
+                let words = phrase_words(phrase);
                 let Some(first) = words.first().cloned() else { continue };
                 let known = Phrase { concept, words };
                 if first.ends_with('*') {
@@ -77,31 +78,36 @@ impl Lexicon {
         lexicon
     }
 
-    /// The language that most of the words belong to; English if there is no evidence.
+    /// The language that most of the words belong to; English if there is no evidence. Languages that share far fewer
+    /// frequent words with the text than another one are not looked at further.
     pub fn of(words: &[String]) -> &'static Lexicon {
         let words = &words[..words.len().min(JUDGED_WORDS_MAX)];
-        let weight = |lexicon: &Lexicon| {
-            let frequent = words.iter().filter(|word| lexicon.is_frequent(word)).count();
-            frequent * FREQUENT_WEIGHT + lexicon.hits(words).iter().map(|hit| hit.len).sum::<usize>()
+        let frequent = |(_, text): &(&str, &'static str)| {
+            let known: Vec<&str> = frequent_words(text).collect();
+            words.iter().filter(|word| known.contains(&word.as_str())).count()
         };
-        let mut best = (0, &LEXICONS[0]);
-        for lexicon in LEXICONS.iter() {
-            let found = weight(lexicon);
+        let frequent = FILES.each_ref().map(frequent);
+        let most = frequent.iter().copied().max().unwrap_or_default();
+        let mut best = (0, 0);
+        let is_possible = |(_, count): &(usize, usize)| most < FREQUENT_MIN || 2 * count >= most;
+        for (language, count) in frequent.into_iter().enumerate().filter(is_possible) {
+            let hits = Lexicon::at(language).hits(words);
+            let found = count * FREQUENT_WEIGHT + hits.iter().map(|hit| hit.len).sum::<usize>();
             if found > best.0 {
-                best = (found, lexicon);
+                best = (found, language);
             }
         }
-        best.1
+        Lexicon::at(best.1)
     }
 
     pub fn is_frequent(&self, word: &str) -> bool {
-        self.frequent.contains(word)
+        self.frequent.contains(&word)
     }
 
     fn hits(&self, words: &[String]) -> Vec<Hit> {
         let mut hits = Vec::new();
         for at in 0..words.len() {
-            let listed = self.phrases.get(&words[at]).into_iter().flatten();
+            let listed = self.phrases.get(words[at].as_str()).into_iter().flatten();
             for phrase in listed.chain(&self.open).filter(|phrase| phrase.begins(&words[at..])) {
                 hits.push(Hit { concept: phrase.concept, start: at, len: phrase.words.len() });
             }
@@ -110,11 +116,32 @@ impl Lexicon {
     }
 }
 
+/// The line of the most frequent words.
+const WORDS: &str = "words";
+
+fn frequent_words(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let list = text.lines().find_map(|line| line.strip_prefix(WORDS)?.strip_prefix(": "));
+    list.into_iter().flat_map(|list| list.split('|').map(str::trim))
+}
+
+/// The words of a phrase as [`tokens`] gives them. Most phrases are written that way.
+fn phrase_words(phrase: &'static str) -> Vec<Cow<'static, str>> {
+    let is_plain = |c: char| c.is_lowercase() && !is_ideograph(c) || matches!(c, ' ' | '\'' | '*');
+    if phrase.chars().all(is_plain) {
+        return phrase.split_whitespace().map(Cow::Borrowed).collect();
+    }
+    let mut words = tokens(phrase.trim_end_matches('*'));
+    if let Some(last) = words.last_mut().filter(|_| phrase.ends_with('*')) {
+        last.push('*');
+    }
+    words.into_iter().map(Cow::Owned).collect()
+}
+
 impl Phrase {
     fn begins(&self, words: &[String]) -> bool {
-        let fits = |(pattern, word): (&String, &String)| match pattern.strip_suffix('*') {
+        let fits = |(pattern, word): (&Cow<str>, &String)| match pattern.strip_suffix('*') {
             Some(beginning) => word.starts_with(beginning),
-            None => pattern == word,
+            None => *pattern == word.as_str(),
         };
         self.words.len() <= words.len() && self.words.iter().zip(words).all(fits)
     }

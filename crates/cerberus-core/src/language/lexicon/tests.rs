@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::*;
 
 fn read(text: &str) -> Reading {
@@ -92,4 +94,13 @@ fn positions_count_from_the_sentence_proper() {
 fn words_of_any_script() {
     assert_eq!(tokens("Don’t use v2.10!"), ["don't", "use", "v0", "0", "!"]);
     assert_eq!(tokens("タブ use"), ["タ", "ブ", "use"]);
+}
+
+#[test]
+fn a_phrase_is_split_as_a_text_is() {
+    let phrases = FILES.iter().flat_map(|(_, text)| text.lines()).filter_map(|line| line.split_once(": "));
+    for phrase in phrases.flat_map(|(_, list)| list.split('|').map(str::trim)) {
+        let words: Vec<String> = phrase_words(phrase).iter().map(|word| word.replace('*', "")).collect();
+        assert_eq!(words, tokens(phrase), "{phrase}");
+    }
 }
