@@ -52,6 +52,8 @@ use crate::tui;
 /// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
 /// know in about a thousand tokens. It has no daemon, and it uses no network and no model unless you configure a
 /// provider for summaries.
+///
+/// Without a command, `cerberus` opens a screen to look around, if it runs in a terminal.
 #[derive(Parser)]
 #[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {

@@ -182,7 +182,9 @@ fn a_pause_without_a_unit_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("2 of what? write 2m, 2h or 2d"));
     assert!(env.ok(&["pause", "--for", "2h"]).contains("paused until today 15:35 (2 h)"));
-    assert!(env.ok(&["status"]).contains("paused until today 15:35"));
+    for command in ["status", "doctor"] {
+        assert!(String::from_utf8_lossy(&env.run(&[command]).stdout).contains("paused until today 15:35"), "{command}");
+    }
 }
 
 #[test]

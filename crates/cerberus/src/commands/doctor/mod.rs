@@ -20,6 +20,7 @@ use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::json;
 
+use super::pause;
 use super::project::Folders;
 use crate::context::{Context, home_repair};
 use crate::failure::{Hint, Result};
@@ -170,7 +171,9 @@ fn settings(context: &Context) -> Check {
 /// Whether hooks store anything here. This is the user's choice, so it is never a failure.
 fn storing(context: &Context) -> Check {
     match privacy::storage_block(&context.home, context.clock.now, &context.located()) {
-        Some(shut @ StorageBlock::Paused { .. }) => good("storing", format!("{shut}; `cerberus unpause` lifts it")),
+        Some(shut @ StorageBlock::Paused { .. }) => {
+            good("storing", format!("{}; `cerberus unpause` lifts it", pause::storing(context, &shut)))
+        }
         Some(shut) => good("storing", shut.to_string()),
         None => good("storing", "on"),
     }
