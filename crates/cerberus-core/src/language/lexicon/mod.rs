@@ -33,6 +33,9 @@ const FILES: [(&str, &str); 11] = [
     ("ko", include_str!("ko.txt")),
 ];
 
+/// Its place in the list.
+const ENGLISH: usize = 0;
+
 /// Read when a text may be in this language. Most prompts need only one.
 static LEXICONS: [OnceLock<Lexicon>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
@@ -88,8 +91,10 @@ impl Lexicon {
         };
         let frequent = FILES.each_ref().map(frequent);
         let most = frequent.iter().copied().max().unwrap_or_default();
-        let mut best = (0, 0);
-        let is_possible = |(_, count): &(usize, usize)| most < FREQUENT_MIN || 2 * count >= most;
+        let mut best = (0, ENGLISH);
+        // Output that is pasted into a prompt is English, and often longer than the rest.
+        let is_possible =
+            |(language, count): &(usize, usize)| *language == ENGLISH || most < FREQUENT_MIN || 2 * count >= most;
         for (language, count) in frequent.into_iter().enumerate().filter(is_possible) {
             let hits = Lexicon::at(language).hits(words);
             let found = count * FREQUENT_WEIGHT + hits.iter().map(|hit| hit.len).sum::<usize>();
