@@ -14,6 +14,7 @@ pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted
 use super::completion::Checked;
 use super::failure::{self, Failure, Remedy};
 use super::redline::Fill;
+use super::reset::{self, UtcOffset};
 use super::settings::{Settings, Worker};
 use super::stop::Stop;
 use super::totals::{Ended, How, Progress, Totals};
@@ -27,13 +28,19 @@ const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
 pub struct Machine<'a> {
     settings: &'a Settings,
     asking: Asking,
+    utc_offset: UtcOffset,
 }
 
 type Step = (Phase, Vec<Effect>);
 
 impl<'a> Machine<'a> {
     pub fn new(settings: &'a Settings) -> Machine<'a> {
-        Machine { settings, asking: settings.worker.asking() }
+        Machine { settings, asking: settings.worker.asking(), utc_offset: UtcOffset::default() }
+    }
+
+    /// Agents tell times of day in local time.
+    pub fn in_zone(self, utc_offset: UtcOffset) -> Machine<'a> {
+        Machine { utc_offset, ..self }
     }
 
     /// The first context needs no permission from the hook; later ones do.
@@ -165,7 +172,7 @@ impl<'a> Machine<'a> {
             Input::Exited { exit, words } => {
                 let over = match (self.settings.worker, exit.is_success()) {
                     (Worker::COMMAND, true) => Over::of(How::IterationEnd),
-                    _ => Over::failed(failure::of_exit(exit, &words)),
+                    _ => Over::failed(self.with_end(failure::of_exit(exit, &words), &attempt, now)),
                 };
                 settle(attempt, over)
             }
@@ -183,15 +190,23 @@ impl<'a> Machine<'a> {
             }
             Finish::Done { .. } => leave(attempt, Over::of(How::IterationEnd), now),
             Finish::Failed(fault) => {
-                let failure = match failure::of_fault(&fault) {
-                    // The agent may have reported earlier how long the limit lasts.
-                    Failure::Limited { wait: Wait::Unknown, words } if attempt.quiet_until > now => {
-                        Failure::Limited { wait: Wait::Until(attempt.quiet_until), words }
-                    }
-                    failure => failure,
-                };
+                let failure = self.with_end(failure::of_fault(&fault), &attempt, now);
                 leave(attempt, Over::failed(failure), now)
             }
+        }
+    }
+
+    /// Until when a limit lasts: the agent may have reported it earlier, or says it in words.
+    fn with_end(&self, failure: Failure, attempt: &Attempt, now: Timestamp) -> Failure {
+        match failure {
+            Failure::Limited { kind, wait: Wait::Unknown, words } => {
+                let wait = match attempt.quiet_until > now {
+                    true => Wait::Until(attempt.quiet_until),
+                    false => reset::wait(&words, now, self.utc_offset),
+                };
+                Failure::Limited { kind, wait, words }
+            }
+            failure => failure,
         }
     }
 

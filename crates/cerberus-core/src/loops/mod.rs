@@ -12,6 +12,7 @@ pub mod machine;
 pub mod meter;
 pub mod preserve;
 pub mod redline;
+pub mod reset;
 pub mod settings;
 pub mod status_line;
 pub mod stop;

@@ -168,8 +168,14 @@ impl Attempt {
         Input::Output { event: said, reading: self.meter.reading(), tokens, cost_usd }
     }
 
+    /// A program that only prints may report its failure on standard output.
     pub fn exited(&self, exit: Exit) -> Input {
-        Input::Exited { exit, words: self.error_words.clone() }
+        let printed = self.last_words.lines().rev().find(|line| !line.trim().is_empty());
+        let words = match printed.filter(|_| self.worker == Worker::COMMAND && self.error_words.trim().is_empty()) {
+            Some(last) => last.to_string(),
+            None => self.error_words.clone(),
+        };
+        Input::Exited { exit, words }
     }
 
     /// Sends another message to an agent that reads input while it works.

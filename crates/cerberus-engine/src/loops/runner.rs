@@ -17,6 +17,7 @@ use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
 use cerberus_core::loops::meter::Windows;
+use cerberus_core::loops::reset::UtcOffset;
 use cerberus_core::loops::settings::{HookPoint, Layer, Settings};
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{Ended, How, Progress};
@@ -71,6 +72,8 @@ pub struct Job {
     pub program: PathBuf,
     /// The folder with the user's own settings for the agent.
     pub agent_dir: Option<PathBuf>,
+    /// In which agents tell when a limit ends.
+    pub utc_offset: UtcOffset,
 }
 
 pub(super) struct Runner<'a> {

@@ -83,7 +83,7 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         None => RunHistory { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
     };
     let left = run_state.as_ref().and_then(last_context);
-    let machine = Machine::new(&job.settings);
+    let machine = Machine::new(&job.settings).in_zone(job.utc_offset);
     let state = machine.start(totals, began);
     let guards = GuardLauncher { program: job.program.clone(), token };
     let windows = windows::load(&job.home);

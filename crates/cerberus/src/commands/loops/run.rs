@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cerberus_core::loops::redline::Level;
+use cerberus_core::loops::reset::UtcOffset;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
 use cerberus_core::model::span::Span;
@@ -232,7 +233,8 @@ impl Run {
         };
         let surroundings = context.agent_surroundings();
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
-        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, agent_dir })
+        let utc_offset = UtcOffset { seconds: jiff::Zoned::now().offset().seconds() };
+        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, agent_dir, utc_offset })
     }
 
     fn layer(self) -> Layer {
