@@ -6,6 +6,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::check_files::CheckFile;
+use super::check_result::CheckResult;
+use super::handoff::state::{OneLine, Passage};
+use super::memory::RunMemory;
 use super::meter::Certainty;
 use super::settings::{Layer, Worker};
 use super::totals::{Counts, Ended, How, Progress, Totals};
@@ -63,6 +67,24 @@ pub enum Step {
         reboot: Option<Reboot>,
     },
     Ended(Ended),
+    /// The files of the check as they were when the run began.
+    CheckFiles {
+        command: OneLine,
+        files: Vec<CheckFile>,
+    },
+    /// The check was run after an iteration.
+    Checked {
+        iteration: u32,
+        result: CheckResult,
+    },
+    /// A state of the project's files that an attempt left.
+    Files {
+        hash: u64,
+    },
+    /// The user has a message for the next context. Written by `loop tell`.
+    Told {
+        text: Passage,
+    },
     Stopped {
         class: LoopEnd,
         #[serde(deserialize_with = "own")]
@@ -101,6 +123,7 @@ pub struct Iteration {
     pub how: Option<How>,
     pub failure: Option<String>,
     pub reboot: Option<Reboot>,
+    pub check: Option<CheckResult>,
     /// Only for the last iteration of a run that ended.
     pub stop: Option<(LoopEnd, String)>,
 }
@@ -131,6 +154,7 @@ pub struct RunState {
     pub sessions: Vec<String>,
     pub stopped: Option<(LoopEnd, String)>,
     pub last_at: Timestamp,
+    pub memory: RunMemory,
 }
 
 /// The state of the latest run, if there is any.
@@ -160,10 +184,12 @@ impl RunState {
             sessions: Vec::new(),
             stopped: None,
             last_at: entry.at,
+            memory: RunMemory::default(),
         })
     }
 
     fn apply(&mut self, entry: &Entry) {
+        self.memory.apply(&entry.step);
         match &entry.step {
             Step::Run { worker, runner, token, layer, .. } => {
                 // Time between two runners does not count.
@@ -185,7 +211,11 @@ impl RunState {
                 }
             }
             Step::Session { id } => self.sessions.push(id.to_string()),
-            Step::Acknowledged { .. } => {}
+            Step::Acknowledged { .. }
+            | Step::CheckFiles { .. }
+            | Step::Checked { .. }
+            | Step::Files { .. }
+            | Step::Told { .. } => {}
             Step::Ended(ended) => {
                 self.totals.ended(ended);
                 self.open = None;
@@ -251,6 +281,7 @@ fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32)
         how: None,
         failure: None,
         reboot: None,
+        check: None,
         stop: None,
     });
 }
@@ -277,7 +308,13 @@ impl Iteration {
                 };
             }
             Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
-            Step::Run { .. } | Step::Begun { .. } | Step::Launched { .. } => {}
+            Step::Checked { result, .. } => self.check = Some(result.clone()),
+            Step::Run { .. }
+            | Step::Begun { .. }
+            | Step::Launched { .. }
+            | Step::CheckFiles { .. }
+            | Step::Files { .. }
+            | Step::Told { .. } => {}
         }
     }
 }

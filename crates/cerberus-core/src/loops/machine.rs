@@ -332,6 +332,7 @@ impl<'a> Machine<'a> {
             claimed && had_claimed && progress == Progress::None && self.settings.completion.check.is_none();
         let stop = match (&checked, &over.failure) {
             (Some(Checked::Passed), _) => Some(Stop::CheckPassed),
+            (Some(Checked::Changed { files, is_told: true }), _) => Some(Stop::CheckChanged { files: files.clone() }),
             _ if is_confirmed => Some(Stop::ClaimedTwice),
             _ => self.reason_to_stop(totals, ending, &attempt, &over, &ended, now),
         };
@@ -421,6 +422,9 @@ fn notices(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item =
     let check = match checked {
         Some(Checked::NoTests) => Some("the check succeeded but ran no tests, so it does not count".to_string()),
         Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
+        Some(Checked::Changed { files, .. }) => {
+            Some(format!("the check passed, but does not count, because it was changed: {}", files.join(", ")))
+        }
         Some(Checked::Passed) | None => None,
     };
     let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not permitted to use: {tool}"));

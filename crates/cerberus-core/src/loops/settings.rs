@@ -158,6 +158,7 @@ layers! {
     max_cost_usd: f64,
     until: String,
     until_time_limit: Span,
+    allow_check_change: bool,
     completion_phrase: String,
     no_progress: u32,
     stop_file: String,
@@ -272,6 +273,8 @@ pub struct Completion {
     pub check: Option<String>,
     pub check_time_limit: Duration,
     pub phrase: Option<String>,
+    /// The check counts even if the agent changed it.
+    pub allow_check_change: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -312,6 +315,8 @@ pub enum Contradiction {
     NoCommand,
     #[error("both a prompt and a prompt file are given")]
     TwoPrompts,
+    #[error("the check is empty: give --until a command, or leave it out")]
+    EmptyCheck,
     #[error("{0} must be more than zero")]
     Zero(&'static str),
     #[error("the cost limit must be greater than zero")]
@@ -347,6 +352,9 @@ impl Settings {
         if worker == Worker::COMMAND && !has_command {
             return Err(Contradiction::NoCommand);
         }
+        if layer.until.as_ref().is_some_and(|check| check.trim().is_empty()) {
+            return Err(Contradiction::EmptyCheck);
+        }
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
         let words = |given: Option<String>| given.filter(|text| !text.trim().is_empty());
         let pace = Pace::new(&layer)?;
@@ -377,6 +385,7 @@ impl Settings {
             check: words(layer.until),
             check_time_limit: span(layer.until_time_limit, 600),
             phrase: words(layer.completion_phrase),
+            allow_check_change: layer.allow_check_change.unwrap_or(false),
         };
         let warm_up = words(layer.warm_up).map(|prompt| WarmUp { prompt, delay: span(layer.warm_up_delay, 2) });
         Ok(Settings {
@@ -464,6 +473,7 @@ mod tests {
             "agent = \"claude-code\"\nmax_cost_usd = -1.0",
             "agent = \"codex\"\nmax_cost_usd = 1.0",
             "agent = \"codex\"\nmax_failures = 0",
+            "agent = \"codex\"\nuntil = \" \"",
             "agent = \"command\"",
         ] {
             assert!(Settings::new(layer(wrong)).is_err(), "{wrong}");

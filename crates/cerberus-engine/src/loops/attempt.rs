@@ -11,6 +11,7 @@ use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
+use cerberus_core::loops::progress::Snapshot;
 use cerberus_core::loops::settings::{Settings, Worker};
 use cerberus_core::model::time::Timestamp;
 
@@ -18,7 +19,6 @@ use super::child::{Child, ChildEvent, GuardLauncher, Program, STOP_GRACE};
 use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
-use super::progress;
 use super::tail::Tail;
 use crate::agents::{Profile, SessionFile};
 
@@ -40,7 +40,7 @@ pub struct Attempt {
     pub heard: AgentMessages,
     /// When it finished writing its handoff.
     pub handed_over: Option<Timestamp>,
-    pub before: progress::Snapshot,
+    pub before: Snapshot,
     child: Child,
     has_started: bool,
     worker: Worker,
@@ -75,7 +75,7 @@ impl Attempt {
         invocation: &Invocation,
         opening: Opening,
         windows: &Windows,
-        before: progress::Snapshot,
+        before: Snapshot,
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;

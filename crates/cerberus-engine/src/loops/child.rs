@@ -53,6 +53,15 @@ pub enum ChildEvent {
     Ended(Exit),
 }
 
+/// How a command of the user ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    pub exit: Exit,
+    pub output: String,
+    /// It was still running when it should have ended.
+    pub was_stopped: bool,
+}
+
 #[derive(Debug)]
 pub struct Child {
     orders: Option<ChildStdin>,
@@ -104,8 +113,8 @@ impl GuardLauncher {
         Ok(Child { orders, events, stopped_at: None })
     }
 
-    /// Runs a command of the user until it exits or `until` returns true. Returns its exit and its output.
-    pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<(Exit, String)> {
+    /// Runs a command of the user until it exits or `until` returns true.
+    pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<Ran> {
         let mut child = self.spawn(program, None)?;
         child.order(&Order::Go);
         child.order(&Order::Say(input.to_string()));
@@ -121,7 +130,10 @@ impl GuardLauncher {
                     }
                 }
                 // The guard may still be ending a late command; then its own exit says nothing.
-                Some(ChildEvent::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
+                Some(ChildEvent::Ended(exit)) => {
+                    let exit = if is_late { Exit::Signal(15) } else { exit };
+                    return Ok(Ran { exit, output, was_stopped: is_late });
+                }
                 None => {}
             }
             if until() {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::forget::ForgetRequest;
+use cerberus_core::loops::handoff::state::{OneLine, Passage};
 use cerberus_core::loops::history::{Entry, Step};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
@@ -128,6 +129,9 @@ fn without_texts(mut entry: Entry) -> Entry {
         }
         Step::Acknowledged { reboot: Some(reboot) } => reboot.handoff_message = Clean::word(""),
         Step::Ended(ended) => ended.failure = ended.failure.take().map(|_| "forgotten".to_string()),
+        Step::Checked { result, .. } => *result = result.without_texts(),
+        Step::Told { text } => *text = Passage::default(),
+        Step::CheckFiles { command, files } => (*command, *files) = (OneLine::default(), Vec::new()),
         Step::Stopped { words, .. } => *words = Clean::word("forgotten"),
         _ => {}
     }

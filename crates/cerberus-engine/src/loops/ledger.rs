@@ -189,6 +189,10 @@ fn label(step: &Step) -> &'static str {
         Step::Session { .. } => "loop-session",
         Step::Acknowledged { .. } => "loop-acknowledged",
         Step::Ended(_) => "loop-ended",
+        Step::CheckFiles { .. } => "loop-check-files",
+        Step::Checked { .. } => "loop-checked",
+        Step::Files { .. } => "loop-files",
+        Step::Told { .. } => "loop-told",
         Step::Stopped { .. } => "loop-stopped",
     }
 }

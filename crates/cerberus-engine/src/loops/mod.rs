@@ -5,6 +5,7 @@
 mod attempt;
 pub mod audience;
 mod below;
+mod check_files;
 pub mod checkpoint;
 mod child;
 mod commands;
@@ -21,5 +22,11 @@ pub mod runner;
 mod sessions;
 pub mod start;
 mod tail;
+pub mod task;
 pub mod windows;
 mod worktree;
+
+/// Whether this process was started by a loop's agent, or by anything below it.
+pub fn is_below_a_loop() -> bool {
+    std::env::var_os(below::TOKEN_VARIABLE).is_some()
+}

@@ -2,6 +2,7 @@
 //!
 //! Every step is recorded before it is taken. On any error, running processes are ended first.
 
+mod measuring;
 mod reporting;
 
 use std::collections::VecDeque;
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::failure::Exit;
-use cerberus_core::loops::handoff::written;
+use cerberus_core::loops::handoff::claims::named_files;
+use cerberus_core::loops::handoff::written::{self, Written};
 use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
@@ -20,7 +22,7 @@ use cerberus_core::loops::meter::Windows;
 use cerberus_core::loops::reset::UtcOffset;
 use cerberus_core::loops::settings::{HookPoint, Layer, Settings};
 use cerberus_core::loops::stop::Stop;
-use cerberus_core::loops::totals::{Ended, How, Progress};
+use cerberus_core::loops::totals::{Ended, How};
 use cerberus_core::model::session::REBOOT;
 use cerberus_core::model::time::Timestamp;
 use serde_json::json;
@@ -33,12 +35,12 @@ use super::commands::Commands;
 use super::handover::{self, LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::{Ledger, LedgerError, Number};
-use super::progress;
 use super::sessions::{RecordedBy, Sessions};
+use super::task::{Task, TaskError};
 use super::windows;
+use super::worktree;
 use crate::journal::JournalError;
 use crate::os::clock::Clock;
-use crate::os::fault;
 use crate::os::home::Home;
 use crate::project::identity::Located;
 
@@ -56,6 +58,10 @@ pub enum LoopError {
     Journal(#[from] JournalError),
     #[error("another runner is active in this project")]
     AnotherRunner,
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    #[error("the check cannot work: {0}")]
+    Check(String),
     #[error("there is no run to resume: {0}")]
     NothingToResume(String),
 }
@@ -67,7 +73,7 @@ pub struct Job {
     pub settings: Settings,
     /// The settings as they are recorded.
     pub layer: Layer,
-    pub task: String,
+    pub task: Task,
     /// Our own program, which is started as the guard.
     pub program: PathBuf,
     /// The folder with the user's own settings for the agent.
@@ -106,6 +112,14 @@ fn new_session_id() -> Option<String> {
 fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a Ledger) -> Launch<'a> {
     let agent_dir = job.agent_dir.as_deref();
     Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir }
+}
+
+/// What later contexts need too, as far as it is true. What is left to do and what is wrong may change with every
+/// context.
+fn lasting(said: Written, exists: impl Fn(&str) -> bool) -> Written {
+    let Written { mut completed, decisions, notes, .. } = said;
+    completed.retain(|item| named_files(item).into_iter().all(&exists));
+    Written { completed, decisions, notes, ..Written::default() }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -168,7 +182,8 @@ impl Runner<'_> {
         Ok(Vec::new())
     }
 
-    fn write(&self, step: Step) -> Result<(), LoopError> {
+    fn write(&mut self, step: Step) -> Result<(), LoopError> {
+        self.run_history.memory.apply(&step);
         Ok(self.ledger.append(&Entry { at: now(), run: self.run, step })?)
     }
 
@@ -179,15 +194,16 @@ impl Runner<'_> {
     /// Starts a fresh context: composes the handoff, records the attempt, starts the program.
     fn begin(&mut self) -> Result<Vec<Input>, LoopError> {
         let job = self.job;
+        self.read_news();
         let totals = &self.state.totals;
         let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
-        let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.run_history, left));
+        let handoff = handover::compose(job, &self.run_history, self.left.as_ref());
         let (handoff, told) = handoff.map_or((None, Vec::new()), |(handoff, told)| (Some(handoff.text), told));
         told.iter().for_each(|words| self.audience.report(&Report::Message(words)));
         let text = handoff.as_deref();
-        let opening = Opening::new(&job.settings, &job.task, text);
+        let opening = Opening::new(&job.settings, &self.run_history.task, text);
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
-        let before = progress::Snapshot::take(&job.home, &Clock::new(None), &job.located);
+        let before = self.snapshot()?;
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
         self.audience.report(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
         let session = match job.settings.worker.headless() {
@@ -242,6 +258,7 @@ impl Runner<'_> {
                 "transition_time_ms": reboot.transition_time_ms, "warmed_up": reboot.warmed_up })
         });
         self.write(Step::Acknowledged { reboot })?;
+        self.run_history.heard_task = Some(self.run_history.task.clone());
         if !session.is_empty() {
             self.recorded_by = self.sessions().open(&session)?;
         }
@@ -281,27 +298,6 @@ impl Runner<'_> {
         })
     }
 
-    /// The context is gone: did it make progress, does it claim to be complete, and does the check agree?
-    fn measure(&mut self) -> Result<Vec<Input>, LoopError> {
-        let _ = fault::point("loop-gone");
-        let Phase::Settling { over, .. } = &self.state.phase else { return Ok(Vec::new()) };
-        let (how, has_failed) = (over.how, over.failure.is_some());
-        let job = self.job;
-        let completion = &job.settings.completion;
-        let progress = self.attempt.as_ref().map_or(Progress::Unknown, |attempt| {
-            progress::Snapshot::take(&job.home, &Clock::new(None), &job.located).since(&attempt.before)
-        });
-        let words = self.attempt.as_ref().map(|attempt| attempt.last_words.as_str()).unwrap_or_default();
-        let claimed = how == How::IterationEnd && !has_failed && completion.is_claimed(words);
-        let may_be_done = !matches!(how, How::Interrupted | How::Limited) && !has_failed;
-        let check = completion.check.as_ref().filter(|_| may_be_done && completion.wants_check(claimed));
-        let checked = check.map(|check| {
-            self.audience.report(&Report::Checking(check));
-            self.commands().check(check, completion.check_time_limit)
-        });
-        Ok(vec![Input::Measured { checked, progress, claimed }])
-    }
-
     fn commands(&self) -> Commands<'_> {
         let (cwd, cleaner) = (&self.job.located.cwd, self.job.home.cleaner());
         Commands { guards: &self.guards, cwd, cleaner, interrupts: self.interrupts }
@@ -328,6 +324,10 @@ impl Runner<'_> {
             && !left.words.trim().is_empty()
         {
             self.sessions().record_last_words(session, &left.words)?;
+        }
+        if let (None, Some(session)) = (attempt.handed_over, &left.session) {
+            let said = lasting(left.heard.last_words(), worktree::existing(&self.job.located));
+            self.sessions().record_handoff(session, &said)?;
         }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {

@@ -108,9 +108,15 @@ impl Audience for Screen {
 }
 
 fn columns() -> usize {
-    const USUAL: usize = 80;
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    size.map_or(USUAL, |size| usize::from(size.ws_col)).max(20)
+    usable_columns(size.ok().map(|size| size.ws_col))
+}
+
+/// A terminal that does not know its size says 0.
+fn usable_columns(reported: Option<u16>) -> usize {
+    const USUAL: usize = 80;
+    const LEAST: usize = 20;
+    reported.filter(|columns| *columns > 0).map_or(USUAL, usize::from).max(LEAST)
 }
 
 /// A report as JSON. None for reports that only matter on a screen.
@@ -162,6 +168,11 @@ pub fn duration(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_without_a_size_is_taken_for_a_usual_one() {
+        assert_eq!([None, Some(0), Some(5), Some(132)].map(usable_columns), [80, 80, 20, 132]);
+    }
 
     #[test]
     fn numbers_are_readable() {

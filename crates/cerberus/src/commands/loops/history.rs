@@ -1,3 +1,4 @@
+use cerberus_core::loops::check_result::CheckResult;
 use cerberus_core::loops::history::{self, Iteration};
 use serde_json::{Value, json};
 
@@ -61,6 +62,7 @@ fn as_json(row: &Iteration) -> Value {
         ("cost_usd", row.cost_usd.map(|cost| json!(cost))),
         ("ended_by", row.how.map(|how| json!(how))),
         ("failure", row.failure.as_ref().map(|words| json!(words))),
+        ("check", row.check.as_ref().map(|check| json!(check))),
         ("reboot", reboot),
         ("stop_reason", row.stop.as_ref().map(|(class, words)| json!(format!("{}: {words}", class.word())))),
     ];
@@ -92,7 +94,27 @@ fn show(row: &Iteration, with_run: bool, local: &Local) {
     if let Some(words) = &row.failure {
         render::line(&format!("      {words}"));
     }
+    if let Some(check) = &row.check {
+        check_lines(check).iter().for_each(|text| render::line(&format!("      {text}")));
+    }
     if let Some((class, words)) = &row.stop {
         render::line(&format!("      {}: {words}", class.word()));
     }
+}
+
+/// The result of the check, and which tests fail.
+fn check_lines(check: &CheckResult) -> Vec<String> {
+    const NAMES_MAX: usize = 5;
+    if check.passed {
+        return vec!["check passed".to_string()];
+    }
+    let claim = if check.claimed { ", though the agent reported completion" } else { "" };
+    let mut lines = vec![format!("check failed{claim}: {}", &*check.words)];
+    let names: Vec<&str> = check.failing.iter().take(NAMES_MAX).map(|name| &**name).collect();
+    if !names.is_empty() {
+        let more = check.failing.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(format!("failing: {}{more}", names.join(", ")));
+    }
+    lines
 }

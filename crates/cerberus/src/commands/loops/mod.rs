@@ -7,6 +7,7 @@ mod restore;
 mod run;
 mod status;
 mod stop;
+mod tell;
 
 use cerberus_engine::loops::ledger::Ledger;
 
@@ -28,6 +29,7 @@ enum LoopCommand {
     Run(Box<run::Run>),
     Status(status::Status),
     Stop(stop::Stop),
+    Tell(tell::Tell),
     History(history::History),
     Restore(restore::Restore),
     Guard(guard::Guard),
@@ -39,6 +41,7 @@ impl Loop {
             LoopCommand::Run(command) => command.run(context),
             LoopCommand::Status(command) => command.run(context),
             LoopCommand::Stop(command) => command.run(context),
+            LoopCommand::Tell(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
             LoopCommand::Restore(command) => command.run(context),
             LoopCommand::Guard(command) => command.run(context),

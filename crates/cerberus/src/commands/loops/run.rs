@@ -11,7 +11,7 @@ use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
 use cerberus_engine::loops::runner::{Job, LoopError};
 use cerberus_engine::loops::start::{self, Start};
-use cerberus_engine::os::outside;
+use cerberus_engine::loops::task::{Task, TaskError};
 use clap::error::ErrorKind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -45,7 +45,7 @@ pub struct Run {
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     prompt: Option<String>,
 
-    /// A file with the task; it is read again for every run
+    /// A file with the task; it is read again for every context
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<String>,
 
@@ -116,6 +116,10 @@ pub struct Run {
     /// Time limit for the --until command [default: 10m]
     #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
     until_time_limit: Option<Span>,
+
+    /// Let the --until command count even if its own files change during the loop
+    #[arg(long, help_heading = "When to stop")]
+    allow_check_change: bool,
 
     /// Text with which the agent claims completion; --until must confirm it, or else a second context that changes
     /// nothing
@@ -198,6 +202,7 @@ impl Run {
                 render::talk("          `cerberus loop status` shows it, `cerberus loop stop` ends it");
                 ANOTHER_RUNNER_EXIT_CODE
             }
+            Err(error @ LoopError::Check(_)) => usage(&format!("{error}; give --until a command that can be run")),
             Err(error @ LoopError::NothingToResume(_)) => return Err(error).hint("start a new run without --resume"),
             Err(error) => {
                 let hint = "free disk space or fix the folder's permissions, then run `cerberus loop run --resume`";
@@ -266,6 +271,7 @@ impl Run {
             max_cost_usd: self.max_cost_usd,
             until: self.until,
             until_time_limit: self.until_time_limit,
+            allow_check_change: self.allow_check_change.then_some(true),
             completion_phrase: self.completion_phrase,
             no_progress: self.no_progress,
             stop_file: self.stop_file,
@@ -279,22 +285,16 @@ impl Run {
     }
 }
 
-/// Longer than any real task. A context has to hold it.
-const TASK_BYTES_MAX: u64 = 1024 * 1024;
-
-fn task(settings: &Settings, cwd: &std::path::Path) -> Result<String> {
+fn task(settings: &Settings, cwd: &std::path::Path) -> Result<Task> {
     let task = match (&settings.prompt, &settings.prompt_file) {
-        (Some(prompt), _) => prompt.clone(),
-        (None, Some(file)) => {
-            let read = outside::text(&cwd.join(file), TASK_BYTES_MAX);
-            let read = read.map_err(|error| anyhow::anyhow!("cannot read the task in {file}: {error}"));
-            read.hint("pass an existing text file to --prompt-file")?
-        }
+        (Some(prompt), _) => Task::Text(prompt.clone()),
+        (None, Some(file)) => Task::File(cwd.join(file)),
         (None, None) => usage("no task given: use --prompt TEXT or --prompt-file FILE"),
     };
-    match task.trim().is_empty() {
-        true => usage("the task is empty"),
-        false => Ok(task),
+    match task.read() {
+        Ok(_) => Ok(task),
+        Err(error @ TaskError::Empty) => usage(&error.to_string()),
+        Err(error) => Err(error).hint("pass an existing text file to --prompt-file"),
     }
 }
 
