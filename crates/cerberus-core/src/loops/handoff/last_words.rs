@@ -39,6 +39,11 @@ pub fn read(message: &str) -> Written {
         match (under, item) {
             (Some(topic), Some(item)) => add(&mut written, topic, item.text),
             (Some(topic @ (Heading::Pending | Heading::Issues)), None) => add(&mut written, topic, line),
+            // In a list without a heading, the ticks decide.
+            (_, Some(item)) if outline::is_finished(item.text) => add(&mut written, Heading::Completed, item.text),
+            (_, Some(item)) if item.text.starts_with('☐') || item.text.starts_with("[ ]") => {
+                add(&mut written, Heading::Pending, item.text);
+            }
             (_, Some(item)) => sentences(&mut written, item.text),
             (_, None) => {
                 under = None;
@@ -300,6 +305,13 @@ mod tests {
         assert_eq!(texts(&written.pending), ["Error recovery"]);
         assert_eq!(&*written.issues[0].description, "Deep input overflows the stack");
         assert_eq!((written.files.len(), written.notes.len()), (0, 0));
+    }
+
+    #[test]
+    fn ticks_need_no_heading() {
+        let written = read("Status:\n- [x] Wrote phantom.py\n- [ ] Docs\n- ✅ Lexer\n- Something else entirely");
+        assert_eq!(texts(&written.completed), ["Wrote phantom.py", "Lexer"]);
+        assert_eq!(texts(&written.pending), ["Docs"]);
     }
 
     #[test]
