@@ -11,6 +11,7 @@ pub mod invoke;
 pub mod machine;
 pub mod meter;
 pub mod preserve;
+pub mod price;
 pub mod redline;
 pub mod settings;
 pub mod status_line;

@@ -3,10 +3,13 @@
 
 mod guard;
 mod history;
+mod list;
+mod prune;
 mod restore;
 mod run;
 mod status;
 mod stop;
+mod worktree;
 
 use cerberus_engine::loops::ledger::Ledger;
 
@@ -28,8 +31,10 @@ enum LoopCommand {
     Run(Box<run::Run>),
     Status(status::Status),
     Stop(stop::Stop),
+    List(list::List),
     History(history::History),
     Restore(restore::Restore),
+    Prune(prune::Prune),
     Guard(guard::Guard),
 }
 
@@ -39,8 +44,10 @@ impl Loop {
             LoopCommand::Run(command) => command.run(context),
             LoopCommand::Status(command) => command.run(context),
             LoopCommand::Stop(command) => command.run(context),
+            LoopCommand::List(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
             LoopCommand::Restore(command) => command.run(context),
+            LoopCommand::Prune(command) => command.run(context),
             LoopCommand::Guard(command) => command.run(context),
         }
     }
@@ -49,5 +56,5 @@ impl Loop {
 const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
 fn ledger(context: &Context) -> Ledger {
-    Ledger::new(&context.home, &context.located().project)
+    Ledger::at(&context.home, &context.located())
 }

@@ -3,6 +3,8 @@
 mod control;
 mod faults;
 mod kill;
+mod money;
+mod parallel;
 mod seed;
 mod stops;
 
