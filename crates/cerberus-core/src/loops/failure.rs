@@ -49,6 +49,7 @@ pub enum Remedy {
     Permission,
     Flag,
     Program,
+    Price,
 }
 
 impl Remedy {
@@ -64,6 +65,10 @@ impl Remedy {
                  `cerberus loop run --resume`"
             }
             Remedy::Flag => "fix the arguments after -- or agent_args in cerberus.toml, then try again",
+            Remedy::Price => {
+                "add the model's price under [prices] in config.toml, or limit tokens instead of dollars, then continue \
+                 with `cerberus loop run --resume`"
+            }
             Remedy::Program => "install the agent, put it on PATH, or name it with --program",
         }
     }
@@ -228,6 +233,7 @@ mod tests {
             Failure::NeedsUser { remedy: Remedy::Permission, .. } => "permission",
             Failure::NeedsUser { remedy: Remedy::Flag, .. } => "flag",
             Failure::NeedsUser { remedy: Remedy::Program, .. } => "program",
+            Failure::NeedsUser { remedy: Remedy::Price, .. } => "price",
             Failure::Full => "full",
             Failure::OwnLimit { .. } => "own",
             Failure::Crashed { .. } => "crash",

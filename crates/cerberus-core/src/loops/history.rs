@@ -44,6 +44,8 @@ pub enum Step {
         #[serde(default, deserialize_with = "own_option")]
         base: Option<Clean<'static>>,
     },
+    /// Where the run works.
+    Place(Place),
     /// An attempt at an iteration is about to start.
     Begun {
         iteration: u32,
@@ -90,6 +92,15 @@ pub enum Step {
         #[serde(deserialize_with = "own")]
         words: Clean<'static>,
     },
+}
+
+/// The folder that a run works in, and the branch that was checked out there when it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    #[serde(deserialize_with = "own")]
+    pub root: Clean<'static>,
+    #[serde(default, deserialize_with = "own_option")]
+    pub branch: Option<Clean<'static>>,
 }
 
 /// How a fresh context was started.
@@ -148,6 +159,7 @@ pub struct RunState {
     pub layer: Layer,
     /// The commit that was checked out when the run started.
     pub base: Option<String>,
+    pub place: Option<Place>,
     pub totals: Totals,
     pub open: Option<Open>,
     /// All of its sessions, in order.
@@ -179,6 +191,7 @@ impl RunState {
             token: token.to_string(),
             layer: (**layer).clone(),
             base: base.as_ref().map(|base| base.to_string()),
+            place: None,
             totals: Totals::new(entry.at),
             open: None,
             sessions: Vec::new(),
@@ -199,6 +212,7 @@ impl RunState {
                 self.token = token.to_string();
                 self.layer = (**layer).clone();
             }
+            Step::Place(place) => self.place = Some(place.clone()),
             Step::Begun { iteration, attempt } => {
                 self.totals.begin_attempt(entry.at);
                 let (iteration, attempt) = (*iteration, *attempt);
@@ -310,6 +324,7 @@ impl Iteration {
             Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
             Step::Checked { result, .. } => self.check = Some(result.clone()),
             Step::Run { .. }
+            | Step::Place(_)
             | Step::Begun { .. }
             | Step::Launched { .. }
             | Step::CheckFiles { .. }

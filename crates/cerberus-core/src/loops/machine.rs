@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
             Phase::Resting { until, hook } => self.resting(&mut totals, ending.as_ref(), until, hook, input, now),
             Phase::Starting(attempt) => self.starting(&totals, attempt, input, now),
             Phase::Working(attempt) => self.working(&totals, attempt, input, now),
-            Phase::HandingOver { .. } => self.handing_over(phase, input, now),
+            Phase::HandingOver { .. } => self.handing_over(&totals, phase, input, now),
             Phase::Leaving { attempt, over, since } => self.leaving(attempt, over, since, input, now),
             Phase::Settling { attempt, over } => self.settling(&mut totals, ending.as_ref(), attempt, over, input, now),
             Phase::Stopped(stop) => (Phase::Stopped(stop), Vec::new()),
@@ -176,9 +176,19 @@ impl<'a> Machine<'a> {
                 };
                 settle(attempt, over)
             }
+            Input::Unpriced { model } => self.unpriced(attempt, &model, now),
             Input::AskedNow => leave_now(attempt, Over::of(How::Interrupted), now),
             _ => (Phase::Working(attempt), Vec::new()),
         }
+    }
+
+    /// A limit that cannot be checked is no limit.
+    fn unpriced(&self, attempt: Attempt, model: &str, now: Timestamp) -> Step {
+        if self.settings.limits.cost_usd.is_none() {
+            return (Phase::Working(attempt), Vec::new());
+        }
+        let words = format!("the price of {model} is unknown, so the limit in dollars cannot be kept");
+        leave_now(attempt, Over::failed(Failure::NeedsUser { remedy: Remedy::Price, words }), now)
     }
 
     fn finished(&self, mut attempt: Attempt, finish: Finish, now: Timestamp) -> Step {
@@ -264,7 +274,7 @@ impl<'a> Machine<'a> {
 
     /// A live session may finish its current turn before it answers, so the first end of a turn may not be the
     /// answer.
-    fn handing_over(&self, phase: Phase, input: Input, now: Timestamp) -> Step {
+    fn handing_over(&self, totals: &Totals, phase: Phase, input: Input, now: Timestamp) -> Step {
         let Phase::HandingOver { mut attempt, how, asked, mut turns, mut is_written } = phase else {
             return (phase, Vec::new());
         };
@@ -279,6 +289,9 @@ impl<'a> Machine<'a> {
                     if is_last || matches!(finish, Finish::Failed(_)) {
                         return leave(attempt, over, now);
                     }
+                }
+                if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
+                    return leave_now(attempt, Over { limit: Some(limit), ..over }, now);
                 }
                 if self.settings.redline.judge(&reading) == Fill::Hard && self.asking == Asking::Live && !is_written {
                     return leave_now(attempt, Over { how: How::HardRedline, ..over }, now);

@@ -14,6 +14,7 @@ pub mod machine;
 pub mod memory;
 pub mod meter;
 pub mod preserve;
+pub mod price;
 pub mod progress;
 pub mod redline;
 pub mod reset;

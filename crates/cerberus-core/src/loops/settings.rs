@@ -321,8 +321,8 @@ pub enum Contradiction {
     Zero(&'static str),
     #[error("the cost limit must be greater than zero")]
     Cost,
-    #[error("{0} does not report its cost; limit its tokens instead")]
-    CostUnknown(String),
+    #[error("the cost of a command is unknown; limit its tokens instead")]
+    CostUnknown,
 }
 
 impl Pace {
@@ -369,8 +369,8 @@ impl Settings {
             return Err(Contradiction::Cost);
         }
         // A limit that is never checked is no limit.
-        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.reports_cost) {
-            return Err(Contradiction::CostUnknown(worker.name().to_string()));
+        if limits.cost_usd.is_some() && worker == Worker::COMMAND {
+            return Err(Contradiction::CostUnknown);
         }
         let triggers = Triggers {
             turns: layer.reboot_after_turns.map(|turns| at_least_one(turns, "reboot_after_turns")).transpose()?,
@@ -471,7 +471,7 @@ mod tests {
             "agent = \"codex\"\nprompt = \"a\"\nprompt_file = \"b\"",
             "agent = \"codex\"\nmax_iterations = 0",
             "agent = \"claude-code\"\nmax_cost_usd = -1.0",
-            "agent = \"codex\"\nmax_cost_usd = 1.0",
+            "agent = \"command\"\nprogram = \"x\"\nmax_cost_usd = 1.0",
             "agent = \"codex\"\nmax_failures = 0",
             "agent = \"codex\"\nuntil = \" \"",
             "agent = \"command\"",

@@ -11,6 +11,7 @@ use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
+use cerberus_core::loops::price::Prices;
 use cerberus_core::loops::progress::Snapshot;
 use cerberus_core::loops::settings::{Settings, Worker};
 use cerberus_core::model::time::Timestamp;
@@ -58,6 +59,7 @@ pub struct Launch<'a> {
     pub cwd: &'a Path,
     pub ledger: &'a Ledger,
     pub agent_dir: Option<&'a Path>,
+    pub prices: &'a Prices,
 }
 
 /// Something that came in, for the machine and for the audience.
@@ -82,7 +84,8 @@ impl Attempt {
         let worker = launch.settings.worker;
         let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
         let session_file = Profile::of(worker.agent()).and_then(|profile| profile.session_file);
-        let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window);
+        let mut meter =
+            Meter::new(measure, windows.clone(), launch.settings.context_window).with_prices(launch.prices.clone());
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
@@ -166,6 +169,11 @@ impl Attempt {
         }
         let (tokens, cost_usd) = self.meter.spent();
         Input::Output { event: said, reading: self.meter.reading(), tokens, cost_usd }
+    }
+
+    /// Reports a model whose price nobody knows.
+    pub fn unpriced(&self) -> Option<Input> {
+        self.meter.unpriced().map(|model| Input::Unpriced { model: model.to_string() })
     }
 
     /// A program that only prints may report its failure on standard output.

@@ -29,6 +29,9 @@ const KILL_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long a process may take to stop before it is killed.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
+/// Where git looks, if not in the current folder.
+const GIT_VARIABLES: [&str; 5] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"];
+
 /// How guards are started: our own program, and the token that everything below carries.
 #[derive(Clone, Debug)]
 pub struct GuardLauncher {
@@ -77,11 +80,15 @@ impl GuardLauncher {
         if let Some(note) = note {
             let Number { run, iteration, attempt } = note.number;
             let numbers = [run, iteration, attempt].map(|number| number.to_string()).join("-");
-            command.args(["--project", note.ledger.project().as_str(), "--attempt", &numbers]);
+            command.args(["--ledger", &note.ledger.name(), "--attempt", &numbers]);
             command.env("CERBERUS_HOME", note.ledger.home().root());
         }
         command.arg("--").arg(&program.program).args(&program.args).current_dir(&program.cwd);
-        command.env(TOKEN_VARIABLE, &self.token);
+        command.env(TOKEN_VARIABLE, &self.token).env("PWD", &program.cwd);
+        // Inside a git hook these name another worktree.
+        for variable in GIT_VARIABLES {
+            command.env_remove(variable);
+        }
         for variable in &program.without {
             command.env_remove(variable);
         }

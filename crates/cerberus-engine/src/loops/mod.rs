@@ -18,13 +18,16 @@ pub mod list;
 mod output;
 mod preserve;
 mod progress;
+pub mod prune;
 pub mod runner;
 mod sessions;
+mod spent;
 pub mod start;
 mod tail;
 pub mod task;
 pub mod windows;
 mod worktree;
+pub mod worktrees;
 
 /// Whether this process was started by a loop's agent, or by anything below it.
 pub fn is_below_a_loop() -> bool {

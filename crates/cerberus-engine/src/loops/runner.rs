@@ -4,6 +4,7 @@
 
 mod measuring;
 mod reporting;
+mod saving;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -19,6 +20,7 @@ use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
 use cerberus_core::loops::meter::Windows;
+use cerberus_core::loops::price::Prices;
 use cerberus_core::loops::reset::UtcOffset;
 use cerberus_core::loops::settings::{HookPoint, Layer, Settings};
 use cerberus_core::loops::stop::Stop;
@@ -29,7 +31,6 @@ use serde_json::json;
 
 use super::attempt::{Attempt, Incoming, Launch};
 use super::audience::{Audience, Report};
-use super::checkpoint::{Checkpoints, RUNS_KEPT};
 use super::child::GuardLauncher;
 use super::commands::Commands;
 use super::handover::{self, LeftContext, RunHistory};
@@ -80,6 +81,8 @@ pub struct Job {
     pub agent_dir: Option<PathBuf>,
     /// In which agents tell when a limit ends.
     pub utc_offset: UtcOffset,
+    /// The user's own prices of models.
+    pub prices: Prices,
 }
 
 pub(super) struct Runner<'a> {
@@ -97,6 +100,8 @@ pub(super) struct Runner<'a> {
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
+    /// Files that were too large for the last checkpoint.
+    pub left_out: Vec<String>,
     pub ticked: Instant,
 }
 
@@ -111,7 +116,8 @@ fn new_session_id() -> Option<String> {
 
 fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a Ledger) -> Launch<'a> {
     let agent_dir = job.agent_dir.as_deref();
-    Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir }
+    let prices = &job.prices;
+    Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir, prices }
 }
 
 /// What later contexts need too, as far as it is true. What is left to do and what is wrong may change with every
@@ -139,7 +145,7 @@ impl Runner<'_> {
 
     fn turn(&mut self) -> Result<Stop, LoopError> {
         if self.state.totals.spent == 0 {
-            self.checkpoint(BEFORE_THE_LOOP);
+            self.first_checkpoint();
         }
         let _ = self.hook(HookPoint::LoopStart, &json!({}));
         let mut inputs = VecDeque::from([Input::Tick]);
@@ -210,7 +216,8 @@ impl Runner<'_> {
             Some(headless) => headless.naming.as_ref().and_then(|_| new_session_id()),
             None => Some(format!("loop-{}-{}-{}", self.guards.token, number.iteration, number.attempt)),
         };
-        let invocation = fresh(&job.settings, &opening.first, session.as_deref());
+        let budget_usd = self.state.totals.budget_usd(&job.settings.limits);
+        let invocation = fresh(&job.settings, &opening.first, session.as_deref(), budget_usd);
         // The agent may choose another id; then it reports it.
         if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
             self.session_began(session)?;
@@ -340,15 +347,6 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Saves the files as they are now. Without git, the loop runs without checkpoints.
-    fn checkpoint(&mut self, iteration: u32) {
-        let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
-        let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
-        if let Err(error) = saved {
-            self.audience.report(&Report::Message(&format!("no checkpoint was saved for this iteration: {error}")));
-        }
-    }
-
     fn finish(&mut self, stop: &Stop) -> Result<(), LoopError> {
         let words = self.job.home.cleaner().clean(stop.words(), Keep::ERROR);
         self.write(Step::Stopped { class: stop.class(), words })?;
@@ -384,6 +382,7 @@ impl Runner<'_> {
                             self.audience.report(&Report::Said(&said));
                             let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
+                            inputs.extend(attempt.unpriced());
                             if is_text {
                                 inputs.extend(self.take_handoff(&mut attempt)?);
                             }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::handoff::state::OneLine;
-use cerberus_core::loops::history::{self, Entry, RunState, Step};
+use cerberus_core::loops::history::{self, Entry, Place, RunState, Step};
 use cerberus_core::loops::machine::Machine;
 use cerberus_core::loops::memory::RunMemory;
 use cerberus_core::loops::stop::Stop;
-use cerberus_core::loops::totals::{How, Totals};
+use cerberus_core::loops::totals::{Ended, How, Totals};
 use cerberus_core::model::session::LoopEnd;
 
 use super::audience::{Audience, Report};
@@ -25,7 +25,7 @@ use super::interrupts::Interrupts;
 use super::ledger::Ledger;
 use super::runner::{Job, LoopError, Runner, now};
 use super::sessions::RecordedBy;
-use super::windows;
+use super::{spent, windows};
 use crate::os::process;
 use crate::project::git;
 
@@ -53,11 +53,11 @@ pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
 
 /// Runs a loop to its end.
 pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &Interrupts) -> Result<Stop, LoopError> {
-    let ledger = Ledger::new(&job.home, &job.located.project);
+    let ledger = Ledger::at(&job.home, &job.located);
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     below::adopt();
-    let before = settle_last_attempt(&ledger)?;
+    let before = settle_last_attempt(job, &ledger)?;
     let run_state = match start {
         Start::Resume => Some(resumable(&ledger)?),
         Start::Fresh => None,
@@ -81,6 +81,7 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         base: base.clone(),
     };
     ledger.append(&Entry { at: began, run, step })?;
+    ledger.append(&Entry { at: began, run, step: Step::Place(place(job)) })?;
     let memory = run_state.as_ref().map(|run_state| run_state.memory.clone()).unwrap_or_default();
     let memory = remember_check(job, &ledger, run, memory)?;
     let totals = match start {
@@ -119,6 +120,7 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         windows,
         audience,
         interrupts,
+        left_out: Vec::new(),
         ticked,
     }
     .run()
@@ -162,16 +164,23 @@ fn remember_check(job: &Job, ledger: &Ledger, run: u32, mut memory: RunMemory) -
 }
 
 /// Ends what a dead runner left running, and settles its last attempt.
-fn settle_last_attempt(ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
+fn settle_last_attempt(job: &Job, ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     below::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     if let Some(open) = &run_state.open {
-        let step = Step::Ended(history::died(open));
+        let (tokens, cost_usd) = spent::of_open_attempt(job, ledger, &run_state, open);
+        let step = Step::Ended(Ended { tokens, cost_usd, ..history::died(open) });
         ledger.append(&Entry { at: now(), run: run_state.run, step })?;
     }
     Ok(Some(run_state))
+}
+
+fn place(job: &Job) -> Place {
+    let clean = |text: String| job.home.cleaner().clean(text, Keep::NAME);
+    let root = clean(job.located.root.to_string_lossy().into_owned());
+    Place { root, branch: job.located.branch().map(clean) }
 }
 
 /// What the last context that got to work left behind.

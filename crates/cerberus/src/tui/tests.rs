@@ -143,6 +143,7 @@ fn running_loop() -> LoopRun {
         token: String::new(),
         layer: toml_layer(),
         base: None,
+        place: None,
         totals,
         open: None,
         sessions: Vec::new(),
@@ -168,7 +169,7 @@ fn running_loop() -> LoopRun {
     };
     let ended = Some(started_at.plus(Duration::from_secs(1_080)));
     let iterations = vec![iteration(1, ended, Some(How::SoftRedline), Some(71.0)), iteration(2, None, None, None)];
-    LoopRun { project: project("hydra"), is_running: true, state, iterations, started_at }
+    LoopRun { project: project("hydra"), worktree: None, is_running: true, state, iterations, started_at }
 }
 
 fn toml_layer() -> cerberus_core::loops::settings::Layer {

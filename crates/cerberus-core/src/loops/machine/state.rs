@@ -147,6 +147,10 @@ pub enum Input {
         tokens: u64,
         cost_usd: Option<f64>,
     },
+    /// It uses a model of unknown price.
+    Unpriced {
+        model: String,
+    },
     /// Its handoff is written.
     HandedOver,
     /// It is gone, with all its child processes; `words` is the end of its error output.

@@ -3,11 +3,14 @@
 
 mod guard;
 mod history;
+mod list;
+mod prune;
 mod restore;
 mod run;
 mod status;
 mod stop;
 mod tell;
+mod worktree;
 
 use cerberus_engine::loops::ledger::Ledger;
 
@@ -30,8 +33,10 @@ enum LoopCommand {
     Status(status::Status),
     Stop(stop::Stop),
     Tell(tell::Tell),
+    List(list::List),
     History(history::History),
     Restore(restore::Restore),
+    Prune(prune::Prune),
     Guard(guard::Guard),
 }
 
@@ -42,8 +47,10 @@ impl Loop {
             LoopCommand::Status(command) => command.run(context),
             LoopCommand::Stop(command) => command.run(context),
             LoopCommand::Tell(command) => command.run(context),
+            LoopCommand::List(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
             LoopCommand::Restore(command) => command.run(context),
+            LoopCommand::Prune(command) => command.run(context),
             LoopCommand::Guard(command) => command.run(context),
         }
     }
@@ -52,5 +59,5 @@ impl Loop {
 const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
 fn ledger(context: &Context) -> Ledger {
-    Ledger::new(&context.home, &context.located().project)
+    Ledger::at(&context.home, &context.located())
 }

@@ -9,14 +9,17 @@ use cerberus_core::model::span::Span;
 use cerberus_engine::agents::Profile;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
+use cerberus_engine::loops::ledger::Ledger;
 use cerberus_engine::loops::runner::{Job, LoopError};
 use cerberus_engine::loops::start::{self, Start};
 use cerberus_engine::loops::task::{Task, TaskError};
+use cerberus_engine::loops::worktrees::LoopWorktree;
+use cerberus_engine::project::identity;
 use clap::error::ErrorKind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::ledger;
+use super::worktree;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -52,6 +55,10 @@ pub struct Run {
     /// Continue the last run where it stopped or died, with its options; options given now take precedence
     #[arg(long)]
     resume: bool,
+
+    /// Work in a worktree of its own, in a folder beside the repository and on a branch of this name; it is made if needed
+    #[arg(long, value_name = "NAME")]
+    worktree: Option<String>,
 
     /// Ask the session for its handoff when the context is this full: 70%, or 140000 tokens [default: 70%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
@@ -186,7 +193,7 @@ impl Run {
             usage("a loop always uses the current time: remove --now and CERBERUS_NOW");
         }
         let start = if self.resume { Start::Resume } else { Start::Fresh };
-        let job = self.job(context, start)?;
+        let (job, worktree) = self.job(context, start)?;
         let interrupts = Arc::new(Interrupts::default());
         listen(&interrupts)?;
         let mut screen = Screen::new(context.json);
@@ -195,6 +202,7 @@ impl Run {
         let code = match ended {
             Ok(stop) => {
                 context.now_again().ended(&[])?;
+                worktree.iter().for_each(|made| worktree::report_end(context, made));
                 stop.class().exit_code()
             }
             Err(LoopError::AnotherRunner) => {
@@ -212,20 +220,27 @@ impl Run {
         std::process::exit(i32::from(code))
     }
 
-    fn job(self, context: &Context, start: Start) -> Result<Job> {
+    fn job(self, context: &Context, start: Start) -> Result<(Job, Option<LoopWorktree>)> {
         const FIX: &str = "fix the file; `cerberus loop run --help` lists the settings";
-        let located = context.located();
-        context.may_store(&located)?;
-        let home = config::load(&context.home).hint(FIX)?.loops;
-        let project = config::project_loops(&located.root).hint(FIX)?;
+        let here = context.located();
+        context.may_store(&here)?;
+        let worktree = self.worktree.as_deref().map(|name| worktree::prepare(context, &here, name)).transpose()?;
+        // A repository's settings and a task's file are those of the folder in which the command was given.
+        let (root, cwd) = (here.root.clone(), here.cwd.clone());
+        let located = worktree.as_ref().map(|made| identity::locate(&made.folder(&here))).unwrap_or(here);
+        let home = config::load(&context.home).hint(FIX)?;
+        let project = config::project_loops(&root).hint(FIX)?;
         let earlier = match start {
             Start::Resume => {
-                let run_state = start::resumable(&ledger(context));
+                let run_state = start::resumable(&Ledger::at(&context.home, &located));
                 run_state.hint("start a new run without --resume")?.layer
             }
             Start::Fresh => Layer::default(),
         };
-        let layer = self.layer().over(earlier).over(project).over(home);
+        let mut layer = self.layer().over(earlier).over(project).over(home.loops);
+        if worktree.is_some() {
+            layer.prompt_file = layer.prompt_file.map(|file| cwd.join(file).to_string_lossy().into_owned());
+        }
         let settings = match Settings::new(layer.clone()) {
             Ok(settings) => settings,
             Err(wrong) => usage(&format!("{wrong}; see `cerberus loop run --help`")),
@@ -239,7 +254,9 @@ impl Run {
         let surroundings = context.agent_surroundings();
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
         let utc_offset = UtcOffset { seconds: jiff::Zoned::now().offset().seconds() };
-        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, agent_dir, utc_offset })
+        let (home, prices) = (context.home.clone(), home.prices);
+        let job = Job { home, located, settings, layer, task, program, agent_dir, utc_offset, prices };
+        Ok((job, worktree))
     }
 
     fn layer(self) -> Layer {

@@ -4,6 +4,8 @@ mod control;
 mod faults;
 mod honest;
 mod kill;
+mod money;
+mod parallel;
 mod seed;
 mod stops;
 mod told;
